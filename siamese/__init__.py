@@ -1,0 +1,52 @@
+"""Siamese networks for question duplicates: the course's assignment, running again and grown.
+
+Importing the package is cheap: names load their module when they are first used, so text handling,
+search and ``siamese --help`` never load Trax. It also arranges that a later ``import trax`` is quick,
+quiet and finds the names the course uses (see `siamese.compat`).
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+# Public name -> the module (room) that defines it.
+_EXPORTS = {
+    "SiameseError": "errors",
+    "ShapeError": "errors",
+    "ArgumentError": "errors",
+    "DataError": "errors",
+    "CheckpointError": "errors",
+    "MissingDependencyError": "errors",
+    "cosine_similarity": "similarity",
+    "l2_normalize": "similarity",
+    "similarity_matrix": "similarity",
+    "TripletLossFn": "loss",
+    "TripletLoss": "loss",
+    "word_tokenize": "text",
+    "Vocabulary": "text",
+    "QuestionPairs": "questions",
+    "read_pairs": "questions",
+    "embedded_corpus": "corpus",
+    "data_generator": "batches",
+    "PairBatches": "batches",
+    "Siamese": "model",
+    "train_model": "training",
+    "classify": "evaluation",
+    "predict": "detector",
+}
+
+__all__ = sorted(_EXPORTS)
+
+
+def __getattr__(name: str):
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'siamese' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"siamese.{_EXPORTS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_EXPORTS})

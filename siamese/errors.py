@@ -1,0 +1,27 @@
+"""Every error that a user can cause. One message each: what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class SiameseError(Exception):
+    """Base of all errors that a user can cause; the command line prints the message and exits 2."""
+
+
+class ShapeError(SiameseError, ValueError):
+    """Arrays whose shapes do not go together, such as (4,) against (4, 1)."""
+
+
+class ArgumentError(SiameseError, ValueError):
+    """An argument outside what a function accepts; the message names it and the accepted values."""
+
+
+class DataError(SiameseError, ValueError):
+    """A file, row or question that cannot be used; the message names the file, line and column."""
+
+
+class CheckpointError(SiameseError, RuntimeError):
+    """A checkpoint or saved model that is missing, damaged, unsafe, or made by another model."""
+
+
+class MissingDependencyError(SiameseError, ImportError):
+    """An optional package that a feature needs; the message says which feature and how to install."""

@@ -1,0 +1,109 @@
+"""Ragged: many integer sequences of different lengths in two flat NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import DataError
+
+
+class Ragged(Sequence):
+    """Rows of int32 of any length, kept as one flat array and the rows' offsets.
+
+    A list of 290,000 Python lists costs a hundred bytes a token and cannot be indexed as a whole;
+    the flat form costs four, and a batch of rows is padded in a few NumPy calls.
+
+    Args:
+      values: int32 [total]; all rows, one after the other.
+      offsets: int64 [rows + 1]; row i is ``values[offsets[i]:offsets[i + 1]]``.
+
+    Raises:
+      DataError: where the offsets do not describe `values`.
+
+    Example:
+      >>> rows = Ragged.from_lists([[5, 6], [], [7]])
+      >>> rows.lengths.tolist(), rows.padded([0, 2], length=3, pad=1).tolist()
+      ([2, 0, 1], [[5, 6, 1], [7, 1, 1]])
+    """
+
+    def __init__(self, values: np.ndarray, offsets: np.ndarray):
+        self.values = np.asarray(values, dtype=np.int32)
+        self.offsets = np.asarray(offsets, dtype=np.int64)
+        if self.values.ndim != 1 or self.offsets.ndim != 1 or not len(self.offsets):
+            raise DataError("Ragged takes flat values and at least one offset.")
+        steps = np.diff(self.offsets)
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (steps < 0).any():
+            raise DataError(
+                f"Ragged offsets must rise from 0 to {len(self.values)} (the number of values); "
+                f"they run from {self.offsets[0]} to {self.offsets[-1]}."
+            )
+        self.lengths = steps  # int64 [rows]
+
+    @classmethod
+    def from_lists(cls, rows: Iterable[Sequence[int]]) -> Ragged:
+        """Builds from any sequences of integers; text or fractions in a row raise DataError."""
+        if isinstance(rows, cls):
+            return rows
+        rows = list(rows)
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        flat: list[Any] = [value for row in rows for value in row]
+        values = np.asarray(flat) if flat else np.zeros(0, dtype=np.int32)
+        if values.ndim != 1 or values.dtype.kind not in "iu":
+            at = next(i for i, row in enumerate(rows) if not _all_integers(row))
+            raise DataError(
+                f"Row {at} holds something other than integer token ids: {_short(rows[at])}. "
+                "Encode the questions with a Vocabulary first."
+            )
+        return cls(values, offsets)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def take(self, rows: np.ndarray) -> Ragged:
+        """The named rows, in that order, as a new Ragged; a row may be named more than once."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        source = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(self.values[source], offsets)
+
+    def padded(self, rows: np.ndarray, length: int, pad: int = 1) -> np.ndarray:
+        """The named rows as int32 [len(rows), length], `pad` after each row's end.
+
+        Raises:
+          DataError: where a row is longer than `length`; nothing is cut silently.
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        if len(rows) and lengths.max() > length:
+            raise DataError(f"A row of {lengths.max()} tokens does not fit in length {length}.")
+        positions = np.arange(length)
+        inside = positions < lengths[:, None]  # [rows, length]
+        out = np.full((len(rows), length), pad, dtype=np.int32)
+        out[inside] = self.values[(self.offsets[rows, None] + positions)[inside]]
+        return out
+
+
+def _all_integers(row: Sequence[Any]) -> bool:
+    return all(
+        isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in row
+    )
+
+
+def _short(row: Any, limit: int = 60) -> str:
+    text = repr(row)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
