@@ -1,0 +1,21 @@
+"""Fixtures that more than one test file needs."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder beside the repository with real pairs; tests that ask for it are skipped without it."""
+    if not (SHARED / "data" / "quora" / "questions.csv.gz").exists():
+        pytest.skip("needs ../shared/data/quora, which may not be redistributed")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def quora_csv(shared) -> Path:
+    """The real Quora rows, gzipped, in the course's columns."""
+    return shared / "data" / "quora" / "questions.csv.gz"
