@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 
+from siamese import compat
+
 __version__ = "0.1.0"
 
 # Public name -> the module (room) that defines it.
@@ -50,3 +52,6 @@ def __getattr__(name: str):
 
 def __dir__():
     return sorted({*globals(), *_EXPORTS})
+
+
+compat.prepare()
