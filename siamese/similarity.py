@@ -1,0 +1,125 @@
+"""Cosine similarity of vectors, of rows, and of two whole batches.
+
+The functions work where their arguments live: NumPy in gives NumPy out, in its own precision; JAX
+arrays (also inside `jax.jit` and `jax.grad`) give JAX arrays; TensorFlow tensors, and arrays of Trax's
+TensorFlow-NumPy backend, give tensors.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ShapeError
+
+
+def l2_normalize(x, axis: int = -1):
+    """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
+
+    A zero vector has no direction: it stays zero, with a zero gradient, where the course's formula
+    divides by zero. So do vectors so short that their squared length underflows (float32: about 1e-19).
+
+    Args:
+      x: float [..., d].
+      axis: the axis along which a vector runs.
+
+    Returns:
+      Array of x's shape and dtype.
+
+    Example:
+      >>> l2_normalize([3.0, 4.0]).tolist()
+      [0.6, 0.8]
+    """
+    xp = array_namespace(x)
+    x = as_float(xp, x)
+    squared = xp.sum(x * x, axis=axis, keepdims=True)
+    is_zero = squared == 0
+    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer one makes it 0.
+    safe = xp.where(is_zero, xp.ones_like(squared), squared)
+    return xp.where(is_zero, xp.zeros_like(x), x / xp.sqrt(safe))
+
+
+def cosine_similarity(v1, v2):
+    """Cosine of the angle between vectors: ``v1 · v2 / (|v1| |v2|)``, 0 where one of them is zero.
+
+    Args:
+      v1: float [d] or [..., d].
+      v2: float of the same shape; row i is compared with row i.
+
+    Returns:
+      A number, or float [...], from -1 to 1.
+
+    Raises:
+      ShapeError: where the shapes differ. NumPy's broadcasting would compare rows that do not belong
+        together.
+
+    Example:
+      >>> round(float(cosine_similarity([1, 2, 3], [1, 2, 3.5])), 4)
+      0.9974
+    """
+    xp = array_namespace(v1, v2)
+    v1, v2 = as_float(xp, v1), as_float(xp, v2)
+    if tuple(v1.shape) != tuple(v2.shape) or not len(v1.shape):
+        raise ShapeError(
+            f"cosine_similarity compares vectors of one shape, row by row; v1 has shape "
+            f"{tuple(v1.shape)} and v2 {tuple(v2.shape)}. For all pairs of rows use similarity_matrix."
+        )
+    return xp.sum(l2_normalize(v1) * l2_normalize(v2), axis=-1)
+
+
+def similarity_matrix(v1, v2, *, normalize: bool = True):
+    """Cosine similarity of every row of v1 with every row of v2.
+
+    Args:
+      v1: float [n, d]; its rows become the rows of the matrix.
+      v2: float [m, d]; its rows become the columns.
+      normalize: False where the rows already have length 1, as those of the model have.
+
+    Returns:
+      float [n, m]; entry (i, j) compares ``v1[i]`` with ``v2[j]``.
+
+    Raises:
+      ShapeError: where an argument is not a matrix, or the vectors' sizes differ.
+
+    Example:
+      >>> similarity_matrix([[1.0, 0.0]], [[0.0, 2.0], [3.0, 0.0]]).tolist()
+      [[0.0, 1.0]]
+    """
+    xp = array_namespace(v1, v2)
+    v1, v2 = as_float(xp, v1), as_float(xp, v2)
+    shape1, shape2 = tuple(v1.shape), tuple(v2.shape)
+    if len(shape1) != 2 or len(shape2) != 2 or shape1[1] != shape2[1]:
+        raise ShapeError(
+            f"similarity_matrix takes two matrices [n, d] and [m, d] with vectors in their rows; "
+            f"v1 has shape {shape1} and v2 {shape2}."
+        )
+    if normalize:
+        v1, v2 = l2_normalize(v1), l2_normalize(v2)
+    if xp.__name__ == "jax.numpy":
+        # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
+        return xp.matmul(v1, v2.T, precision="highest")
+    return xp.matmul(v1, xp.transpose(v2))
+
+
+def array_namespace(*arrays: Any):
+    """The NumPy-like module to compute with: that of the first argument that is not plain NumPy."""
+    jax = sys.modules.get("jax")
+    tensorflow = sys.modules.get("tensorflow")
+    for array in arrays:
+        if jax is not None and isinstance(array, jax.Array):
+            return sys.modules["jax.numpy"]
+        if tensorflow is not None and isinstance(array, tensorflow.Tensor):
+            return tensorflow.experimental.numpy
+    return np
+
+
+def as_float(xp, x):
+    """`x` as a floating array of that namespace: integers, and lists of them, become floats."""
+    x = xp.asarray(x)
+    if xp is np and x.dtype.kind in "iub":
+        return x.astype(np.float64)
+    if xp is not np and np.dtype(getattr(x.dtype, "as_numpy_dtype", x.dtype)).kind in "iub":
+        return x.astype(np.float32)
+    return x
