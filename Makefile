@@ -1,0 +1,43 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# PYTHON picks the interpreter the environment is made with, VENV where it is made.
+PYTHON ?= python3
+VENV ?= .venv
+REQUIREMENTS ?= requirements.txt
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint install tensorflow bench notebooks clean
+
+help:  ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# The stamp holds the time of the last complete installation: a broken one is made again.
+install: $(VENV)/installed  ## Make .venv and install the pinned packages (done by the others when needed)
+
+$(VENV)/installed: $(REQUIREMENTS) setup.cfg
+	@$(PYTHON) -c 'import sys; sys.exit("siamese needs Python 3.11 or newer; %s is %d.%d. Try: make PYTHON=python3.12 ..." % (sys.executable, *sys.version_info[:2])) if sys.version_info < (3, 11) else 0'
+	@echo "Making $(VENV) with $$($(PYTHON) --version) and installing $(REQUIREMENTS) (once, about a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+	@echo "Installed: $$(du -sh $(VENV) | cut -f1) in $(VENV)."
+
+demo: install  ## Train on the embedded corpus, evaluate, and answer two questions
+	@$(BIN)/siamese demo
+
+test: install  ## All tests
+	@$(BIN)/python -m pytest
+
+test-fast: install  ## The quick tests
+	@$(BIN)/python -m pytest -m "not slow"
+
+lint: install  ## Style and mistakes, with ruff
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
+
+clean:  ## Remove the environment and what the commands above left
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis demo

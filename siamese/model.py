@@ -1,0 +1,50 @@
+"""Siamese: two questions through one shared LSTM tower, as a Trax model."""
+
+from __future__ import annotations
+
+from siamese import compat
+from siamese.errors import ArgumentError
+from siamese.similarity import l2_normalize
+
+compat.prepare()
+
+from trax import layers as tl  # noqa: E402  (Trax only after it was prepared)
+
+
+def Siamese(vocab_size: int = 41699, d_model: int = 128, mode: str = "train"):
+    """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
+
+    The tower is Embedding, LSTM, Mean over the positions (padding included, as in the course) and
+    Normalize. Because both branches are one object they share their weights: what one question teaches
+    the tower, the other's branch knows too.
+
+    Args:
+      vocab_size: number of rows of the embedding: the vocabulary's size, padding and unknown included.
+      d_model: size of the embedding, of the LSTM's state and of the question vectors.
+      mode: 'train', 'eval' or 'predict', as in the course, where it has no effect on this model. In
+        Trax, ``tl.LSTM(mode='predict')`` would keep its state in the layer, and with one tower used
+        twice the second question would start from the first one's state; so it is not passed on.
+
+    Returns:
+      A Trax layer: (q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, d_model] each,
+      rows of length 1. A question without any tokens has a zero vector.
+
+    Raises:
+      ArgumentError: sizes that are not positive whole numbers, or another mode.
+
+    Example:
+      >>> Siamese(vocab_size=10, d_model=4).n_in
+      2
+    """
+    for name, value in (("vocab_size", vocab_size), ("d_model", d_model)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"{name} must be a whole number of at least 1; it is {value!r}.")
+    if mode not in ("train", "eval", "predict"):
+        raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
+    tower = tl.Serial(
+        tl.Embedding(vocab_size, d_model),  # [batch, length] -> [batch, length, d_model]
+        tl.LSTM(d_model),  # -> [batch, length, d_model]
+        tl.Mean(axis=1),  # -> [batch, d_model]
+        tl.Fn("Normalize", lambda x: l2_normalize(x)),
+    )
+    return tl.Parallel(tower, tower)
