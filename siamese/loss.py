@@ -202,7 +202,9 @@ def TripletLoss(margin: float = 0.25, **options: Any):
     def TripletLossSame(v1, v2, same):
         return loss(v1, v2, same=same)
 
-    return tl.Fn("TripletLoss", TripletLossSame if with_same else TripletLoss)
+    layer = tl.Fn("TripletLoss", TripletLossSame if with_same else TripletLoss)
+    layer._margin = margin  # The training loop knows collapse by it. (Trax allows private names only.)
+    return layer
 
 
 def _negatives(xp, scores, same):
