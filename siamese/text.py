@@ -1,0 +1,293 @@
+"""Text to token ids: word_tokenize (NLTK's tokens, no download) and the course's Vocabulary."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from siamese.atomic import explain, write_bytes_atomically
+from siamese.errors import ArgumentError, DataError
+from siamese.tokenizer import tokenize_many, word_tokenize
+
+__all__ = ["PAD", "PAD_ID", "UNKNOWN", "UNKNOWN_ID", "Vocabulary", "tokenize_many", "word_tokenize"]
+
+PAD, PAD_ID = "<PAD>", 1
+UNKNOWN, UNKNOWN_ID = "<UNK>", 0  # what `decode` writes for the id of all unknown words
+
+_FORMAT, _VERSION = "siamese vocabulary", 1
+
+
+class Vocabulary(Mapping):
+    """The course's numbering of words: unknown 0, ``<PAD>`` 1, then words in order of first sight.
+
+    Frozen: ``vocab[word]`` is 0 for a word it does not know and never enters it, so it can stand
+    where the course uses ``defaultdict(lambda: 0)``. ``word in vocab``, ``len(vocab)`` and
+    iteration speak of known words only (``<PAD>`` is one), and ``vocab.get(word)`` is None for an
+    unknown one, all as with the course's defaultdict before anyone looked a word up.
+
+    Make one with `from_pairs` (training questions), `from_words` (a list) or `load` (a file).
+
+    Example:
+      >>> vocab = Vocabulary.from_pairs([["What", "is", "it", "?"]], [["Is", "it", "?"]])
+      >>> vocab["<PAD>"], vocab["What"], vocab["Is"], vocab["never"], len(vocab), vocab.size
+      (1, 2, 6, 0, 6, 7)
+      >>> vocab.encode("What is this?"), vocab.decode([2, 3, 0, 5, 1])
+      ([2, 3, 0, 5], ['What', 'is', '<UNK>', '?', '<PAD>'])
+    """
+
+    __slots__ = ("_hash", "_ids", "_lowercase", "_words")
+
+    def __init__(self, words: Iterable[str] = (), *, lowercase: bool = False):
+        """See `from_words`."""
+        ids = {PAD: PAD_ID}
+        for word in _checked_words(words):
+            if lowercase and word != PAD:
+                word = word.lower()
+            if word not in ids:
+                ids[word] = len(ids) + 1
+        self._ids = ids
+        self._words = tuple(ids)
+        self._lowercase = bool(lowercase)
+        self._hash: int | None = None
+
+    @classmethod
+    def from_words(cls, words: Iterable[str], *, lowercase: bool = False) -> Vocabulary:
+        """Numbers words in the order given, from 2; repeated words and ``<PAD>`` are passed over.
+
+        Args:
+          words: the words, most often of one's own list; a single str is refused.
+          lowercase: fold case here and in every later lookup and `encode`.
+
+        Raises:
+          ArgumentError: where `words` is a str, or holds something that is none.
+        """
+        return cls(words, lowercase=lowercase)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        tokens1: Iterable[Sequence[str]],
+        tokens2: Iterable[Sequence[str]],
+        *,
+        lowercase: bool = False,
+        min_count: int = 1,
+        max_size: int | None = None,
+    ) -> Vocabulary:
+        """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
+
+        Args:
+          tokens1: the tokens of each question 1.
+          tokens2: the tokens of each question 2, in the same order.
+          lowercase: fold case here and in every later lookup and `encode` (the course does not).
+          min_count: leave out words seen fewer times than this in all the questions together.
+          max_size: keep at most this many words (``<PAD>`` not counted), the most frequent ones;
+            of equally frequent ones the first seen. The order of the numbers stays that of sight.
+
+        Raises:
+          ArgumentError: where the two sides differ in length, or a question is text, not tokens.
+        """
+        tokens1, tokens2 = list(tokens1), list(tokens2)
+        if len(tokens1) != len(tokens2):
+            raise ArgumentError(
+                f"tokens1 holds {len(tokens1)} questions and tokens2 {len(tokens2)}; "
+                "a pair needs one of each."
+            )
+        counts: Counter[str] = Counter()
+        for pair in zip(tokens1, tokens2):
+            for question in pair:
+                words = _checked_words(question)
+                counts.update([word.lower() for word in words] if lowercase else words)
+        return cls.from_counts(counts, lowercase=lowercase, min_count=min_count, max_size=max_size)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, int],
+        *,
+        lowercase: bool = False,
+        min_count: int = 1,
+        max_size: int | None = None,
+    ) -> Vocabulary:
+        """Numbers the words of a table, word -> times seen, in its order; see `from_pairs`."""
+        if min_count < 1 or (max_size is not None and max_size < 0):
+            raise ArgumentError(
+                f"min_count must be 1 or more and max_size 0 or more (or None); "
+                f"got min_count={min_count}, max_size={max_size}."
+            )
+        if lowercase:
+            folded: Counter[str] = Counter()
+            for word, count in counts.items():
+                folded[word.lower()] += count
+            counts = folded
+        kept = [word for word in counts if counts[word] >= min_count and word != PAD]
+        if max_size is not None and len(kept) > max_size:
+            # sorted() is stable, so equal counts stay in order of first sight
+            frequent = set(sorted(kept, key=lambda word: -counts[word])[:max_size])
+            kept = [word for word in kept if word in frequent]
+        return cls(kept, lowercase=lowercase)
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether words are folded to lower case before they are looked up."""
+        return self._lowercase
+
+    @property
+    def size(self) -> int:
+        """Rows that an embedding needs: every id from 0 (unknown) to the last word."""
+        return len(self._ids) + 1
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The known words by id: ``words[0]`` is ``<PAD>``, with id 1."""
+        return self._words
+
+    def __getitem__(self, word: str) -> int:
+        if not isinstance(word, str):
+            raise ArgumentError(f"A vocabulary is asked for a word (str), not {word!r}.")
+        return self._ids.get(self._fold(word), UNKNOWN_ID)
+
+    def get(self, word: str, default: Any = None) -> Any:
+        """The id of a known word, else `default`."""
+        return self._ids.get(self._fold(word), default) if isinstance(word, str) else default
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._fold(word) in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._words)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Vocabulary):
+            return (self._words, self._lowercase) == (other._words, other._lowercase)
+        return self._ids == dict(other) if isinstance(other, Mapping) else NotImplemented
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self._words, self._lowercase))
+        return self._hash
+
+    def __reduce__(self):
+        # Not the hash: that of a str differs from process to process.
+        return functools.partial(Vocabulary, lowercase=self._lowercase), (self._words,)
+
+    def __repr__(self) -> str:
+        option = ", lowercase=True" if self._lowercase else ""
+        first = ", ".join(repr(word) for word in self._words[1:4])
+        return f"<Vocabulary of {len(self)} words: {first}{', …' if len(self) > 4 else ''}{option}>"
+
+    def _fold(self, word: str) -> str:
+        return word.lower() if self._lowercase and word != PAD else word
+
+    def encode(self, question: str | Iterable[str]) -> list[int]:
+        """The ids of a question's tokens; text is tokenized first. Unknown words become 0."""
+        words = word_tokenize(question) if isinstance(question, str) else question
+        return [self[word] for word in words]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The words of ids (any integers, a NumPy row too); 0 becomes ``<UNK>``.
+
+        Raises:
+          ArgumentError: where an id is no integer, or none of this vocabulary's.
+        """
+        out = []
+        for index in ids:
+            try:
+                at = index.__index__()
+            except AttributeError:
+                raise ArgumentError(f"decode takes integer ids, not {index!r}.") from None
+            if not 0 <= at <= len(self._words):
+                raise ArgumentError(
+                    f"Id {at} is not in this vocabulary, whose ids run from 0 to {len(self)}."
+                )
+            out.append(self._words[at - 1] if at else UNKNOWN)
+        return out
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the vocabulary as JSON, whole or not at all.
+
+        Raises:
+          DataError: where the file cannot be written.
+        """
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "lowercase": self._lowercase,
+            "words": list(self._words),
+        }
+        content["sha256"] = _checksum(content)
+        write_bytes_atomically(path, json.dumps(content, indent=0).encode("ascii"))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Vocabulary:
+        """Reads what `save` wrote, and checks that it is whole.
+
+        Raises:
+          DataError: naming the file, where it is missing, damaged, of another version or of
+            another kind.
+        """
+        again = "Save it again from the training questions (Vocabulary.save)."
+        try:
+            raw = Path(path).read_bytes()
+        except OSError as error:
+            raise DataError(explain(error, path, "read the vocabulary")) from error
+        try:
+            content = json.loads(raw.decode("utf-8"))
+        except (UnicodeDecodeError, RecursionError, ValueError) as error:
+            raise DataError(f"{path}: {_why_not_json(raw, error)} {again}") from error
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise DataError(
+                f"{path}: JSON, but not a vocabulary written by siamese. "
+                "For a list of words of your own, use Vocabulary.from_words(words)."
+            )
+        if content.get("version") != _VERSION:
+            raise DataError(
+                f"{path}: a vocabulary of format version {content.get('version')!r}; "
+                f"this siamese reads version {_VERSION}. Use the siamese that wrote it, or: {again}"
+            )
+        checksum = content.pop("sha256", None)
+        if checksum != _checksum(content):
+            raise DataError(f"{path}: damaged: the checksum does not match its content. {again}")
+        words = content.get("words")
+        if not isinstance(words, list) or words[:1] != [PAD] or len(set(words)) != len(words):
+            raise DataError(f"{path}: does not list each word once, from {PAD} on. {again}")
+        return cls(words, lowercase=content.get("lowercase") is True)
+
+
+def _checked_words(words: Iterable[str]) -> list[str]:
+    """The words as a list; a str would pass for a sequence of one-letter words."""
+    if isinstance(words, (str, bytes)):
+        raise ArgumentError(
+            f"A question must be a list of tokens here, not text ({words[:40]!r}); "
+            "call word_tokenize on it first."
+        )
+    words = list(words)
+    for word in words:
+        if not isinstance(word, str):
+            raise ArgumentError(f"A word must be text (str), not {word!r}.")
+    return words
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _why_not_json(raw: bytes, error: Exception) -> str:
+    if not raw.strip():
+        return "the file is empty."
+    if raw.lstrip()[:1] == b"<":
+        return "this is an HTML or XML page, not a vocabulary; was a download page saved instead?"
+    if raw[:2] == b"\x1f\x8b":
+        return "this is a gzip file; unpack it first."
+    if isinstance(error, json.JSONDecodeError):
+        return f"not a whole JSON file: line {error.lineno}, column {error.colno}: {error.msg}."
+    return "not a JSON file."
