@@ -150,7 +150,9 @@ def _restore_device_array(xla) -> None:
 
     if "DeviceArray" not in vars(xla):
         xla.DeviceArray = jax.Array
-        patched["jax.interpreters.xla.DeviceArray"] = "left JAX; the course imports it (now jax.Array)"
+        patched["jax.interpreters.xla.DeviceArray"] = (
+            "left JAX; the course imports it (now jax.Array)"
+        )
 
 
 def _use_light_inspect(assert_shape) -> None:

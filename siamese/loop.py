@@ -81,6 +81,7 @@ class Loop(training.Loop):
         self._margin = margin if margin is not None else getattr(task.loss_layer, "_margin", None)
         self._keep, self._best_metric = keep, best_metric
         self._collapsed_for = 0
+        self._saved_step: int | None = None
         self.warnings: list[str] = []
         self.resumed_from: Path | None = None
         if stock.get("output_dir") is not None:
@@ -121,9 +122,10 @@ class Loop(training.Loop):
                     period = _Period(self)
             if period.steps:
                 self._check_loss(float(period.last))
-            if signals.received and self._output_dir is not None:
+            if self._saved_step != self._step:
                 self.save_checkpoint("model")
-                self._say(f"Stopped by {signals.received.name} at step {self._step}; saved.")
+            if signals.received:
+                self._say(f"Stopped by {signals.received.name} after step {self._step}.")
         self._eval_model.weights = self._model.weights
         signals.raise_received()
 
@@ -234,6 +236,7 @@ class Loop(training.Loop):
             keep=self._keep,
             best_metric=self._best_metric,
         )
+        self._saved_step = self._step
 
     def load_checkpoint(self, directory=None, filename=None) -> None:
         """Restores the newest whole checkpoint of a directory, if it has one.
@@ -254,9 +257,7 @@ class Loop(training.Loop):
         if found is None:
             return
         trainer = self._trainer_per_task[0]
-        checkpoints.check_compatible(
-            found, shapes=self._model.weights, slot_shapes=trainer.slots
-        )
+        checkpoints.check_compatible(found, shapes=self._model.weights, slot_shapes=trainer.slots)
         trainer.slots = found.slots
         self._step = found.step
         self._rng = jax.numpy.asarray(found.random_state["loop"])
@@ -265,6 +266,7 @@ class Loop(training.Loop):
         self._eval_model.weights = self._model.weights
         self._eval_model.state = found.model_state["eval"]
         self.resumed_from = found.path
+        self._saved_step = found.step
         self._restore_positions(found.batch_position)
         self._place_on_devices()
 
@@ -282,7 +284,9 @@ class Loop(training.Loop):
             if name in position and hasattr(generator, "restore"):
                 generator.restore(position[name])
             elif self._step:
-                self._say(f"The {name} batches start from the beginning: their generator keeps no position.")
+                self._say(
+                    f"The {name} batches start from the beginning: their generator keeps no position."
+                )
 
     def _latest_metrics(self) -> dict[str, float]:
         names = self._history.metrics_for_mode("eval")

@@ -203,7 +203,9 @@ def TripletLoss(margin: float = 0.25, **options: Any):
         return loss(v1, v2, same=same)
 
     layer = tl.Fn("TripletLoss", TripletLossSame if with_same else TripletLoss)
-    layer._margin = margin  # The training loop knows collapse by it. (Trax allows private names only.)
+    layer._margin = (
+        margin  # The training loop knows collapse by it. (Trax allows private names only.)
+    )
     return layer
 
 
@@ -261,4 +263,6 @@ def _average(xp, values_and_presence):
 
 def _check_one_of(name: str, value: Any, accepted: tuple[str, ...]) -> None:
     if value not in accepted:
-        raise ArgumentError(f"{name} must be one of {', '.join(map(repr, accepted))}; it is {value!r}.")
+        raise ArgumentError(
+            f"{name} must be one of {', '.join(map(repr, accepted))}; it is {value!r}."
+        )

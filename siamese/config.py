@@ -1,0 +1,166 @@
+"""TrainConfig: every choice of a training run, its presets, and its flags on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+from siamese.errors import ArgumentError
+
+
+def _choice(default: Any, help: str, *accepted: Any) -> Any:
+    return field(default=default, metadata={"help": help, "accepted": accepted})
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """All choices of a training run. The defaults are the course's; `best` overrides some of them.
+
+    Raises:
+      ArgumentError: a value outside what its field accepts; names the field and what it accepts.
+
+    Example:
+      >>> TrainConfig.course().margin, TrainConfig(batch_size=64).batch_size
+      (0.25, 64)
+    """
+
+    # The text and the model
+    lowercase: bool = _choice(False, "fold words to lower case before looking them up")
+    d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors")
+    mask_padding: bool = _choice(
+        False, "leave padding out of the mean, so that a question's vector is its own"
+    )
+    # The loss
+    margin: float = _choice(0.25, "how much more similar a duplicate must be than a negative")
+    closest: str = _choice("hardest", "which negative is the closest", "hardest", "below_positive")
+    direction: str = _choice("rows", "which side's negatives count", "rows", "columns", "both")
+    # The batches
+    batches: str = _choice(
+        "course",
+        "the course's generator, or batches of questions of like length",
+        "course",
+        "bucketed",
+    )
+    batch_size: int = _choice(256, "pairs in a batch")
+    swap: bool = _choice(False, "swap the two questions of a pair at random (bucketed batches)")
+    same: str = _choice(
+        "negatives",
+        "pairs of one cluster in a batch: plain negatives, masked, or kept apart (bucketed batches)",
+        "negatives",
+        "mask",
+        "separate",
+    )
+    # The optimizer
+    learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up")
+    warmup_steps: int = _choice(400, "steps of linear warm-up; then 1/sqrt(step) decay")
+    # The run
+    steps: int = _choice(1000, "training steps, unless epochs is given")
+    epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps instead")
+    train_share: float = _choice(
+        0.8, "share of the training duplicates trained on; the rest validates"
+    )
+    eval_every: int = _choice(100, "steps between evaluations")
+    checkpoint_every: int = _choice(100, "steps between checkpoints")
+    keep: int = _choice(3, "how many of the last checkpoints stay")
+    patience: int = _choice(0, "stop after so many evaluations without a better loss; 0 never does")
+    seed: int = _choice(34, "seed of the weights and the batches")
+
+    def __post_init__(self):
+        for name, kind in typing.get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            accepted = type(self).__dataclass_fields__[name].metadata["accepted"]
+            number = kind in (int, float) and isinstance(value, (int, float))
+            if number and kind is float and not isinstance(value, bool):
+                object.__setattr__(self, name, float(value))
+            elif type(value) is not kind:
+                raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
+            if accepted and value not in accepted:
+                raise ArgumentError(
+                    f"{name} must be one of {', '.join(accepted)}; it is {value!r}."
+                )
+        at_least = {
+            "d_model": 1, "margin": 0, "batch_size": 2, "learning_rate": 0, "warmup_steps": 0,
+            "steps": 1, "epochs": 0, "eval_every": 1, "checkpoint_every": 1, "keep": 1, "patience": 0,
+            "seed": 0,
+        }  # fmt: skip
+        for name, least in at_least.items():
+            if not getattr(self, name) >= least:
+                raise ArgumentError(
+                    f"{name} must be at least {least}; it is {getattr(self, name)}."
+                )
+        if not 0 < self.train_share < 1:
+            raise ArgumentError(f"train_share must lie between 0 and 1; it is {self.train_share}.")
+        if self.batches == "course" and (self.swap or self.same != "negatives"):
+            raise ArgumentError("swap and same are options of batches='bucketed'.")
+
+    @classmethod
+    def course(cls, **changes: Any) -> TrainConfig:
+        """The course's own choices."""
+        return cls(**changes)
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> TrainConfig:
+        """The preset of that name, with changes."""
+        if name not in PRESETS:
+            raise ArgumentError(f"The presets are {', '.join(PRESETS)}; there is no {name!r}.")
+        return getattr(cls, name)(**changes)
+
+    def to_json(self) -> str:
+        """As JSON text, for the saved model."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
+        """From what `to_json` wrote; unknown fields are an error, not forgotten."""
+        unknown = set(values) - set(cls.__dataclass_fields__)
+        if unknown:
+            raise ArgumentError(f"Unknown fields of a training configuration: {sorted(unknown)}.")
+        return cls(**values)
+
+    def __str__(self) -> str:
+        course = TrainConfig()
+        lines = []
+        for name, value in dataclasses.asdict(self).items():
+            changed = (
+                "" if value == getattr(course, name) else f"   (course: {getattr(course, name)})"
+            )
+            lines.append(f"  {name:<18}{value}{changed}")
+        return "\n".join(lines)
+
+
+PRESETS = ("course",)
+
+
+def add_config_flags(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--preset`` and a flag for every field of `TrainConfig`."""
+    parser.add_argument(
+        "--preset", choices=PRESETS, default="course", help="set of choices to start from"
+    )
+    group = parser.add_argument_group("training choices (the preset's value where not given)")
+    for name, kind in typing.get_type_hints(TrainConfig).items():
+        info = TrainConfig.__dataclass_fields__[name]
+        options: dict[str, Any] = {"help": f"{info.metadata['help']} [course: {info.default}]"}
+        if kind is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        else:
+            options["type"] = kind
+            options["metavar"] = kind.__name__.upper()
+        if info.metadata["accepted"]:
+            options["choices"] = info.metadata["accepted"]
+            del options["metavar"]
+        group.add_argument(f"--{name.replace('_', '-')}", default=None, **options)
+
+
+def config_from_flags(flags: types.SimpleNamespace | argparse.Namespace) -> TrainConfig:
+    """The configuration that the parsed command line asks for."""
+    given = {
+        name: getattr(flags, name)
+        for name in TrainConfig.__dataclass_fields__
+        if getattr(flags, name, None) is not None
+    }
+    return TrainConfig.preset(flags.preset, **given)
