@@ -1,0 +1,258 @@
+"""Files and directories that appear whole or not at all: written beside, flushed, renamed.
+
+Every temporary holds a lock (`flock`) for as long as its writer lives, so what a killed writer left
+can be told from the work of a living one, in any process or container of the machine.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from siamese.errors import DataError, SiameseError
+
+try:
+    import fcntl
+except ImportError:  # Windows: no flock; temporaries are then never taken for stale.
+    fcntl = None
+
+_TEMPORARY = re.compile(r"^\..*\.tmp-[0-9a-f]{16}$", re.DOTALL)
+
+# What the common system errors mean to somebody who runs a program, and what to do.
+_MEANINGS = {
+    errno.ENOSPC: "the disk is full. Free some space or choose another directory",
+    errno.EDQUOT: "the disk quota is used up. Free some space or choose another directory",
+    errno.EROFS: "the file system is read-only. Choose another directory",
+    errno.EACCES: "no permission. Change the directory's permissions or choose another one",
+    errno.EPERM: "the operation is not permitted there. Choose another directory",
+    errno.ENOENT: "it does not exist. Check the path, or create the directory first",
+    errno.ENOTDIR: "a part of the path is a file, not a directory. Check the path",
+    errno.EISDIR: "it is a directory, and a file is meant. Check the path",
+    errno.EEXIST: "it is there already. Choose another name, or move it away first",
+    errno.ENOTEMPTY: "it is there already. Choose another name, or move it away first",
+    errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
+    errno.EIO: "the device reports an input/output error. Check the disk",
+}
+
+
+def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> str:
+    """One sentence for a system error: what could not be done, why, and what to do.
+
+    Example:
+      >>> explain(OSError(errno.ENOSPC, "No space left on device"), "run/model")
+      'Cannot write run/model: the disk is full. Free some space or choose another directory.'
+    """
+    meaning = _MEANINGS.get(error.errno) or error.strerror or str(error) or type(error).__name__
+    return f"Cannot {doing} {os.fspath(path)}: {meaning}."
+
+
+@contextmanager
+def open_atomically(
+    path: os.PathLike | str, error: type[SiameseError] = DataError
+) -> Iterator[BinaryIO]:
+    """A binary file to write that replaces `path` when the block ends without an exception.
+
+    Until then, and after any failure, whatever stood at `path` stands there unchanged. A symbolic
+    link is followed, so that the link stays.
+
+    Args:
+      path: where the file shall stand; its directory must exist.
+      error: the SiameseError that a system error (disk full, read-only, ...) is raised as.
+
+    Raises:
+      DataError (or `error`): where the file cannot be written; says why and what to do.
+
+    Example:
+      >>> import tempfile
+      >>> path = Path(tempfile.mkdtemp(), "a.bin")
+      >>> with open_atomically(path) as file:
+      ...     _ = file.write(b"whole")
+      >>> path.read_bytes()
+      b'whole'
+    """
+    target = Path(os.path.realpath(path))
+    temporary = file = None
+    try:
+        temporary, descriptor = _new_temporary(target, _create_file)
+        file = os.fdopen(descriptor, "wb")
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        os.replace(temporary, target)
+        temporary = None
+        _sync_directory(target.parent)
+    except OSError as failure:
+        raise error(explain(failure, path)) from failure
+    finally:
+        if file is not None:
+            with suppress(OSError):  # What was buffered may not fit the disk; it is discarded.
+                file.close()
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def write_bytes_atomically(
+    path: os.PathLike | str, data: bytes, error: type[SiameseError] = DataError
+) -> None:
+    """Writes `data` as the file `path`, whole or not at all; see `open_atomically`."""
+    with open_atomically(path, error) as file:
+        file.write(data)
+
+
+def write_text_atomically(
+    path: os.PathLike | str, text: str, error: type[SiameseError] = DataError
+) -> None:
+    """Writes `text` in UTF-8 as the file `path`, whole or not at all; see `open_atomically`."""
+    write_bytes_atomically(path, text.encode("utf-8"), error)
+
+
+@contextmanager
+def atomic_directory(
+    path: os.PathLike | str, error: type[SiameseError] = DataError
+) -> Iterator[Path]:
+    """A directory to fill that appears as `path`, flushed to disk, when the block ends well.
+
+    Args:
+      path: where the directory shall stand. Nothing, or an empty directory, may stand there; a
+        directory with content is never replaced.
+      error: the SiameseError that a system error is raised as.
+
+    Yields:
+      The temporary directory beside `path` to write into.
+
+    Raises:
+      DataError (or `error`): where it cannot be written, or `path` is taken.
+
+    Example:
+      >>> import tempfile
+      >>> path = Path(tempfile.mkdtemp(), "run")
+      >>> with atomic_directory(path) as folder:
+      ...     _ = (folder / "a.txt").write_text("whole")
+      >>> (path / "a.txt").read_text()
+      'whole'
+    """
+    target = Path(path)
+    temporary = descriptor = None
+    try:
+        temporary, descriptor = _new_temporary(target, _create_directory)
+        yield temporary
+        _sync_tree(temporary)
+        os.rename(temporary, target)
+        temporary = None
+        _sync_directory(target.parent)
+    except OSError as failure:
+        raise error(explain(failure, path)) from failure
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def remove_directory(path: os.PathLike | str) -> None:
+    """Removes a directory so that a kill half-way never leaves it under its own name."""
+    path = Path(path)
+    doomed = _temporary_name(path)
+    os.rename(path, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def remove_stale(directory: os.PathLike | str) -> list[str]:
+    """Removes the temporaries in `directory` whose writers are gone; returns their names.
+
+    Those of a living writer hold a lock and stay; so do all of them where the file system knows no
+    locks. Cannot fail: what cannot be removed stays.
+    """
+    removed = []
+    with suppress(OSError):
+        for name in sorted(os.listdir(directory)):
+            path = Path(directory, name)
+            if not _TEMPORARY.match(name) or path.is_symlink() or fcntl is None:
+                continue
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if path.is_dir():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink()
+                    removed.append(name)
+                finally:
+                    os.close(descriptor)
+    return removed
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f".{target.name[:60]}.tmp-{secrets.token_hex(8)}")
+
+
+def _new_temporary(target: Path, create) -> tuple[Path, int]:
+    """A new, locked temporary beside `target` and its descriptor."""
+    while True:
+        temporary = _temporary_name(target)
+        descriptor = create(temporary)
+        if descriptor is None or _lock_held(descriptor, temporary):
+            return temporary, descriptor
+        os.close(descriptor)  # A cleaner took it for stale before it was locked: take another.
+
+
+def _create_file(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    return os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
+
+
+def _create_directory(path: Path) -> int | None:
+    os.mkdir(path)
+    if fcntl is None:
+        return None  # Windows cannot open directories.
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return _create_directory(path)  # A cleaner was quicker than the open.
+
+
+def _lock_held(descriptor: int, path: Path) -> bool:
+    """Locks a new temporary; False where somebody else has locked or removed it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError:
+        return True  # A file system without locks: cleaners there cannot lock it either.
+
+
+def _sync_tree(directory: Path) -> None:
+    for root, _, names in os.walk(directory):
+        for name in names:
+            descriptor = os.open(os.path.join(root, name), os.O_RDWR)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        _sync_directory(root)
+
+
+def _sync_directory(directory: os.PathLike | str) -> None:
+    """Flushes a directory's entries, so that a rename in it outlives a power cut."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as failure:
+        if failure.errno not in (errno.EINVAL, errno.ENOTSUP):  # Some network drives refuse.
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,242 @@
+"""Trees of arrays, as Trax keeps weights in, to JSON and safetensors and back, exactly.
+
+A tree is made of tuples, lists, dicts, None, numbers, text and arrays. What comes back has the
+same structure: a tuple is a tuple again, an empty tuple and Trax's marker for shared weights stay
+what they are, an array that stood in two places is one array in two places.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import CheckpointError
+
+# Name in a safetensors header -> NumPy dtype; the library's NumPy side has no bfloat16.
+_DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U64": "uint64",
+    "U32": "uint32",
+    "U16": "uint16",
+    "U8": "uint8",
+    "BOOL": "bool",
+    "C64": "complex64",
+}
+_TAGS = ("__tuple__", "__dict__", "__lists__", "__array__", "__float__")
+
+
+def dtype_named(name: str) -> np.dtype:
+    """The NumPy dtype of that name; ``bfloat16`` is the one of ml_dtypes."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def to_json(tree: Any) -> str:
+    """A tree of plain values and small arrays as JSON text that `from_json` turns back exactly.
+
+    Scalars of NumPy and JAX become Python numbers; arrays are kept with dtype and shape.
+
+    Raises:
+      CheckpointError: for a value that is none of these; names its place in the tree.
+
+    Example:
+      >>> from_json(to_json({"epoch": 3, "key": (1, None), "order": np.arange(2)}))
+      {'epoch': 3, 'key': (1, None), 'order': array([0, 1])}
+    """
+
+    def inline(array: Any, path: str) -> Any:
+        array = np.asarray(array)
+        if array.ndim == 0:
+            return _encode(array.item(), inline, path)
+        array = _storable(array, path)
+        data = base64.b64encode(array.tobytes()).decode("ascii")
+        shape = list(array.shape)
+        return {"__array__": {"dtype": array.dtype.name, "shape": shape, "base64": data}}
+
+    return json.dumps(_encode(tree, inline, ""), allow_nan=False, indent=1)
+
+
+def from_json(text: str | bytes) -> Any:
+    """The tree that `to_json` wrote; raises ValueError, TypeError or KeyError on anything else."""
+
+    def inline(entry: Any) -> np.ndarray:
+        if entry["dtype"] not in _DTYPES.values():
+            raise ValueError(f"unknown dtype {entry['dtype']!r}")
+        data = base64.b64decode(entry["base64"], validate=True)
+        flat = np.frombuffer(bytearray(data), dtype=dtype_named(entry["dtype"]))
+        return flat.reshape(entry["shape"])
+
+    return _decode(json.loads(text), inline)
+
+
+def save_tensors(path: Any, **trees: Any) -> None:
+    """Writes named trees into one safetensors file; their structure goes into its header.
+
+    Args:
+      path: the file to write.
+      **trees: name -> tree; arrays of bool, integers, floats (bfloat16 too) or complex64.
+
+    Raises:
+      CheckpointError: for a leaf that cannot be stored; names its place in the tree.
+      OSError: where the file cannot be written.
+    """
+    tensors: dict[str, np.ndarray] = {}
+    names: dict[int, str] = {}  # id of a leaf -> tensor name: an array in two places is stored once
+    leaves = []  # Keeps the leaves alive, so that no id is used twice.
+
+    def store(array: Any, place: str) -> Any:
+        if id(array) not in names:
+            name = place
+            while name in tensors:  # Keys such as "a/b" can make two places look alike.
+                name += "'"
+            tensors[name] = _storable(np.asarray(array), place)
+            names[id(array)] = name
+            leaves.append(array)
+        return {"__array__": names[id(array)]}
+
+    structure = {name: _encode(tree, store, name) for name, tree in trees.items()}
+    import safetensors.numpy
+
+    data = safetensors.numpy.save(tensors, {"structure": json.dumps(structure, allow_nan=False)})
+    with open(path, "wb") as file:  # Not save_file: its errors hide the system's error number.
+        file.write(data)
+
+
+def load_tensors(data: bytes) -> dict[str, Any]:
+    """The named trees of a safetensors file's content; ValueError and its kin on anything else."""
+    import safetensors
+
+    header_length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or header_length > min(len(data) - 8, 100_000_000):
+        raise ValueError("the header's length does not fit the file")
+    header = json.loads(data[8 : 8 + header_length])
+    structure = json.loads(header["__metadata__"]["structure"])
+    arrays = {}
+    for name, tensor in safetensors.deserialize(data):
+        dtype = dtype_named(_DTYPES[tensor["dtype"]])
+        arrays[name] = np.frombuffer(tensor["data"], dtype=dtype).reshape(tensor["shape"])
+    return {name: _decode(tree, arrays.__getitem__) for name, tree in structure.items()}
+
+
+def leaves_with_places(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields (place, leaf) for each array or value in a tree, in Trax's order; None is left out."""
+    if isinstance(tree, (tuple, list)):
+        for i, branch in enumerate(tree):
+            yield from leaves_with_places(branch, f"{place}/{i}")
+    elif isinstance(tree, dict):
+        for key, branch in tree.items():
+            yield from leaves_with_places(branch, f"{place}/{key}")
+    elif tree is not None:
+        yield place.lstrip("/"), tree
+
+
+def unflatten(leaves: list, like: Any, what: str = "weights") -> Any:
+    """Puts a flat list of arrays, such as a course file's, into the structure of `like`.
+
+    Args:
+      leaves: arrays in Trax's order.
+      like: a tree of arrays, or of anything with a `shape`, such as a model's ``weights``.
+      what: how messages call it.
+
+    Raises:
+      CheckpointError: where the number of arrays or a shape differs; names both.
+    """
+    places = list(leaves_with_places(like))
+    if len(places) != len(leaves):
+        raise CheckpointError(
+            f"The {what} do not fit: {len(leaves)} arrays, and the model has {len(places)}. "
+            "They belong to a model of another structure; load them into that one."
+        )
+    for (place, slot), leaf in zip(places, leaves, strict=True):
+        if tuple(slot.shape) != tuple(leaf.shape):
+            raise CheckpointError(
+                f"The {what} do not fit at {place}: shape {tuple(leaf.shape)}, and the model has "
+                f"{tuple(slot.shape)}. Make the model with the same vocabulary size and d_model."
+            )
+    rest = iter(leaves)
+
+    def fill(tree: Any) -> Any:
+        if isinstance(tree, (tuple, list)):
+            return type(tree)(map(fill, tree))
+        if isinstance(tree, dict):
+            return {key: fill(branch) for key, branch in tree.items()}
+        return None if tree is None else next(rest)
+
+    return fill(like)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__") and hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def _storable(array: np.ndarray, place: str) -> np.ndarray:
+    """The array in C order and the machine's own (little-endian) byte order."""
+    if array.dtype.name not in _DTYPES.values():
+        raise CheckpointError(
+            f"Cannot save {place or 'the value'}: arrays of {array.dtype} have no place in a "
+            f"checkpoint. Convert it to one of {', '.join(sorted(_DTYPES.values()))}."
+        )
+    # order="C" and not ascontiguousarray, which would give a scalar an axis.
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
+def _encode(tree: Any, array: Callable[[Any, str], Any], place: str) -> Any:
+    """Plain JSON where JSON has the type, a tagged object where it has not."""
+    if tree is None or type(tree) in (bool, int, str):
+        return tree
+    if type(tree) is float:
+        return tree if math.isfinite(tree) else {"__float__": repr(tree)}
+    if type(tree) in (tuple, list):
+        items = [_encode(item, array, f"{place}/{i}") for i, item in enumerate(tree)]
+        return items if type(tree) is list else {"__tuple__": items}
+    if isinstance(tree, dict):
+        if not all(type(key) in (str, int) for key in tree):
+            raise CheckpointError(f"Cannot save {place}: keys must be text or whole numbers.")
+        pairs = [[key, _encode(value, array, f"{place}/{key}")] for key, value in tree.items()]
+        if isinstance(tree, defaultdict) and tree.default_factory is list:
+            return {"__lists__": pairs}  # How Trax keeps its history.
+        if all(type(key) is str for key in tree) and not any(tag in tree for tag in _TAGS):
+            return dict(pairs)
+        return {"__dict__": pairs}
+    if _is_array(tree):
+        return array(tree, place)
+    raise CheckpointError(
+        f"Cannot save {place or 'the value'}: a {type(tree).__name__} has no place in a "
+        "checkpoint. Use tuples, lists, dicts, numbers, text and arrays."
+    )
+
+
+def _decode(value: Any, array: Callable[[Any], Any]) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, array) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        (tag, content), *_ = value.items()
+        if tag == "__tuple__":
+            return tuple(_decode(item, array) for item in content)
+        if tag == "__array__":
+            return array(content)
+        if tag == "__float__":
+            return float(content)
+        if tag == "__dict__":
+            return {key: _decode(item, array) for key, item in content}
+        if tag == "__lists__":
+            return defaultdict(list, {key: _decode(item, array) for key, item in content})
+    return {key: _decode(item, array) for key, item in value.items()}
