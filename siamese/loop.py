@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import threading
 import time
@@ -22,9 +21,10 @@ from unittest import mock
 
 import numpy as np
 
-from siamese import checkpoints, compat, devices
+from siamese import checkpoints, compat, course_files, devices
 from siamese.errors import ArgumentError, SiameseError
-from siamese.trees import leaves_with_places
+from siamese.randomness import keeping_generators
+from siamese.trees import leaves_with_places, unflatten
 
 compat.prepare()
 
@@ -51,6 +51,7 @@ class Loop(training.Loop):
       margin: the loss's margin, to recognise collapse; None looks at the loss layer.
       keep: how many of the last checkpoints stay.
       best_metric: name of an eval metric whose lowest checkpoint stays too.
+      course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
       **stock: what else Trax's Loop takes: eval_tasks, output_dir, eval_at, random_seed, ...
 
     Raises:
@@ -69,6 +70,7 @@ class Loop(training.Loop):
         margin: float | None = None,
         keep: int = 3,
         best_metric: str | None = None,
+        course_file: bool = False,
         **stock: Any,
     ):
         if isinstance(task, (list, tuple)):
@@ -79,7 +81,7 @@ class Loop(training.Loop):
         self._extras = checkpoint_extras or dict
         self._on_step = on_step
         self._margin = margin if margin is not None else getattr(task.loss_layer, "_margin", None)
-        self._keep, self._best_metric = keep, best_metric
+        self._keep, self._best_metric, self._course_file = keep, best_metric, course_file
         self._collapsed_for = 0
         self._saved_step: int | None = None
         self.warnings: list[str] = []
@@ -89,7 +91,7 @@ class Loop(training.Loop):
         # Trax refuses to use fewer devices than there are, and its own way of using several computes
         # the loss on each one's part of the batch. It is told of one; the mesh spreads the arrays.
         self._made = False
-        with _keeping_generators(), devices.told_of_one(), _no_pickled_counters():
+        with keeping_generators(), devices.told_of_one(), _no_pickled_counters():
             super().__init__(model, [task], **stock)
         self._made = True
         self._place_on_devices()
@@ -115,15 +117,18 @@ class Loop(training.Loop):
                 period.add(loss, stats)
                 if self._on_step is not None:
                     self._on_step(self, loss)
-                if self._checkpoint_at(self._step):
-                    self.save_checkpoint("model")
                 if self._eval_at(self._step):
                     self._report(period, writers)
                     period = _Period(self)
+                # After the evaluation, which draws batches too: a resumed run must not repeat them.
+                if self._checkpoint_at(self._step):
+                    self.save_checkpoint("model")
             if period.steps:
                 self._check_loss(float(period.last))
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
+            if self._course_file and self._output_dir is not None and self.is_chief:
+                self.write_course_file()
             if signals.received:
                 self._say(f"Stopped by {signals.received.name} after step {self._step}.")
         self._eval_model.weights = self._model.weights
@@ -196,7 +201,9 @@ class Loop(training.Loop):
         accelerated = trainer.accelerated_model_with_loss
         accelerated.weights = devices.replicate(self._mesh, accelerated.weights)
         accelerated.state = devices.replicate(self._mesh, accelerated.state)
-        trainer.slots = devices.replicate(self._mesh, trainer.slots)
+        # Not through the setter of `slots`, which moves them back to the first device.
+        trainer._slots = devices.replicate(self._mesh, trainer.slots)
+        trainer.optimizer.slots = trainer._slots
         trainer._opt_params = devices.replicate(self._mesh, trainer._opt_params)
 
     # ---- Checkpoints ----
@@ -255,20 +262,51 @@ class Loop(training.Loop):
         for path, reason in passed_over:
             self._say(f"Passed over {path}: {reason}")
         if found is None:
+            found = self._course_checkpoint(Path(directory))
+        if found is None:
             return
         trainer = self._trainer_per_task[0]
         checkpoints.check_compatible(found, shapes=self._model.weights, slot_shapes=trainer.slots)
         trainer.slots = found.slots
         self._step = found.step
-        self._rng = jax.numpy.asarray(found.random_state["loop"])
+        if found.random_state is not None:
+            self._rng = jax.numpy.asarray(found.random_state["loop"])
         self._history = training.trax_history.History.from_dict(found.history)
         self.update_weights_and_state(found.weights, found.model_state["model"])
         self._eval_model.weights = self._model.weights
         self._eval_model.state = found.model_state["eval"]
         self.resumed_from = found.path
         self._saved_step = found.step
-        self._restore_positions(found.batch_position)
+        self._restore_positions(found.batch_position or {})
         self._place_on_devices()
+
+    def _course_checkpoint(self, directory: Path) -> checkpoints.Checkpoint | None:
+        """The ``model.pkl.gz`` of a directory that Trax's own Loop wrote, if it has one."""
+        if not (directory / "model.pkl.gz").exists():
+            return None
+        saved = course_files.read_course_model(directory)
+        trainer = self._trainer_per_task[0]
+        slots = course_files.read_course_slots(saved)[0]
+        return checkpoints.Checkpoint(
+            step=saved.step,
+            weights=unflatten(saved.weights, self._model.weights),
+            model_state={"model": self._model.state, "eval": self._eval_model.state},
+            slots=unflatten(slots, trainer.slots, "optimizer slots"),
+            history=saved.history,
+            path=saved.path,
+        )
+
+    def write_course_file(self) -> Path:
+        """Writes ``model.pkl.gz`` and its companions as Trax's Loop does, for `init_from_file`."""
+        return course_files.write_course_model(
+            self._output_dir,
+            _on_host(self._model.weights),
+            _on_host(self._model.state),
+            input_signature=self._batch_signature[: self._model.n_in],
+            slots=[_on_host(self._trainer_per_task[0].slots)],
+            step=self._step,
+            history=self._history.to_dict(),
+        )
 
     def _generators(self) -> Iterator[tuple[str, Any]]:
         yield "train", self._tasks[0].labeled_data
@@ -340,17 +378,6 @@ class _Signals:
             raise KeyboardInterrupt
         if self.received is not None:
             raise SystemExit(128 + self.received)
-
-
-@contextmanager
-def _keeping_generators() -> Iterator[None]:
-    """Trax's Loop seeds Python's and NumPy's global generators when it is made; they are put back."""
-    python, numpy = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numpy)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ArgumentError, ShapeError
+from siamese.randomness import keeping_generators
 from siamese.similarity import array_namespace, as_float, similarity_matrix
 
 CLOSEST = ("hardest", "below_positive")
@@ -176,6 +177,7 @@ def closest_negative(scores, closest: str = "hardest", same=None):
     return _closest_negative(xp, as_float(xp, scores), closest, same)[0]
 
 
+@keeping_generators()
 def TripletLoss(margin: float = 0.25, **options: Any):
     """The loss as a Trax layer, printed ``TripletLoss_in2``.
 

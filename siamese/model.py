@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from siamese import compat
 from siamese.errors import ArgumentError
+from siamese.randomness import keeping_generators
 from siamese.similarity import l2_normalize
 
 compat.prepare()
@@ -11,6 +12,7 @@ compat.prepare()
 from trax import layers as tl  # noqa: E402  (Trax only after it was prepared)
 
 
+@keeping_generators()
 def Siamese(vocab_size: int = 41699, d_model: int = 128, mode: str = "train"):
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 

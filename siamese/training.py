@@ -9,6 +9,7 @@ from typing import Any
 from siamese import compat
 from siamese.errors import ArgumentError
 from siamese.loop import Loop
+from siamese.randomness import keeping_generators
 
 compat.prepare()
 
@@ -64,18 +65,22 @@ def train_model(
                 f"train_model calls {name}() to make it: pass the function {name} itself, or "
                 f"functools.partial({name}, ...), not {type(factory).__name__}."
             )
+    with keeping_generators():
+        model, loss, metric = Siamese(), TripletLoss(), TripletLoss()
+        optimizer = trax.optimizers.Adam(0.01)
+    # The tasks take their sample batch from the generators: that draw is the caller's.
     train_task = training.TrainTask(
         labeled_data=train_generator,
-        loss_layer=TripletLoss(),
-        optimizer=trax.optimizers.Adam(0.01),
+        loss_layer=loss,
+        optimizer=optimizer,
         lr_schedule=lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01),
     )
-    eval_task = training.EvalTask(labeled_data=val_generator, metrics=[TripletLoss()])
+    eval_task = training.EvalTask(labeled_data=val_generator, metrics=[metric])
     return Loop(
-        Siamese(),
+        model,
         train_task,
         eval_tasks=[eval_task],
         output_dir=output_dir,
         random_seed=random_seed,
-        **loop_options,
+        **{"course_file": output_dir is not None, **loop_options},
     )
