@@ -159,24 +159,21 @@ def tab_rows(
         line = line.removesuffix("\n")
         seen += 1
         start = number
-        row = line.split("\t")
+        row = _tab_fields(line, width)
         if len(row) == width:
             give_up(parts)
             parts = []
         elif len(row) > width:
-            give_up(parts)
+            give_up([*parts, (number, line)])
             parts = []
-            row = _split_quoted(line) if '"' in line else row  # perhaps a tab inside quotes
-            if len(row) != width:
-                give_up([(number, line)])
-                continue
+            continue
         elif not parts and not line:
             report.add("blank", [number])
             continue
         else:
             parts.append((number, line))
             line = "\n".join(part for _, part in parts)
-            row = line.split("\t")
+            row = _tab_fields(line, width)
             if len(row) < width and len(parts) < MOST_LINES_IN_A_ROW:
                 continue
             if len(row) != width or row[label_at].strip(' "') not in ("0", "1"):
@@ -202,15 +199,18 @@ def tab_rows(
         yield rows, starts
 
 
-def _split_quoted(line: str) -> Row:
-    """The fields of a line in which tabs stand inside quoted fields, their quotes kept."""
+def _tab_fields(line: str, width: int) -> Row:
+    """The fields of a line, quotes kept; too many are tried again with tabs inside quoted fields."""
+    pieces = line.split("\t")
+    if len(pieces) <= width or '"' not in line:
+        return pieces
     fields: Row = []
-    for piece in line.split("\t"):
+    for piece in pieces:
         if fields and fields[-1].startswith('"') and fields[-1].count('"') % 2:
             fields[-1] += "\t" + piece  # the quoted field before is still open
         else:
             fields.append(piece)
-    return fields
+    return fields if len(fields) == width else pieces
 
 
 def _unquoted(field: str, all_quoted: bool) -> str:
