@@ -140,7 +140,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
     Raises:
       ArgumentError: fractions that are not positive or do not add to 1.
-      DataError: a part that stays empty because too many questions hang together.
+      DataError: fewer groups of pairs that share no question than parts.
     """
     shares = np.asarray(fractions, np.float64)
     if (
@@ -156,6 +156,11 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     group = connected_groups(len(questions), numbers)[numbers[:, 0]]  # [pairs]
     rows_in_group = np.bincount(group) if len(group) else np.zeros(0, np.int64)
+    if len(rows_in_group) < len(shares):
+        raise DataError(
+            f"A split by cluster into {len(shares)} parts is not possible: the {len(group):,} pairs "
+            f"form {len(rows_in_group):,} groups that share no question. Use fewer parts, or more pairs."
+        )
     missing = shares * len(group)  # pairs still wanted by each part
     part_of_group = np.empty(len(rows_in_group), np.int64)
 
@@ -175,16 +180,11 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
     last = len(shares) - 1
     part_of_group[small] = np.minimum(np.searchsorted(limits, middles), last)
 
-    parts = [np.flatnonzero(part_of_group[group] == part) for part in range(len(shares))]
-    empty = [part for part, rows in enumerate(parts) if not len(rows)]
-    if empty:
-        largest = rows_in_group.max(initial=0)
-        raise DataError(
-            f"Part {empty[0]} ({shares[empty[0]]:.0%}) of the split by cluster stays empty: "
-            f"{len(group):,} pairs form {len(rows_in_group):,} groups that share no question, the "
-            f"largest of {largest:,} pairs. Use fewer or larger parts, or more pairs."
-        )
-    return parts
+    # No part stays empty: it gets the smallest group of a part that has two or more.
+    for part in np.flatnonzero(np.bincount(part_of_group, minlength=len(shares)) == 0):
+        spare = np.flatnonzero(np.bincount(part_of_group)[part_of_group] > 1)
+        part_of_group[spare[rows_in_group[spare].argmin()]] = part
+    return [np.flatnonzero(part_of_group[group] == part) for part in range(len(shares))]
 
 
 def overlap(train: Any, test: Any) -> float:

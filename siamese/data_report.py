@@ -194,13 +194,13 @@ def _bars(rows: list[tuple[str, int]]) -> list[str]:
 
 
 def _split_text(title: str, split: dict[str, Any]) -> list[str]:
-    def part(name: str) -> str:
+    lines = [title]
+    for name in ("train", "test"):
         rate = split[f"{name}_base_rate"]
-        return f"{split[name]:,} {name}" + ("" if rate is None else f" ({rate:.1%} duplicates)")
-
-    lines = [f"{title}: {part('train')}, {part('test')}"]
+        shown = "" if rate is None else f", {rate:.1%} duplicates"
+        lines.append(f"  {name:<5} {split[name]:>9,} pairs{shown}")
     if split["overlap"] is not None:
-        lines.append(f"  {split['overlap']:.1%} of the test questions also stand in train")
+        lines[-1] += f", {split['overlap']:.1%} of its questions in train"
     return lines
 
 

@@ -163,10 +163,6 @@ def tab_rows(
         if len(row) == width:
             give_up(parts)
             parts = []
-        elif len(row) > width:
-            give_up([*parts, (number, line)])
-            parts = []
-            continue
         elif not parts and not line:
             report.add("blank", [number])
             continue
@@ -177,7 +173,7 @@ def tab_rows(
             if len(row) < width and len(parts) < MOST_LINES_IN_A_ROW:
                 continue
             if len(row) != width or row[label_at].strip(' "') not in ("0", "1"):
-                # The lines do not make one row; the last may still be the start of another.
+                # Together they make no row; the last may still be the start of another.
                 give_up(parts[:-1])
                 parts = parts[-1:]
                 continue

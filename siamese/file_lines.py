@@ -50,14 +50,17 @@ class OpenFile:
     def __init__(self, path: str | os.PathLike):
         self.path = Path(path)
         self.name = str(path)
-        if self.path.is_dir():
-            raise DataError(f"{self.name} is a directory; give the file with the question pairs.")
         try:
             self._file: BinaryIO = open(self.path, "rb")  # noqa: SIM115  closed in __exit__
+        except IsADirectoryError:
+            raise DataError(
+                f"{self.name} is a directory; give the file with the question pairs."
+            ) from None
         except FileNotFoundError:
             raise DataError(f"{self.name}: there is no such file.") from None
         except (OSError, ValueError) as error:
-            raise DataError(f"{self.name} cannot be read: {error}.") from None
+            why = getattr(error, "strerror", error)
+            raise DataError(f"{self.name[:200]} cannot be read: {why}.") from None
         self.is_gzip = self._file.read(2) == _GZIP
         self._file.seek(0)
         self._stream = gzip.GzipFile(fileobj=self._file) if self.is_gzip else self._file

@@ -98,12 +98,12 @@ def groups_of_rows(rows):
 def test_parts_of_a_split_share_no_question_and_hold_every_row_once(rows, fractions, seed):
     pairs = pairs_of(rows)
     names = [frozenset((a, b)) for a, b, _ in rows]
-    try:
-        parts = cluster_split(pairs, fractions, seed)
-    except DataError:
-        # Right only if there are too few groups, or if a small part rounds to nothing.
-        assert len(set(groups_of_rows(rows))) < len(fractions) or len(rows) * min(fractions) < 3
+    if len(set(groups_of_rows(rows))) < len(fractions):
+        with pytest.raises(DataError):
+            cluster_split(pairs, fractions, seed)
         return
+    parts = cluster_split(pairs, fractions, seed)
+    assert all(map(len, parts))
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(rows)))
     seen = [set().union(*(names[i] for i in part)) for part in parts]
     for i, one in enumerate(seen):
@@ -130,6 +130,15 @@ def test_split_comes_near_the_fractions_and_depends_on_the_seed():
     assert all((np.diff(part) > 0).all() for part in parts)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_of_very_different_size_still_come_near_the_fractions(seed):
+    sizes = [600, 50, 40, 30] + [1] * 280
+    names = [f"group {group}" for group, size in enumerate(sizes) for _ in range(size)]
+    pairs = QuestionPairs(names, [f"other {i}" for i in range(1000)], [0, 1] * 500)
+    parts = cluster_split(pairs, (0.8, 0.1, 0.1), seed)
+    assert [len(part) for part in parts] == pytest.approx([800, 100, 100], abs=1)
+
+
 def test_one_large_group_goes_to_the_largest_part():
     pairs = many_pairs()
     train, valid, test = pairs.split_by_cluster((0.8, 0.1, 0.1), seed=3)
@@ -139,9 +148,7 @@ def test_one_large_group_goes_to_the_largest_part():
 
 def test_a_split_that_is_not_possible_says_why():
     one_group = QuestionPairs(["a", "b", "c"], ["b", "c", "d"], [1, 0, 1])
-    with pytest.raises(
-        DataError, match=r"Part 1 \(20%\).*3 pairs form 1 groups.*largest of 3 pairs"
-    ):
+    with pytest.raises(DataError, match=r"into 2 parts .* the 3 pairs form 1 groups"):
         one_group.split_by_cluster((0.8, 0.2))
     for fractions in [(0.5, 0.6), (1.0,), (1.2, -0.2), (0.5, float("nan"))]:
         with pytest.raises(ArgumentError, match="add to 1"):
