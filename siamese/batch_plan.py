@@ -1,0 +1,237 @@
+"""Which pairs form which batch of an epoch: bucketed by length, shuffled, each pair once.
+
+A pair's length is that of its longer question. An epoch visits the pairs in a random order, a
+window at a time; each pair joins the queue of its length's bucket, and a bucket whose queue holds a
+whole batch gives one. A window's batches are shuffled before they are given out. What remains in
+the queues goes on to the next window; what remains after the last one is put together across
+buckets, longest first. So padding is only the distance to the bucket's length, except in the few
+batches of that remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+# What a random stream is for: streams of one seed must not be the same numbers.
+ORDER, WINDOW, EMISSION, REMAINDER, SWAP, LABELLED = range(6)
+
+# A remainder below this part of a batch joins the batch before it: a handful of pairs has few
+# negatives, and one pair has none.
+SMALL = 1 / 8
+
+
+class PlannedBatch(NamedTuple):
+    """The pairs of one batch and the bucket that gives its length."""
+
+    pairs: np.ndarray  # integer [batch]
+    bucket: int
+
+
+@dataclass
+class EpochPlan:
+    """All that decides an epoch's batches, so that the same numbers give the same batches.
+
+    Args:
+      pairs: how many pairs there are.
+      batch_size: pairs in a batch.
+      lengths: int64 [buckets], rising; the lengths of batches.
+      pair_lengths: gives the lengths of the pairs named, each at most ``lengths[-1]``.
+      window: pairs brought together at a time.
+      block: pairs that lie side by side and are visited together; 1 for a full shuffle.
+      last: what becomes of the remainder that fills no batch: 'short', 'drop' or 'wrap'.
+      shuffle: False visits the pairs in their own order.
+      pair_clusters: gives the two cluster ids of each pair named; where set, no batch holds two
+        pairs that share a cluster.
+    """
+
+    pairs: int
+    batch_size: int
+    lengths: np.ndarray
+    pair_lengths: Callable[[np.ndarray], np.ndarray]
+    window: int
+    block: int = 1
+    last: str = "short"
+    shuffle: bool = True
+    pair_clusters: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    left_out: int = field(default=0, init=False)  # pairs the epoch planned last gave to no batch
+    repeated: int = field(default=0, init=False)  # pairs it gave a second time ('wrap')
+
+    def batches_per_epoch(self) -> int:
+        """How many batches an epoch has, where clusters do not decide it."""
+        full, rest = divmod(self.pairs, self.batch_size)
+        if not rest or self.last == "drop" or (self.last == "short" and full and self._small(rest)):
+            return full
+        return full + 1
+
+    def epoch(self, seed: int, epoch: int) -> Iterator[list[PlannedBatch]]:
+        """The epoch's batches, window by window, then those of what remained in the queues."""
+        self.left_out = self.repeated = 0
+        queues = [np.zeros(0, dtype=np.int64) for _ in self.lengths]
+        first = None  # the first window, from which 'wrap' fills up
+        held: list[PlannedBatch] = []  # the newest batches, which may have to take a small remainder
+        for number, pairs in enumerate(self._windows(seed, epoch)):
+            first = pairs if first is None else first
+            buckets = self._buckets(pairs)
+            by_bucket = np.argsort(buckets, kind="stable")
+            ends = np.searchsorted(buckets[by_bucket], np.arange(len(queues) + 1))
+            batches = []
+            for bucket in range(len(queues)):
+                arrived = pairs[by_bucket[ends[bucket] : ends[bucket + 1]]]
+                if len(arrived):
+                    queue = np.concatenate([queues[bucket], arrived])
+                    full, queues[bucket] = self._full_batches(queue)
+                    batches += [PlannedBatch(pairs_, bucket) for pairs_ in full]
+            if batches:
+                if held:
+                    yield held
+                held = self._shuffled(batches, [seed, epoch, EMISSION, number])
+        waiting = np.concatenate(queues[::-1])  # the longest pairs first
+        if held and self._joins(len(waiting)):
+            longest = max(range(len(held)), key=lambda i: held[i].bucket)
+            waiting = np.concatenate([waiting, held.pop(longest).pairs])
+        if held:
+            yield held
+        rng = np.random.default_rng([seed, epoch, REMAINDER])
+        batches = [
+            PlannedBatch(pairs, int(self._buckets(pairs).max()))
+            for pairs in self._remainder(waiting, first, rng)
+        ]
+        if batches:
+            yield self._shuffled(batches, [seed, epoch, EMISSION, number + 1])
+
+    def _windows(self, seed: int, epoch: int) -> Iterator[np.ndarray]:
+        """The pairs in the epoch's order, a window at a time, int64 [<= window]."""
+        blocks = -(-self.pairs // self.block)
+        order = np.arange(blocks, dtype=np.uint32 if blocks < 2**32 else np.uint64)
+        if self.shuffle:  # the one thing that grows with the number of pairs: 4 bytes a block
+            np.random.default_rng([seed, epoch, ORDER]).shuffle(order)
+        per_window = max(1, self.window // self.block)
+        for number, start in enumerate(range(0, blocks, per_window)):
+            starts = order[start : start + per_window].astype(np.int64) * self.block
+            pairs = (starts[:, None] + np.arange(self.block)).ravel()
+            pairs = pairs[pairs < self.pairs]  # the last block may be a short one
+            if self.shuffle and self.block > 1:
+                np.random.default_rng([seed, epoch, WINDOW, number]).shuffle(pairs)
+            yield pairs
+
+    def _buckets(self, pairs: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.lengths, self.pair_lengths(pairs))
+
+    def _full_batches(self, queue: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """Whole batches from the front of a queue, and what stays in it."""
+        if self.pair_clusters is None:
+            whole = len(queue) - len(queue) % self.batch_size
+            return list(queue[:whole].reshape(-1, self.batch_size)), queue[whole:]
+        batches = []
+        while len(queue) >= self.batch_size:
+            chosen = self._apart(queue)
+            if len(chosen) < self.batch_size:
+                break
+            batches.append(queue[chosen])
+            queue = np.delete(queue, chosen)
+        return batches, queue
+
+    def _apart(self, queue: np.ndarray) -> list[int]:
+        """Places in a queue of the first pairs, at most a batch, that share no cluster."""
+        clusters1, clusters2 = self.pair_clusters(queue)
+        taken: set[int] = set()
+        chosen: list[int] = []
+        for place, (one, two) in enumerate(zip(clusters1.tolist(), clusters2.tolist())):
+            if one not in taken and two not in taken:
+                taken.update((one, two))
+                chosen.append(place)
+                if len(chosen) == self.batch_size:
+                    break
+        return chosen
+
+    def _small(self, pairs: int) -> bool:
+        return pairs < max(2, self.batch_size * SMALL)
+
+    def _joins(self, waiting: int) -> bool:
+        """Whether the pairs left over are too few for a batch and go into one already formed."""
+        together = self.last == "short" and self.pair_clusters is None
+        return together and 0 < waiting < self.batch_size and self._small(waiting)
+
+    def _remainder(
+        self, waiting: np.ndarray, first: np.ndarray, rng: np.random.Generator
+    ) -> list[np.ndarray]:
+        """Batches of what no bucket could fill alone, by `last`; at most one is not full."""
+        if self.pair_clusters is not None:
+            return self._remainder_apart(waiting)
+        rest = len(waiting) % self.batch_size
+        if rest and self.last == "drop":
+            self.left_out = rest
+            stays = np.sort(rng.permutation(len(waiting))[rest:])  # any, not always the longest
+            waiting, rest = waiting[stays], 0
+        elif rest and self.last == "short" and len(waiting) > rest and self._small(rest):
+            rest += self.batch_size
+        # The odd one is the longest: fewer pairs are padded to the greatest length.
+        odd, others = waiting[:rest], waiting[rest:].reshape(-1, self.batch_size)
+        if rest and self.last == "wrap":
+            again = first[~np.isin(first, odd)][: self.batch_size - rest]
+            self.repeated = len(again)
+            odd = np.concatenate([odd, again])
+        return [*([odd] if rest else []), *others]
+
+    def _remainder_apart(self, waiting: np.ndarray) -> list[np.ndarray]:
+        """The same where clusters must be apart; what cannot be placed is left out, and counted."""
+        batches, waiting = self._full_batches(waiting)
+        chosen = self._apart(waiting)
+        whole_epoch = not batches and len(waiting) == self.pairs  # fewer pairs than one batch
+        if self.last == "short" and chosen and (whole_epoch or not self._small(len(chosen))):
+            batches.append(waiting[chosen])
+            waiting = np.delete(waiting, chosen)
+        self.left_out = len(waiting)
+        return batches
+
+    def _shuffled(self, batches: list[PlannedBatch], seed: list[int]) -> list[PlannedBatch]:
+        if not self.shuffle:
+            return batches
+        return [batches[i] for i in np.random.default_rng(seed).permutation(len(batches))]
+
+
+def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
+    """The `count` batch lengths that pad a set of pairs least.
+
+    Every pair is padded to the first length at or above its own; with ``h[n]`` pairs of length n,
+    the cells in use are the sum over pairs of that length. Solved exactly by dynamic programming
+    over the lengths that occur.
+
+    Args:
+      histogram: integers [longest + 1]; how many pairs have each length.
+      count: how many lengths at most, so how many shapes XLA compiles.
+
+    Returns:
+      int64 [<= count], rising; the last is the longest length that occurs.
+
+    Example:
+      >>> choose_lengths(np.bincount([3, 3, 3, 4, 9, 9]), count=2).tolist()
+      [4, 9]
+    """
+    occurring = np.flatnonzero(histogram)
+    pairs_up_to = np.concatenate([[0], np.cumsum(histogram[occurring])])
+    size = len(occurring)
+    # cells[k][i]: least cells for the i shortest lengths with k + 1 batch lengths, and the choice.
+    cells = occurring * pairs_up_to[1:].astype(np.float64)
+    choices = []
+    for _ in range(min(count, size) - 1):
+        new, choice = cells.copy(), np.full(size, -1)
+        for i in range(1, size):
+            # The last bucket takes the lengths after j up to i.
+            options = cells[:i] + occurring[i] * (pairs_up_to[i + 1] - pairs_up_to[1 : i + 1])
+            best = int(options.argmin())
+            if options[best] < new[i]:
+                new[i], choice[i] = options[best], best
+        cells = new
+        choices.append(choice)
+    lengths, at = [], size - 1
+    for choice in reversed(choices):
+        if choice[at] >= 0:
+            lengths.append(occurring[at])
+            at = choice[at]
+    lengths.append(occurring[at])
+    return np.array(lengths[::-1], dtype=np.int64)

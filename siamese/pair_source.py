@@ -1,0 +1,187 @@
+"""Where PairBatches takes its pairs from: token rows in memory or mapped from disk."""
+
+from __future__ import annotations
+
+import mmap
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from siamese.batch_checks import CHUNK, check_pairs, token_rows
+from siamese.errors import DataError
+from siamese.ragged import Ragged
+
+
+class PairSource:
+    """Pairs of questions, read by their numbers.
+
+    Args:
+      q1: the first questions, or the table that ``rows[0]`` points into.
+      q2: the second questions, or the table that ``rows[1]`` points into.
+      rows: None where q2[i] is paired with q1[i]; else two integer arrays [pairs] of rows.
+      max_length: tokens after which a question is cut, or None.
+      name: what to call the pairs in a message.
+
+    Raises:
+      DataError: for no pairs, sides of unequal length, rows outside the tables, empty questions.
+    """
+
+    def __init__(self, q1: Any, q2: Any, rows=None, max_length: int | None = None, name: str = ""):
+        self.q1 = token_rows(q1, f"{name}q1")
+        self.q2 = self.q1 if q2 is q1 else token_rows(q2, f"{name}q2")
+        self.max_length = max_length
+        self._rows: tuple[np.ndarray, np.ndarray] | None = None
+        if rows is None:
+            check_pairs(self.q1.offsets[1:], self.q2.offsets[1:], f"{name}q1", f"{name}q2")
+            self.pairs = len(self.q1.offsets) - 1
+        else:
+            self._rows = tuple(
+                integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)
+            )
+            check_pairs(*self._rows, f"{name}rows[0]", f"{name}rows[1]")
+            self.pairs = len(self._rows[0])
+        arrays = [self.q1.values, self.q1.offsets, self.q2.values, self.q2.offsets]
+        self._maps = _read_only_maps(arrays + list(self._rows or []))
+        self.truncated = 0  # questions of the pairs that are cut
+        self.histogram = self._measure(name)  # int64 [longest + 1]: pairs by their length
+
+    @property
+    def mapped(self) -> bool:
+        """Whether any of the arrays is mapped from a file and read page by page."""
+        return bool(self._maps)
+
+    def pair_lengths(self, pairs: np.ndarray) -> np.ndarray:
+        """The longer question's tokens, after the cut, int64 [pairs]."""
+        lengths = np.maximum(*self._both_lengths(pairs))
+        return lengths if self.max_length is None else np.minimum(lengths, self.max_length)
+
+    def padded(
+        self, pairs: np.ndarray, length: int, pad: int, swapped: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Both sides of the pairs named, and how many tokens each pair has.
+
+        Args:
+          pairs: int64 [batch].
+          length: tokens a row; longer questions are cut.
+          pad: the token after each question's end.
+          swapped: bool [batch]; pairs whose sides change places, or None.
+
+        Returns:
+          q1 and q2, int32 [batch, length], and int64 [batch].
+        """
+        rows1, rows2 = self._both_rows(pairs)
+        if swapped is not None and self.q1 is self.q2:
+            rows1, rows2 = np.where(swapped, rows2, rows1), np.where(swapped, rows1, rows2)
+        q1, tokens1 = padded_rows(self.q1, rows1, length, pad)
+        q2, tokens2 = padded_rows(self.q2, rows2, length, pad)
+        if swapped is not None and self.q1 is not self.q2:
+            change = swapped[:, None]
+            q1, q2 = np.where(change, q2, q1), np.where(change, q1, q2)
+        return q1, q2, tokens1 + tokens2
+
+    def forget_pages(self) -> None:
+        """Gives the pages of mapped files back to the system, so that they do not add up."""
+        for mapped in self._maps:
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+    def _both_rows(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._rows is None:
+            return pairs, pairs
+        return self._rows[0][pairs].astype(np.int64), self._rows[1][pairs].astype(np.int64)
+
+    def _both_lengths(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows1, rows2 = self._both_rows(pairs)
+        return (
+            self.q1.offsets[rows1 + 1] - self.q1.offsets[rows1],
+            self.q2.offsets[rows2 + 1] - self.q2.offsets[rows2],
+        )
+
+    def _measure(self, name: str) -> np.ndarray:
+        histogram = np.zeros(1, dtype=np.int64)
+        for start in range(0, self.pairs, CHUNK):
+            pairs = np.arange(start, min(start + CHUNK, self.pairs))
+            self._check_rows(pairs, name)
+            both = np.stack(self._both_lengths(pairs))  # [2, pairs]
+            if (both == 0).any():
+                side, place = np.argwhere(both == 0)[0]
+                raise DataError(
+                    f"Pair {start + place} has an empty question in {name}q{side + 1}: it has no "
+                    "token. Leave out pairs with an empty question."
+                )
+            if self.max_length is not None:
+                self.truncated += int((both > self.max_length).sum())
+            counts = np.bincount(self.pair_lengths(pairs), minlength=len(histogram))
+            counts[: len(histogram)] += histogram
+            histogram = counts
+            self.forget_pages()
+        return histogram
+
+    def _check_rows(self, pairs: np.ndarray, name: str) -> None:
+        if self._rows is None:
+            return
+        for side, (rows, table) in enumerate(zip(self._rows, (self.q1, self.q2))):
+            outside = (rows[pairs] < 0) | (rows[pairs] >= len(table.offsets) - 1)
+            if outside.any():
+                at = pairs[outside.argmax()]
+                raise DataError(
+                    f"{name}rows[{side}][{at}] is {rows[at]}, but q{side + 1} has "
+                    f"{len(table.offsets) - 1} questions."
+                )
+
+
+def padded_rows(
+    table: Ragged, rows: np.ndarray, length: int, pad: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The named rows, cut and padded to `length`: int32 [rows, length], and their tokens [rows]."""
+    values, starts = table.values, table.offsets[rows]
+    tokens = np.minimum(table.offsets[rows + 1] - starts, length)
+    # Copy `length` values from each row's start on, in one call, and mend what lies past its end.
+    if len(values) >= length:
+        last = len(values) - length
+        out = sliding_window_view(values, length)[np.minimum(starts, last)]  # [rows, length]
+        late = np.flatnonzero(starts > last)
+    else:
+        out, late = np.empty((len(rows), length), np.int32), range(len(rows))
+    for row in late:  # only rows at the very end of the values
+        out[row, : tokens[row]] = values[starts[row] : starts[row] + tokens[row]]
+    keep, fill = _padding_bits(length, pad)
+    out &= keep.take(tokens, axis=0)
+    out |= fill.take(tokens, axis=0)
+    return out, tokens
+
+
+@lru_cache(maxsize=64)
+def _padding_bits(length: int, pad: int) -> tuple[np.ndarray, np.ndarray]:
+    """What to and, then to or, onto a row of n tokens, int32 [n, length]: quicker than a mask."""
+    inside = np.tri(length + 1, length, -1, dtype=bool)  # inside[n]: the first n places
+    keep = np.where(inside, np.int32(-1), np.int32(0))
+    return keep, np.where(inside, np.int32(0), np.int32(pad))
+
+
+def integer_column(values: Any, name: str) -> np.ndarray:
+    """`values` as a one-dimensional integer array, without a copy where it is one.
+
+    Raises:
+      DataError: where it is not.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise DataError(
+            f"{name} must be one integer per pair; it is {array.dtype} of shape {array.shape}."
+        )
+    return array
+
+
+def _read_only_maps(arrays: list[np.ndarray]) -> list[mmap.mmap]:
+    """The files mapped for reading under some arrays; a writable map may hold unsaved changes."""
+    found: dict[int, mmap.mmap] = {}
+    for array in arrays:
+        base, read_only = array, False
+        while base is not None and not isinstance(base, mmap.mmap):
+            read_only = read_only or getattr(base, "mode", "") == "r"
+            base = getattr(base, "base", None)
+        if isinstance(base, mmap.mmap) and read_only and hasattr(base, "madvise"):
+            found[id(base)] = base
+    return list(found.values())
