@@ -239,7 +239,7 @@ def iter_pairs(
     report = ReadReport(_shown(path))
     for columns in read_columns(path, report, format, chunk_rows):
         if strict:
-            _refuse_unclean(report)
+            report.refuse_unless_clean()
         if len(columns.lines):
             yield _pairs(columns, report, columns.rows)
 
@@ -293,15 +293,7 @@ def _whole(parts: Iterator[PairColumns], report: ReadReport, strict: bool) -> Qu
         columns = joined(all_parts)
         note_repeats(columns, report)
     if strict:
-        _refuse_unclean(report)
+        report.refuse_unless_clean()
     if not report.kept:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
     return _pairs(columns, report, None if report.kept == report.rows else columns.rows)
-
-
-def _refuse_unclean(report: ReadReport) -> None:
-    if not report.clean:
-        found = "\n".join(f"  {line}" for line in report.finding_lines())
-        raise DataError(
-            f"{report.path}: strict reading refuses what would otherwise be handled so:\n{found}"
-        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from siamese.errors import DataError
+
 # kind -> (what was found, what was done about it). The order is the order of the printed report.
 KINDS = {
     "bom": ("byte order mark at the start", "left out"),
@@ -110,6 +112,14 @@ class ReadReport:
             where += ", …" if finding.count > len(finding.lines) else ""
             texts.append(f"{finding.count:,} {what} ({where}): {done}")
         return texts
+
+    def refuse_unless_clean(self) -> None:
+        """Raises DataError with the whole report where anything had to be handled."""
+        if not self.clean:
+            found = "\n".join(f"  {line}" for line in self.finding_lines())
+            raise DataError(
+                f"{self.path}: strict reading refuses what would otherwise be handled so:\n{found}"
+            )
 
     def _kinds(self) -> list[str]:
         return [kind for kind in KINDS if kind in self.findings]
