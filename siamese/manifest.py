@@ -42,7 +42,7 @@ def write_manifest(directory: Path, **facts: Any) -> None:
     body["sha256"] = _own_checksum(
         body
     )  # So that a flipped byte in the manifest itself is noticed.
-    (directory / NAME).write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    (directory / NAME).write_text(json.dumps(body, indent=1), encoding="utf-8")
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def read_plain_pickle(data: bytes, where: str) -> Any:
         ) from None
     except (
         *(ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError),
-        *(RecursionError, MemoryError, EOFError, AssertionError),
+        *(RecursionError, MemoryError, EOFError, AssertionError, Warning),
     ) as error:
         raise CheckpointError(
             f"{where} is damaged: it is no whole pickle ({type(error).__name__}). "
@@ -83,6 +83,7 @@ class _Machine:
         self._stack: list[Any] = []
         self._marks: list[int] = []  # The stack's height at each MARK.
         self._memo: dict[int, Any] = {}
+        self._size = size
         self._copying_left = 4 * size  # Copies of one memoized value must not outgrow the file.
         self._calls = {
             "numpy dtype": make_dtype,
@@ -160,10 +161,12 @@ class _Machine:
         return Name(text)
 
     def _do_proto(self, argument):
-        pass
+        if argument > 5:
+            raise Refused(f"is of the unknown pickle protocol {argument}")
 
     def _do_frame(self, argument):
-        pass
+        if argument > self._size:
+            raise EOFError
 
     def _do_mark(self, argument):
         self._marks.append(len(self._stack))

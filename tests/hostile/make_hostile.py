@@ -1,0 +1,307 @@
+"""Makes a corpus of hostile and damaged ``.pkl.gz`` and ``.npy.gz`` files; run it, or import it.
+
+    python tests/hostile/make_hostile.py DIRECTORY
+
+Every file that could run something would create the file ``CANARY`` in the directory. Nothing here is
+loaded by this script: it only writes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+ZEROS = 300 << 20  # What the bombs unpack to: 300 MB from some hundred kilobytes.
+
+
+class Calls:
+    """Pickles as a call of any function."""
+
+    def __init__(self, function, *arguments):
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+def course(weights: bytes = b"](e", more: bytes = b"") -> bytes:
+    """A pickle (without STOP) of a course dict with hand-made parts put into it."""
+    return (
+        b"\x80\x03}("
+        + b"X\x0c\0\0\0flat_weights"
+        + weights
+        + b"X\x0a\0\0\0flat_state](eX\x0f\0\0\0input_signatureN"
+        + more
+        + b"u"
+    )
+
+
+def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
+    """Yields (name, pickle): each would run code, fill the memory or is no file of weights."""
+    command = f"touch {canary}"
+    shell = command.encode()
+    python = f"open({str(canary)!r}, 'w').close()"
+    import os
+    import subprocess
+
+    for protocol in range(6):
+        for name, bomb in {
+            "os.system": Calls(os.system, command),
+            "eval": Calls(eval, python),
+            "exec": Calls(exec, python),
+            "Popen": Calls(subprocess.Popen, ["touch", str(canary)]),
+            "getattr": Calls(getattr, Calls(__import__, "os"), "system"),
+        }.items():
+            yield f"{name}-{protocol}", pickle.dumps({"flat_weights": [bomb]}, protocol)
+            yield f"{name}-bare-{protocol}", pickle.dumps(bomb, protocol)
+    text = b"X" + struct.pack("<I", len(shell)) + shell
+    code = b"X" + struct.pack("<I", len(python)) + python.encode()
+    calls = {
+        "GLOBAL": b"cposix\nsystem\n(" + text + b"tR",
+        "STACK_GLOBAL": b"\x8c\x05posix\x8c\x06system\x93(" + text + b"tR",
+        "STACK_GLOBAL-memo": b"\x8c\x05posixq\x000\x8c\x06systemq\x010h\x00h\x01\x93("
+        + text
+        + b"tR",
+        "INST": b"(" + text + b"iposix\nsystem\n",
+        "OBJ": b"(cposix\nsystem\n" + text + b"o",
+        "NEWOBJ": b"cbuiltins\nbytes\n(cbuiltins\nmap\n(cposix\nsystem\n](" + text + b"et\x81t\x81",
+        "NEWOBJ_EX": b"cbuiltins\nbytes\n(cbuiltins\nmap\n(cposix\nsystem\n]("
+        + text
+        + b"et}\x92t}\x92",
+        "BUILD-setstate": b"ctypes\nSimpleNamespace\n)R}X\x0c\0\0\0__setstate__cposix\nsystem\nsb"
+        + text
+        + b"b",
+        "BUILD-on-a-known-name": b"cnumpy\ndtype\nN}X\x08\0\0\0__call__cposix\nsystem\ns\x86b",
+        "BUILD-on-a-list": b"]}X\x01\0\0\0aK\x01sb",
+        "dotted": b"\x8c\x05numpy\x8c\x13core.os.system.call\x93(" + text + b"tR",
+        "numpy-through-module": b"cnumpy.testing._private.utils\nruncmd\n(" + text + b"tR",
+        "numpy-load": b"cnumpy\nload\n(" + text + b"tR",
+        "copyreg-reconstructor": b"ccopyreg\n_reconstructor\n(cposix\nsystem\ncbuiltins\nobject\nNtR",
+        "defaultdict-factory": b"ccollections\ndefaultdict\n(cposix\nsystem\ntR",
+        "reduce-a-string": text + b"(tR",
+        "reduce-a-known-type": b"cnumpy\nfloat32\n(K\x01tR",
+        "jax-fun": b"cjax._src.array\n_reconstruct_array\n(cposix\nsystem\n(" + text + b"tN}tR",
+        "codecs-rot13": b"c_codecs\nencode\n(" + text + b"X\x05\0\0\0rot13tR",
+        "codecs-decode": b"c_codecs\ndecode\n(" + text + b"X\x05\0\0\0utf-8tR",
+        "eval-builtin-py2": b"c__builtin__\neval\n(" + code + b"tR",
+        "functools-partial": b"cfunctools\npartial\n(cposix\nsystem\n" + text + b"tR",
+        "operator-attrgetter": b"coperator\nattrgetter\n(X\x06\0\0\0systemtR",
+        "trax-layer": b"ctrax.layers.combinators\nSerial\n)R",
+        "empty-name": b"c\n\n)R",
+        "name-with-newline": b"\x8c\x04os\n;\x8c\x06system\x93)R",
+        "PERSID": b"Psystem\n",
+        "BINPERSID": text + b"Q",
+        "EXT1": b"\x82\x01",
+        "EXT2": b"\x83\x01\x00",
+        "EXT4": b"\x84\x01\x00\x00\x00",
+        "NEXT_BUFFER": b"\x97",
+        "READONLY_BUFFER": b"K\x01\x98",
+    }
+    for name, call in calls.items():
+        yield f"op-{name}", course(b"](" + call + b"e") + b"."
+    reconstruct = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00tC\x01btR"
+    object_dtype = b"cnumpy\ndtype\n(X\x02\0\0\0O8\x89\x88tR"
+    float_dtype = b"cnumpy\ndtype\n(X\x02\0\0\0f4\x89\x88tR"
+    arrays = {
+        "objects": reconstruct + b"(K\x01(K\x01t" + object_dtype + b"\x89](cposix\nsystem\netb",
+        "objects-as-floats": reconstruct + b"(K\x01(K\x01t" + float_dtype + b"\x89](K\x01etb",
+        "objects-frombuffer": b"cnumpy.core.numeric\n_frombuffer\n(C\x08"
+        + b"A" * 8
+        + object_dtype
+        + b"(K\x01tX\x01\0\0\0CtR",
+        "object-scalar": b"cnumpy.core.multiarray\nscalar\n(" + object_dtype + b"K\x01tR",
+        "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
+        "dtype-of-subarrays": b"cnumpy\ndtype\n(X\x12\0\0\0(1000000000,)float\x89\x88tR",
+        "dtype-with-fields": b"cnumpy\ndtype\n(X\x02\0\0\0V8\x89\x88tR(K\x03X\x01\0\0\0|N(X\x01\0\0\0at"
+        + b"}K\x08K\x01K\x10tb",
+        "dtype-built-into-records": float_dtype
+        + b"(K\x03X\x01\0\0\0<N(X\x01\0\0\0at}K\x08K\x01K\x10tb",
+        "vast-shape": reconstruct
+        + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft"
+        + float_dtype
+        # the data that are to fill it:
+        + b"\x89C\x04aaaatb",
+        "negative-shape": reconstruct + b"(K\x01(J\xff\xff\xff\xfft" + float_dtype + b"\x89C\x00tb",
+        "short-data": reconstruct + b"(K\x01(K\x09t" + float_dtype + b"\x89C\x04aaaatb",
+        "deep-shape": reconstruct
+        + b"(K\x01("
+        + b"K\x01" * 99
+        + b"t"
+        + float_dtype
+        + b"\x89C\x04aaaatb",
+        "never-built": reconstruct,
+        "built-twice": reconstruct + (b"(K\x01(K\x01t" + float_dtype + b"\x89C\x04aaaatb") * 2,
+        "a-name-as-weight": b"cnumpy\nfloat32\n",
+    }
+    for name, array in arrays.items():
+        yield f"array-{name}", course(b"](" + array + b"e") + b"."
+    shapes = {
+        "signature-of-text": b"ctrax.shapes\nShapeDtype\n)\x81N}(X\x05\0\0\0shape(K\x01tX\x05\0\0\0dtype"
+        + b"X\x02\0\0\0O8u\x86b",
+        "signature-of-nothing": b"ctrax.shapes\nShapeDtype\n)\x81",
+        "signature-by-calls": b"ctrax.shapes\nShapeDtype\n(X\x01\0\0\0acos\nsystem\ntR",
+    }
+    for name, shape in shapes.items():
+        yield name, course(more=b"X\x01\0\0\0s" + shape) + b"."
+    yield "memo-of-2-to-the-31-bare", b"\x80\x02]r\xff\xff\xff\x7f."
+    yield "get-unknown", course(b"h\x09") + b"."
+    yield (
+        "laughs",
+        course(b"](K\x01eq\x00" + (b"0](" + b"h\x00" * 9 + b"eq\x00") * 99) + b".",
+    )
+    yield "contains-itself", course(b"]q\x00(h\x00e") + b"."
+    yield "nested", course(b"]" * 100_000 + b"a" * 99_999) + b"."
+    yield "nested-tuples", course(b")" + b"\x85" * 100_000) + b"."
+    yield (
+        "copies",
+        course(
+            b"](C\xff"
+            + b"a" * 255
+            + b"q\x00"
+            + b"cbuiltins\nbytearray\nq\x010"
+            + b"h\x01h\x00\x85R" * 9999
+            + b"e"
+        )
+        + b".",
+    )
+    yield (
+        "colliding-keys",
+        course(
+            b"}("
+            + b"".join(
+                b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N"
+                for i in range(1, 3000)
+            )
+            + b"u"
+        )
+        + b".",
+    )
+    yield "array-as-key", course(b"}(](eK\x01u") + b"."
+    yield "claims-4-exabytes", course(b"\x8e" + b"\xff" * 7 + b"\x3fabc") + b"."
+    yield "claims-2-gigabytes", course(b"B\xff\xff\xff\x7fabc") + b"."
+    yield "frame-of-exabytes", b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f" + course()[2:] + b"."
+    yield "million-digits", course(b"I" + b"9" * 1_000_000 + b"\n") + b"."
+    yield "pops-the-mark", course(b"](000e") + b"."
+    yield "underflow", b"\x80\x02R."
+    yield "no-stop", course()
+    yield "nothing", b""
+    yield "stop-alone", b"."
+    yield "text", b"hello, this is no pickle"
+    yield "protocol-99", b"\x80\x63" + course()[2:] + b"."
+    yield "a-list", b"](e."
+    yield "a-number", b"K\x01."
+    yield "no-weights", b"}X\x04\0\0\0stepK\x01s."
+    yield "weights-are-text", course(b"X\x02\0\0\0ab") + b"."
+    yield "weights-of-text", course(b"](X\x02\0\0\0abe") + b"."
+    yield "weights-elsewhere", course(b"K\x02") + b"."
+    yield "step-negative", course(more=b"X\x04\0\0\0stepJ\xff\xff\xff\xff") + b"."
+    yield "history-odd", course(more=b"X\x07\0\0\0history}X\x07\0\0\0_values](K\x01es") + b"."
+
+
+def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
+    """Yields (name, .npy images): objects, records, lies about the size, damage."""
+    import os
+
+    def image(array, **options) -> bytes:
+        file = io.BytesIO()
+        np.save(file, array, **options)
+        return file.getvalue()
+
+    def claims(header: str, version: bytes = b"\x01\x00", data: bytes = b"") -> bytes:
+        width = "<H" if version[0] == 1 else "<I"
+        return b"\x93NUMPY" + version + struct.pack(width, len(header)) + header.encode() + data
+
+    good = image(np.ones((3, 2), "float32"))
+    bomb = np.array([Calls(os.system, f"touch {canary}")], dtype=object)
+    yield "objects", image(bomb, allow_pickle=True)
+    yield "good-then-objects", good + image(bomb, allow_pickle=True)
+    yield "pickle-alone", pickle.dumps(bomb)
+    yield "good-then-pickle", good + pickle.dumps(Calls(os.system, f"touch {canary}"))
+    yield "records", image(np.zeros(2, "f4,i4"))
+    yield "text", image(np.array(["a", "b"]))
+    yield "dates", image(np.array(["2020-01-01"], "M8[D]"))
+    yield "header-calls", claims(f"__import__('os').system('touch {canary}')\n")
+    fields = "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}\n".format
+    yield "header-calls-inside", claims(fields("'<f4'", f"(open({str(canary)!r}, 'w'),)"))
+    yield "vast", claims(fields("'<f4'", f"({2**40},)"))
+    yield "vaster", claims(fields("'<f4'", f"({2**62}, {2**62})"))
+    yield "vast-empty", claims(fields("'<f4'", f"(0, {2**70})"))
+    yield "negative", claims(fields("'<f4'", "(-1,)"))
+    yield "fractional", claims(fields("'<f4'", "(1.5,)"), data=bytes(6))
+    yield "truths", claims(fields("'<f4'", "(True,)"), data=bytes(4))
+    yield "dims-99", claims(fields("'<f4'", f"({'1,' * 99})"), data=bytes(4))
+    yield "descr-records", claims(fields("[('a', 'O')]", "(1,)"))
+    yield "descr-odd", claims(fields("'nonsense'", "(1,)"))
+    yield "descr-number", claims(fields("3", "(1,)"))
+    yield "header-nested", claims("(" * 9000 + "\n")
+    yield "header-long", claims(" " * 60_000 + "\n")
+    yield "header-claims-4-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff"
+    yield "version-9", b"\x93NUMPY\x09\x00" + good[8:]
+    yield "wrong-magic", b"\x93NUMPX" + good[6:]
+    yield "half-data", good[:-3]
+    yield "half-header", good[:40]
+    yield "magic-alone", good[:6]
+    yield "garbage-after", good + b"garbage"
+    yield "zip", b"PK\x03\x04" + bytes(40)
+
+
+def bomb(head: bytes) -> bytes:
+    """A small gzip file that unpacks to `head` and hundreds of megabytes of zeros."""
+    file = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(head)
+        for _ in range(ZEROS >> 20):
+            packed.write(bytes(1 << 20))
+    return file.getvalue()
+
+
+def gzips(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yields (name, damaged gzip file) around any content."""
+    good = gzip.compress(content, 2)
+    yield "not-gzip", content
+    yield "empty", b""
+    for length in (1, 5, 9, 10, 12, len(good) // 2, len(good) - 8, len(good) - 4, len(good) - 1):
+        yield f"cut-at-{length}", good[:length]
+    yield "wrong-magic", b"\x1f\x8c" + good[2:]
+    yield "wrong-method", good[:2] + b"\x07" + good[3:]
+    yield "wrong-crc", good[:-8] + b"\0\0\0\1" + good[-4:]
+    yield "wrong-length", good[:-4] + b"\0\0\0\1"
+    yield "garbage-after", good + b"garbage"
+    yield "flipped-inside", good[:30] + bytes([good[30] ^ 255]) + good[31:]
+
+
+def write_corpus(directory: Path) -> list[Path]:
+    """Writes all of them into `directory`; returns the files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    canary = directory / "CANARY"
+    files = {}
+    for name, content in pickles(canary):
+        files[f"{name}.pkl.gz"] = gzip.compress(content, 2)
+    for name, content in npys(canary):
+        files[f"{name}.npy.gz"] = gzip.compress(content, 2)
+    # A bomb that is all zeros, and one whose head is a good file that claims as much.
+    text = b"\x80\x03}(X\x0c\0\0\0flat_weightsB" + struct.pack("<I", ZEROS)
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({ZEROS},), }}\n".encode()
+    image = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+    for name, head in (("bomb", b""), ("bomb-with-head", text), ("bomb-with-image", image)):
+        files[f"{name}.pkl.gz"] = files[f"{name}.npy.gz"] = bomb(head)
+    weights = io.BytesIO()
+    np.save(weights, np.arange(1000, dtype="float32"))
+    for name, content in gzips(weights.getvalue()):
+        files[f"gzip-{name}.npy.gz"] = content
+    for name, content in gzips(pickle.dumps({"flat_weights": [], "x": list(range(999))})):
+        files[f"gzip-{name}.pkl.gz"] = content
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
+    return [directory / name for name in sorted(files)]
+
+
+if __name__ == "__main__":
+    print(f"{len(write_corpus(Path(sys.argv[1])))} files in {sys.argv[1]}")
