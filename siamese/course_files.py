@@ -205,10 +205,14 @@ def _arrays(flat: Any, path: Path | None, what: str) -> list[np.ndarray] | None:
         isinstance(array, (np.ndarray, np.generic, int, float)) for array in flat
     ):
         raise CheckpointError(f"{path} is damaged: its {what} are no list of arrays.")
+    foreign = sum(a.nbytes for a in flat if hasattr(a, "dtype") and not a.dtype.isnative)
+    if foreign > MAX_BYTES:  # Many arrays over the same bytes, each of which would be copied.
+        raise CheckpointError(f"{path} was refused: its {what} do not fit into memory.")
     return [_from_bits(np.asarray(array)) for array in flat]
 
 
 def _from_bits(array: np.ndarray) -> np.ndarray:
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)  # JAX takes no other.
     return array.view(dtype_named("bfloat16")) if array.dtype == np.uint16 else array
 
 
