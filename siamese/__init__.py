@@ -37,6 +37,9 @@ _EXPORTS = {
     "train_model": "training",
     "classify": "evaluation",
     "predict": "detector",
+    "DuplicateDetector": "detector",
+    "TrainConfig": "config",
+    "Trainer": "trainer",
 }
 
 __all__ = sorted(_EXPORTS)

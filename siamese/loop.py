@@ -8,13 +8,14 @@ of devices with one and the same loss, and a stop at any moment that loses nothi
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -52,6 +53,8 @@ class Loop(training.Loop):
       keep: how many of the last checkpoints stay.
       best_metric: name of an eval metric whose lowest checkpoint stays too.
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
+      patience: stop after so many evaluations without a lower first eval metric; 0 never does.
+      quiet: print nothing; warnings and interruptions still show.
       **stock: what else Trax's Loop takes: eval_tasks, output_dir, eval_at, random_seed, ...
 
     Raises:
@@ -71,6 +74,8 @@ class Loop(training.Loop):
         keep: int = 3,
         best_metric: str | None = None,
         course_file: bool = False,
+        patience: int = 0,
+        quiet: bool = False,
         **stock: Any,
     ):
         if isinstance(task, (list, tuple)):
@@ -79,9 +84,10 @@ class Loop(training.Loop):
             task = task[0]
         self._mesh = mesh if mesh is not None else devices.mesh()
         self._extras = checkpoint_extras or dict
-        self._on_step = on_step
+        self.on_step = on_step
         self._margin = margin if margin is not None else getattr(task.loss_layer, "_margin", None)
         self._keep, self._best_metric, self._course_file = keep, best_metric, course_file
+        self._patience, self._quiet = patience, quiet
         self._collapsed_for = 0
         self._saved_step: int | None = None
         self.warnings: list[str] = []
@@ -91,7 +97,12 @@ class Loop(training.Loop):
         # Trax refuses to use fewer devices than there are, and its own way of using several computes
         # the loss on each one's part of the batch. It is told of one; the mesh spreads the arrays.
         self._made = False
-        with keeping_generators(), devices.told_of_one(), _no_pickled_counters():
+        with (
+            keeping_generators(),
+            devices.told_of_one(),
+            _no_pickled_counters(),
+            self._as_quiet_as_asked(),
+        ):
             super().__init__(model, [task], **stock)
         self._made = True
         self._place_on_devices()
@@ -111,12 +122,12 @@ class Loop(training.Loop):
         last = self._step + n_steps
         with self._open_summary_writers() as writers, _Signals() as signals:
             period = _Period(self)
-            while self._step < last and not signals.received:
+            while self._step < last and not signals.received and not self._out_of_patience():
                 self._step += 1
                 loss, stats = self._run_one_step(0, False)
                 period.add(loss, stats)
-                if self._on_step is not None:
-                    self._on_step(self, loss)
+                if self.on_step is not None:
+                    self.on_step(self, loss)
                 if self._eval_at(self._step):
                     self._report(period, writers)
                     period = _Period(self)
@@ -145,15 +156,17 @@ class Loop(training.Loop):
     def _report(self, period: _Period, writers) -> None:
         """Prints and records the mean loss since the last report, then runs the evaluations."""
         self._check_loss(float(period.last))
-        self._log_training_progress(
-            task=self._tasks[0],
-            total_loss=period.loss,
-            n_steps=period.steps,
-            elapsed_time=period.seconds(),
-            optimizer_metrics=period.stats,
-            summary_writer=writers[0][0],
-        )
-        self.run_evals(writers[1])
+        self.note_loss(float(period.loss) / period.steps, period.steps)
+        with self._as_quiet_as_asked():
+            self._log_training_progress(
+                task=self._tasks[0],
+                total_loss=period.loss,
+                n_steps=period.steps,
+                elapsed_time=period.seconds(),
+                optimizer_metrics=period.stats,
+                summary_writer=writers[0][0],
+            )
+            self.run_evals(writers[1])
         if self._output_dir is None or not self.is_chief:
             return
         figures = {"step": self._step, "seconds": round(time.time(), 3)}
@@ -164,6 +177,17 @@ class Loop(training.Loop):
                     figures[f"{mode}/{name.removeprefix(prefix)}"] = float(points[-1][1])
         with open(self._metrics_file, "a", encoding="utf-8") as lines:
             lines.write(json.dumps(figures) + "\n")
+
+    def _out_of_patience(self) -> bool:
+        """Whether the validation loss has not become lower for `patience` evaluations."""
+        if not self._patience or not self._eval_tasks:
+            return False
+        name = f"metrics/{self._eval_tasks[0].metric_names[0]}"
+        values = [value for _, value in self._history.get("eval", name)]
+        return bool(values) and len(values) - 1 - int(np.argmin(values)) >= self._patience
+
+    def _as_quiet_as_asked(self):
+        return redirect_stdout(io.StringIO()) if self._quiet else nullcontext()
 
     def _check_loss(self, loss: float) -> None:
         if not np.isfinite(loss):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from siamese import compat
+from siamese.config import TrainConfig
+from siamese.encoder import TowerConfig
 from siamese.errors import ArgumentError
 from siamese.randomness import keeping_generators
 from siamese.similarity import l2_normalize
@@ -50,3 +54,19 @@ def Siamese(vocab_size: int = 41699, d_model: int = 128, mode: str = "train"):
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
     return tl.Parallel(tower, tower)
+
+
+def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
+    """The shape of the tower that a training configuration asks for."""
+    return TowerConfig(vocab_size, config.d_model, mask_padding=config.mask_padding)
+
+
+def tower_weights(model) -> dict[str, np.ndarray]:
+    """The shared tower's arrays by the names of `siamese.encoder`, from a model that `Siamese` made."""
+    embedding, lstm = model.weights[0][:2]
+    kernel, bias = lstm[1][0]
+    named = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
+    return {
+        name: np.asarray(array[0] if isinstance(array, tuple) else array)
+        for name, array in named.items()
+    }

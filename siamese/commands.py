@@ -1,0 +1,221 @@
+"""What each subcommand of `siamese` does: takes the parsed flags, returns text and JSON to print."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from typing import Any, NamedTuple
+
+from siamese import config as configs
+from siamese.errors import ArgumentError
+
+COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
+
+
+class Result(NamedTuple):
+    """What a command prints: text for people, or one JSON value for machines."""
+
+    as_text: str
+    as_json: Any
+
+
+def demo(flags: argparse.Namespace) -> Result:
+    """`siamese demo`: the whole way on the embedded corpus, from text to answers."""
+    started = time.monotonic()
+    from siamese.corpus import embedded_corpus
+
+    corpus = embedded_corpus(flags.seed)
+    _note(
+        f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
+        f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects (made by a grammar)."
+    )
+    config = configs.TrainConfig.course(steps=flags.steps, seed=flags.seed)
+    from siamese.trainer import Trainer
+
+    trainer = Trainer(
+        corpus.train, config, flags.output, valid=corpus.valid, overwrite=True, quiet=flags.json
+    )
+    _note(
+        f"Training the course's model: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
+    )
+    trainer.train()
+    report = trainer.evaluate(corpus.test)
+    detector = trainer.save(report)
+    same, other = (
+        next(i for i, label in enumerate(corpus.test.is_duplicate) if label == wanted)
+        for wanted in (True, False)
+    )
+    answers = [
+        _answer(detector, corpus.test.question1[row], corpus.test.question2[row], None)
+        for row in (same, other)
+    ]
+    seconds = time.monotonic() - started
+    text = "\n\n".join(
+        (
+            str(report),
+            *(_answer_text(answer) for answer in answers),
+            f"Done in {seconds:.0f} s. The model is in {flags.output}; ask it yourself:\n"
+            f'  siamese predict {flags.output} "{answers[0]["question1"]}" "..."',
+        )
+    )
+    return Result(text, {**report.as_dict(), "answers": answers, "seconds": round(seconds, 1)})
+
+
+def train(flags: argparse.Namespace) -> Result:
+    """`siamese train`: the course's experiment, or any other of its kind."""
+    from siamese.questions import read_pairs
+
+    config = configs.config_from_flags(flags)
+    _note(f"Choices (preset {flags.preset}):\n{config}")
+    pairs = read_pairs(flags.questions)
+    if pairs.report.finding_lines():
+        _note("\n".join(pairs.report.finding_lines()))
+    train_rows, test_rows = _course_rows(pairs, flags.train_rows, flags.test_rows)
+    train_pairs, test_pairs = pairs.split_rows(train_rows, test_rows)
+    from siamese.trainer import Trainer
+
+    trainer = Trainer(
+        train_pairs,
+        config,
+        flags.output,
+        resume=flags.resume,
+        overwrite=flags.overwrite,
+        quiet=flags.json,
+    )
+    data = trainer.data
+    _note(
+        f"{len(train_pairs):,} rows train, {len(test_pairs):,} test; {len(data.train[0]):,} duplicates "
+        f"to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
+    )
+    if trainer.loop.resumed_from:
+        _note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
+    trainer.train()
+    report = trainer.evaluate(test_pairs)
+    trainer.save(report, questions=str(flags.questions))
+    return Result(
+        f"{report}\nSaved in {flags.output}.", {**report.as_dict(), "output": str(flags.output)}
+    )
+
+
+def evaluate(flags: argparse.Namespace) -> Result:
+    """`siamese evaluate`: a saved model's figures on labelled pairs."""
+    from siamese.detector import DuplicateDetector
+    from siamese.metrics import baselines, evaluate_scores
+    from siamese.questions import read_pairs
+
+    detector = DuplicateDetector.load(flags.model)
+    pairs = read_pairs(flags.questions)
+    if flags.skip_rows:
+        pairs = pairs.split_rows(flags.skip_rows, flags.rows)[1]
+    elif flags.rows:
+        pairs = pairs.rows(0, flags.rows)
+    threshold = detector.threshold if flags.threshold is None else flags.threshold
+    scores = detector.similarity(pairs.question1, pairs.question2)
+    metrics = evaluate_scores(scores, pairs.is_duplicate, threshold)
+    beside = baselines(pairs.question1, pairs.question2, pairs.is_duplicate)
+    return Result(
+        _metrics_text(metrics, beside),
+        {
+            **dataclasses.asdict(metrics),
+            "baselines": {name: dataclasses.asdict(found) for name, found in beside.items()},
+        },
+    )
+
+
+def _metrics_text(metrics, beside) -> str:
+    rows = [("this model", metrics), *beside.items()]
+    names = ("accuracy", "precision", "recall", "f1", "mcc", "roc_auc", "average_precision")
+    lines = [
+        f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates; threshold {metrics.threshold:.3f}",
+        " " * 16
+        + "".join(f"{name.replace('average_precision', 'avg_prec'):>11}" for name in names),
+    ]
+    for title, row in rows:
+        cells = (getattr(row, name) for name in names)
+        lines.append(
+            f"{title:<16}"
+            + "".join(f"{'-' if cell is None else format(cell, '.4f'):>11}" for cell in cells)
+        )
+    return "\n".join(lines)
+
+
+def predict(flags: argparse.Namespace) -> Result:
+    """`siamese predict`: one pair."""
+    from siamese.detector import DuplicateDetector
+
+    detector = DuplicateDetector.load(flags.model)
+    answer = _answer(detector, flags.question1, flags.question2, flags.threshold)
+    return Result(_answer_text(answer), answer)
+
+
+def data(flags: argparse.Namespace) -> Result:
+    """`siamese data`: what is in a file."""
+    from siamese.data_report import describe, render
+
+    if len(flags.questions) > 2:
+        raise ArgumentError(
+            "Give one file of pairs, or two text files of the same number of lines."
+        )
+    path = flags.questions[0] if len(flags.questions) == 1 else tuple(flags.questions)
+    found = describe(
+        path, strict=flags.strict, train_rows=flags.train_rows, test_rows=flags.test_rows
+    )
+    return Result(render(found), found)
+
+
+def doctor(flags: argparse.Namespace) -> Result:
+    """`siamese doctor`: the state of the installation."""
+    from siamese.doctor import examine, render
+
+    found = examine()
+    return Result(render(found), found)
+
+
+def _answer(detector, question1: str, question2: str, threshold: float | None) -> dict[str, Any]:
+    threshold = detector.threshold if threshold is None else threshold
+    similarity = detector.similarity(question1, question2)
+    answer = {
+        "question1": question1,
+        "question2": question2,
+        "is_duplicate": bool(similarity > threshold),
+        "similarity": round(similarity, 6),
+        "threshold": round(threshold, 6),
+        "unknown_words": [
+            *detector.unknown_words(question1),
+            *detector.unknown_words(question2),
+        ],
+    }
+    if detector.calibration is not None:
+        answer["probability"] = round(detector.calibrated(similarity), 6)
+    return answer
+
+
+def _answer_text(answer: dict[str, Any]) -> str:
+    verdict = "duplicate" if answer["is_duplicate"] else "not a duplicate"
+    sign = ">" if answer["is_duplicate"] else "<="
+    lines = [
+        f"  {answer['question1']}",
+        f"  {answer['question2']}",
+        f"  -> {verdict}: cosine {answer['similarity']:.3f} {sign} {answer['threshold']:.3f}",
+    ]
+    if "probability" in answer:
+        lines[-1] += f", probability {answer['probability']:.2f}"
+    if answer["unknown_words"]:
+        lines.append(f"     words the model has never seen: {', '.join(answer['unknown_words'])}")
+    return "\n".join(lines)
+
+
+def _course_rows(pairs, train_rows: int | None, test_rows: int | None) -> tuple[int, int]:
+    total = pairs.report.rows
+    if train_rows is None:
+        train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
+    if test_rows is None:
+        test_rows = min(COURSE_TEST_ROWS, total - train_rows)
+    return train_rows, test_rows
+
+
+def _note(text: str) -> None:
+    """To stderr: stdout is for the result."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,322 @@
+"""Trainer: a whole training run from labelled pairs to a saved model and a report."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.metadata
+import math
+import os
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siamese import batches, checkpoints, compat
+from siamese.config import TrainConfig
+from siamese.detector import DuplicateDetector
+from siamese.errors import ArgumentError, CheckpointError
+from siamese.evaluation import best_threshold, classify, evaluate_scores, pair_scores, word_overlap
+from siamese.loop import Loop
+from siamese.loss import TripletLoss
+from siamese.model import Siamese, tower_config, tower_weights
+from siamese.progress import Progress
+from siamese.questions import QuestionPairs
+from siamese.randomness import keeping_generators
+from siamese.token_cache import tokenize_questions
+from siamese.training_data import prepare
+
+compat.prepare()
+
+import trax  # noqa: E402
+from trax.supervised import training  # noqa: E402
+
+COURSE_THRESHOLD = 0.7
+EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters for unmasked models.
+
+# What may change between the parts of one run: how long it is and what it leaves behind.
+_MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "keep", "patience"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a training run came to. Accuracies and shares run from 0 to 1.
+
+    Attributes:
+      steps: training steps done, those of earlier parts of the run included.
+      train_loss: mean loss since the evaluation before the last.
+      valid_loss: the last validation loss.
+      accuracy: on the test pairs at the course's threshold of 0.7, by the course's `classify`.
+      threshold: the one most accurate on held-out pairs, which are not the test pairs.
+      tuned_accuracy: on the test pairs at that threshold.
+      roc_auc: on the test pairs.
+      base_rate: the share of duplicates among the test pairs.
+      overlap_accuracy: of word overlap with its own tuned threshold, on the test pairs.
+      overlap_roc_auc: of word overlap.
+      test_pairs: how many test pairs there were.
+    """
+
+    steps: int
+    train_loss: float
+    valid_loss: float
+    accuracy: float
+    threshold: float
+    tuned_accuracy: float
+    roc_auc: float
+    base_rate: float
+    overlap_accuracy: float
+    overlap_roc_auc: float
+    test_pairs: int
+
+    def as_dict(self) -> dict[str, float]:
+        """The figures as plain values."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        always_no = max(self.base_rate, 1 - self.base_rate)
+        return "\n".join(
+            (
+                f"loss after {self.steps} steps      train {self.train_loss:.4f}, "
+                f"valid {self.valid_loss:.4f}",
+                f"on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:",
+                f"  accuracy at threshold {COURSE_THRESHOLD}     {self.accuracy:.4f}   (the course's)",
+                f"  accuracy at threshold {self.threshold:.3f}   {self.tuned_accuracy:.4f}   "
+                "(chosen on held-out pairs)",
+                f"  ROC AUC                       {self.roc_auc:.4f}",
+                f"  always the more frequent      {always_no:.4f}",
+                f"  word overlap                  {self.overlap_accuracy:.4f}   "
+                f"(ROC AUC {self.overlap_roc_auc:.4f})",
+            )
+        )
+
+
+class Trainer:
+    """One training run in a directory; made again with the same choices it goes on where it stopped.
+
+    Args:
+      pairs: the training rows, both labels.
+      config: the run's choices.
+      output_dir: where checkpoints, metrics and the saved model go; None keeps nothing.
+      valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
+      resume: go on although other choices are asked for than the directory's run had.
+      overwrite: start anew in a directory that holds a run.
+      quiet: no progress and no printed steps.
+
+    Raises:
+      CheckpointError: the directory holds another run, and neither `resume` nor `overwrite` says what
+        is meant.
+    """
+
+    def __init__(
+        self,
+        pairs: QuestionPairs,
+        config: TrainConfig,
+        output_dir: str | os.PathLike | None = None,
+        *,
+        valid: QuestionPairs | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+        quiet: bool = False,
+    ):
+        if resume and overwrite:
+            raise ArgumentError("resume and overwrite exclude each other.")
+        self.config, self.quiet = config, quiet
+        self.output_dir = None if output_dir is None else Path(output_dir)
+        self.data = prepare(pairs, config, valid=valid)
+        words = self.data.vocabulary
+        self._vocabulary = {"lowercase": words.lowercase, "words": list(words.words)}
+        if self.output_dir is not None:
+            self._check_directory(resume, overwrite)
+        self.loop = self._make_loop()
+
+    def _check_directory(self, resume: bool, overwrite: bool) -> None:
+        if overwrite:
+            with checkpoints.CheckpointWriter(self.output_dir) as writer:
+                writer.clear()
+            (self.output_dir / "metrics.jsonl").unlink(missing_ok=True)
+            return
+        found, _ = checkpoints.load_newest(self.output_dir)
+        if found is None or resume:
+            return
+        there, asked = found.config or {}, dataclasses.asdict(self.config)
+        different = [
+            f"{name} {there.get(name)!r} there, {asked[name]!r} asked for"
+            for name in asked
+            if name not in _MAY_CHANGE and there.get(name) != asked[name]
+        ]
+        if found.vocabulary_checksum != checkpoints.vocabulary_checksum(self._vocabulary):
+            different.append("the training questions, and so the vocabulary, differ")
+        if different:
+            raise CheckpointError(
+                f"{self.output_dir} holds another run, at step {found.step}: {'; '.join(different)}. "
+                "Say what is meant: --resume goes on with that run under the new choices, --overwrite "
+                "starts anew, or give another directory."
+            )
+
+    def _make_loop(self) -> Loop:
+        config, data = self.config, self.data
+        # The course's generator draws from Python's global generator: the run has a state of it of its
+        # own, which is in place while the run works and put away in between.
+        with keeping_generators():
+            random.seed(config.seed)
+            same = config.same == "mask"
+            loss = functools.partial(
+                TripletLoss, config.margin, closest=config.closest, direction=config.direction
+            )
+            train, valid = self._generators()
+            task = training.TrainTask(
+                train,
+                loss(same=same),
+                trax.optimizers.Adam(config.learning_rate),
+                trax.lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate),
+                n_steps_per_checkpoint=config.checkpoint_every,
+            )
+            eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
+            eval_task = training.EvalTask(valid, [loss()], n_eval_batches=eval_batches)
+            loop = Loop(
+                Siamese(data.vocabulary.size, config.d_model),
+                task,
+                eval_tasks=[eval_task],
+                output_dir=self.output_dir,
+                eval_at=lambda step: step == 1 or step % config.eval_every == 0,
+                random_seed=config.seed,
+                checkpoint_extras=lambda: {
+                    "config": dataclasses.asdict(config),
+                    "vocabulary": self._vocabulary,
+                },
+                keep=config.keep,
+                best_metric="TripletLoss",
+                patience=config.patience,
+                quiet=True,
+            )
+            self._random_state = random.getstate()
+        return loop
+
+    def _generators(self):
+        config, ids = self.config, self.data.ids
+        if config.batches == "course":
+            return tuple(
+                batches.data_generator(ids.take(rows1), ids.take(rows2), config.batch_size)
+                for rows1, rows2 in (self.data.train, self.data.valid)
+            )
+        bucketed = functools.partial(batches.PairBatches, ids, ids, config.batch_size, last="drop")
+        if config.same == "negatives":
+            train = bucketed(rows=self.data.train, seed=config.seed, swap=config.swap)
+        else:
+            train = bucketed(
+                rows=self.data.train,
+                seed=config.seed,
+                swap=config.swap,
+                clusters=self.data.train_clusters,
+                same=config.same,
+            )
+        return train, bucketed(rows=self.data.valid, seed=config.seed)
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of the whole run, from its configuration."""
+        if self.config.epochs:
+            per_epoch = math.ceil(len(self.data.train[0]) / self.config.batch_size)
+            return max(1, round(self.config.epochs * per_epoch))
+        return self.config.steps
+
+    def train(self) -> None:
+        """Trains until the configured number of steps; shows progress, loss and pairs per second."""
+        remaining = self.total_steps - self.loop.step
+        if remaining <= 0:
+            return
+        with (
+            keeping_generators(),
+            Progress(
+                self.total_steps,
+                "training",
+                unit="pairs",
+                units_per_step=self.config.batch_size,
+                done=self.loop.step,
+                quiet=self.quiet,
+            ) as progress,
+        ):
+            random.setstate(self._random_state)
+
+            def show(loop, loss):
+                progress.update(**({"loss": float(loss)} if progress.due() else {}))
+
+            self.loop.on_step = show
+            try:
+                self.loop.run(remaining)
+            finally:
+                self._random_state = random.getstate()
+
+    def evaluate(self, test: QuestionPairs) -> Report:
+        """Measures the model on pairs it has not seen; chooses the threshold on the held-out pairs."""
+        data = self.data
+        held1, held2 = (data.ids.take(rows) for rows in data.held_out_rows)
+        tokenized = tokenize_questions(
+            [*test.question1, *test.question2], lowercase=self.config.lowercase
+        )
+        test_ids = tokenized.encode(data.vocabulary)
+        test1 = test_ids.take(tokenized.rows[: len(test)])
+        test2 = test_ids.take(tokenized.rows[len(test) :])
+        scores = functools.partial(
+            pair_scores,
+            model=self.loop.eval_model,
+            vocab=data.vocabulary,
+            batch_size=EVALUATION_BATCH,
+        )
+        labels, held_labels = test.is_duplicate, data.held_out.is_duplicate
+        chosen = best_threshold(scores(held1, held2), held_labels, "accuracy").threshold
+        tuned = evaluate_scores(scores(test1, test2), labels, chosen)
+        overlap_chosen = best_threshold(
+            word_overlap(data.held_out.question1, data.held_out.question2), held_labels, "accuracy"
+        ).threshold
+        overlap = evaluate_scores(
+            word_overlap(test.question1, test.question2), labels, overlap_chosen
+        )
+        history = self.loop.history
+        return Report(
+            steps=self.loop.step,
+            train_loss=float(history.get("train", "metrics/TripletLoss")[-1][1]),
+            valid_loss=float(history.get("eval", "metrics/TripletLoss")[-1][1]),
+            accuracy=classify(
+                test1,
+                test2,
+                labels,
+                COURSE_THRESHOLD,
+                self.loop.eval_model,
+                data.vocabulary,
+                batch_size=EVALUATION_BATCH,
+            ),
+            threshold=chosen,
+            tuned_accuracy=tuned.accuracy,
+            roc_auc=tuned.roc_auc,
+            base_rate=tuned.base_rate,
+            overlap_accuracy=overlap.accuracy,
+            overlap_roc_auc=overlap.roc_auc,
+            test_pairs=len(test),
+        )
+
+    def save(self, report: Report | None = None, **card: Any) -> DuplicateDetector:
+        """The trained model as a detector, saved in ``output_dir/model`` where there is an output_dir.
+
+        Args:
+          report: sets the threshold, and goes into the card.
+          **card: more JSON values for the card.
+        """
+        figures = report.as_dict() if report else {}
+        detector = DuplicateDetector(
+            tower_weights(self.loop.model),
+            self.data.vocabulary,
+            tower_config(self.config, self.data.vocabulary.size),
+            threshold=report.threshold if report else COURSE_THRESHOLD,
+            card={
+                "config": dataclasses.asdict(self.config),
+                "training_pairs": len(self.data.train[0]),
+                "steps": self.loop.step,
+                "figures": figures,
+                "versions": {n: importlib.metadata.version(n) for n in ("trax", "jax", "numpy")},
+                **card,
+            },
+        )
+        if self.output_dir is not None:
+            detector.save(self.output_dir / "model")
+        return detector

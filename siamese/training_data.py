@@ -1,0 +1,104 @@
+"""From labelled pairs to what a training run reads: vocabulary, token ids, training and held-out rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from siamese.config import TrainConfig
+from siamese.errors import DataError
+from siamese.questions import QuestionPairs, clusters
+from siamese.ragged import Ragged
+from siamese.text import Vocabulary
+from siamese.token_cache import tokenize_questions
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The encoded pairs of a training run.
+
+    Attributes:
+      vocabulary: of the training duplicates, the course's numbering.
+      ids: `Ragged` of token ids, a row for each distinct question.
+      train: (rows1, rows2), int64 [pairs] each: the duplicates to train on, as rows of `ids`.
+      train_clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
+      valid: likewise, the duplicates that only the validation loss sees.
+      held_out: labelled pairs of both kinds behind the training part, to choose a threshold on.
+      held_out_rows: their rows in `ids`.
+    """
+
+    vocabulary: Vocabulary
+    ids: Ragged
+    train: tuple[np.ndarray, np.ndarray]
+    train_clusters: tuple[np.ndarray, np.ndarray]
+    valid: tuple[np.ndarray, np.ndarray]
+    held_out: QuestionPairs
+    held_out_rows: tuple[np.ndarray, np.ndarray]
+
+
+def prepare(
+    pairs: QuestionPairs,
+    config: TrainConfig,
+    *,
+    valid: QuestionPairs | None = None,
+    held_out_pairs: int = 10_000,
+) -> TrainingData:
+    """Tokenizes and divides the pairs as the course does.
+
+    The vocabulary comes from all duplicates among `pairs`; the first ``config.train_share`` of them is
+    trained on, the rest validates. The threshold is chosen on pairs of both labels that stand behind
+    the last pair trained on.
+
+    Args:
+      pairs: the training rows, both labels.
+      config: the run's choices.
+      valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
+      held_out_pairs: at most so many of the last pairs are used for the threshold.
+
+    Raises:
+      DataError: fewer than two duplicates on either side of the division.
+    """
+    duplicates = np.flatnonzero(pairs.is_duplicate)
+    cut = len(duplicates) if valid is not None else int(len(duplicates) * config.train_share)
+    held_out = valid
+    if held_out is None:
+        first = duplicates[cut] if cut < len(duplicates) else len(pairs)
+        held_out = pairs.rows(max(int(first), len(pairs) - held_out_pairs), len(pairs))
+    n, m = len(pairs), len(held_out)
+    texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
+    tokenized = tokenize_questions(texts, lowercase=config.lowercase)
+    rows1, rows2 = tokenized.rows[:n], tokenized.rows[n : 2 * n]
+    held1, held2 = tokenized.rows[2 * n : 2 * n + m], tokenized.rows[2 * n + m :]
+    vocabulary = tokenized.vocabulary(rows1[duplicates], rows2[duplicates])
+    ids = tokenized.encode(vocabulary)
+
+    train = duplicates[:cut]
+    if valid is None:
+        rest = duplicates[cut:]
+        validation = (rows1[rest], rows2[rest])
+    else:
+        same = np.flatnonzero(valid.is_duplicate)
+        validation = (held1[same], held2[same])
+    if len(train) < 2 or len(validation[0]) < 2:
+        raise DataError(
+            f"There are {len(duplicates)} duplicates to train and validate on, which divide into "
+            f"{len(train)} and {len(validation[0])}: at least 2 are needed for each. Give more rows."
+        )
+    empty = np.flatnonzero(ids.lengths == 0)
+    used = np.concatenate([rows1[train], rows2[train], *validation])
+    if np.isin(used, empty).any():
+        raise DataError(
+            "A question holds no words for the tokenizer (only blanks or control characters). "
+            "`siamese data FILE` says where; take such rows out."
+        )
+    joined = clusters(pairs)
+    return TrainingData(
+        vocabulary,
+        ids,
+        (rows1[train], rows2[train]),
+        (joined.cluster1[train], joined.cluster2[train]),
+        validation,
+        held_out,
+        (held1, held2),
+    )
