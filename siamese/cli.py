@@ -14,7 +14,7 @@ from siamese.errors import SiameseError
 EXAMPLES = {
     None: """\
 examples:
-  siamese demo                                       train on the embedded corpus and answer, no download
+  siamese demo                                       train on the embedded corpus and answer
   siamese train --questions questions.csv            the course's experiment on Quora's file
   siamese evaluate runs/course --questions new.csv   how good a saved model is on labelled pairs
   siamese predict runs/course "How old are you?" "What is your age?"

@@ -65,7 +65,7 @@ def write_model(
             vocabulary.save(folder / "vocabulary.json")
             text = json.dumps({"version": FORMAT_VERSION, **facts}, indent=1, ensure_ascii=False)
             (folder / "detector.json").write_text(text, encoding="utf-8")
-            manifests.write_manifest(folder, kind="detector")
+            manifests.write_manifest(folder, kind="detector", step=0, metrics={})
         if path.exists():
             os.rename(path, previous)
         os.rename(fresh, path)
