@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese.batch_plan import LABELLED, SWAP, EpochPlan, PlannedBatch
-from siamese.pair_source import PairSource
+from siamese.pair_source import ClusterIds, PairSource
 
 
 class MadeBatch(NamedTuple):
@@ -79,7 +79,7 @@ class BatchMaker:
       plan: which pairs form which batch.
       pad: the token after each question's end.
       swap: whether each pair's sides change places at random.
-      clusters: the two cluster ids of every pair, where the mask is wanted; else None.
+      clusters: the clusters of the pairs, where the mask is wanted; else None.
       labelled: pairs that ride along, or None.
       shard: (index, count): this process's part of every batch's rows.
     """
@@ -88,7 +88,7 @@ class BatchMaker:
     plan: EpochPlan
     pad: int = 1
     swap: bool = False
-    clusters: tuple[np.ndarray, np.ndarray] | None = None
+    clusters: ClusterIds | None = None
     labelled: LabelledPairs | None = None
     shard: tuple[int, int] = (0, 1)
 
@@ -170,13 +170,15 @@ class BatchMaker:
         return slice(size * index // count, size * (index + 1) // count)
 
     def _same(self, pairs: np.ndarray, flip: np.ndarray | None) -> np.ndarray:
-        """bool [this process's rows, batch]; True off the diagonal within one cluster."""
-        one, two = self.clusters[0][pairs], self.clusters[1][pairs]
+        """The mask, bool [this process's rows, batch]; True off the diagonal within one cluster."""
+        one, two = self.clusters.of(pairs)
         if flip is not None:
             one, two = np.where(flip, two, one), np.where(flip, one, two)
         mine = self._share(len(pairs))
         same = one[mine, None] == two  # [rows, batch]
-        same[np.arange(len(same)), np.arange(mine.start, mine.stop)] = False
+        if self.clusters.some_unknown:
+            same[one[mine] < 0] = False
+        same.ravel()[mine.start :: len(pairs) + 1] = False  # the diagonal: row i, column start + i
         return same
 
     def _ride_along(self, seed: int, epoch: int, bucket: int, turn: int) -> tuple[np.ndarray, ...]:

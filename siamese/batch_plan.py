@@ -10,11 +10,14 @@ batches of that remainder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+
+from siamese.batch_checks import whole_number
+from siamese.errors import ArgumentError
 
 # What a random stream is for: streams of one seed must not be the same numbers.
 ORDER, WINDOW, EMISSION, REMAINDER, SWAP, LABELLED = range(6)
@@ -44,8 +47,8 @@ class EpochPlan:
       block: pairs that lie side by side and are visited together; 1 for a full shuffle.
       last: what becomes of the remainder that fills no batch: 'short', 'drop' or 'wrap'.
       shuffle: False visits the pairs in their own order.
-      pair_clusters: gives the two cluster ids of each pair named; where set, no batch holds two
-        pairs that share a cluster.
+      pair_clusters: gives the two cluster ids of each pair named, negative for none; where set,
+        no batch holds two pairs that share a cluster.
     """
 
     pairs: int
@@ -60,6 +63,11 @@ class EpochPlan:
     left_out: int = field(default=0, init=False)  # pairs the epoch planned last gave to no batch
     repeated: int = field(default=0, init=False)  # pairs it gave a second time ('wrap')
 
+    def __post_init__(self):
+        self._bucket_of = np.searchsorted(self.lengths, np.arange(self.lengths[-1] + 1)).astype(
+            np.uint16
+        )  # [longest + 1]: the bucket of each length
+
     def batches_per_epoch(self) -> int:
         """How many batches an epoch has, where clusters do not decide it."""
         full, rest = divmod(self.pairs, self.batch_size)
@@ -72,7 +80,10 @@ class EpochPlan:
         self.left_out = self.repeated = 0
         queues = [np.zeros(0, dtype=np.int64) for _ in self.lengths]
         first = None  # the first window, from which 'wrap' fills up
-        held: list[PlannedBatch] = []  # the newest batches, which may have to take a small remainder
+        crowded = np.zeros(0, dtype=np.int64)  # pairs kept out by others of their cluster
+        held: list[
+            PlannedBatch
+        ] = []  # the newest batches, which may have to take a small remainder
         for number, pairs in enumerate(self._windows(seed, epoch)):
             first = pairs if first is None else first
             buckets = self._buckets(pairs)
@@ -81,15 +92,22 @@ class EpochPlan:
             batches = []
             for bucket in range(len(queues)):
                 arrived = pairs[by_bucket[ends[bucket] : ends[bucket + 1]]]
-                if len(arrived):
-                    queue = np.concatenate([queues[bucket], arrived])
+                if not len(arrived):
+                    continue
+                queue = np.concatenate([queues[bucket], arrived])
+                if self.pair_clusters is None:
                     full, queues[bucket] = self._full_batches(queue)
-                    batches += [PlannedBatch(pairs_, bucket) for pairs_ in full]
+                else:
+                    # A crowded pair may go into a longer batch, where its cluster is rarer.
+                    fits = self._buckets(crowded) <= bucket
+                    full, away, queues[bucket] = self._full_batches_apart(crowded[fits], queue)
+                    crowded = np.concatenate([crowded[~fits], away])
+                batches += [PlannedBatch(pairs_, bucket) for pairs_ in full]
             if batches:
                 if held:
                     yield held
                 held = self._shuffled(batches, [seed, epoch, EMISSION, number])
-        waiting = np.concatenate(queues[::-1])  # the longest pairs first
+        waiting = np.concatenate([crowded, *queues[::-1]])  # the longest pairs first
         if held and self._joins(len(waiting)):
             longest = max(range(len(held)), key=lambda i: held[i].bucket)
             waiting = np.concatenate([waiting, held.pop(longest).pairs])
@@ -119,21 +137,31 @@ class EpochPlan:
             yield pairs
 
     def _buckets(self, pairs: np.ndarray) -> np.ndarray:
-        return np.searchsorted(self.lengths, self.pair_lengths(pairs))
+        # Small integers are sorted by radix, several times faster.
+        return self._bucket_of[self.pair_lengths(pairs)]
 
     def _full_batches(self, queue: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Whole batches from the front of a queue, and what stays in it."""
-        if self.pair_clusters is None:
-            whole = len(queue) - len(queue) % self.batch_size
-            return list(queue[:whole].reshape(-1, self.batch_size)), queue[whole:]
+        whole = len(queue) - len(queue) % self.batch_size
+        return list(queue[:whole].reshape(-1, self.batch_size)), queue[whole:]
+
+    def _full_batches_apart(
+        self, crowded: np.ndarray, queue: np.ndarray
+    ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """The same with clusters apart: batches, pairs turned away for their cluster, the rest."""
         batches = []
+        turned_away = len(crowded)
+        queue = np.concatenate([crowded, queue])
         while len(queue) >= self.batch_size:
             chosen = self._apart(queue)
             if len(chosen) < self.batch_size:
                 break
             batches.append(queue[chosen])
             queue = np.delete(queue, chosen)
-        return batches, queue
+            # Whatever stays in front of the last one chosen was passed over.
+            from_crowded = int(np.searchsorted(chosen, turned_away))
+            turned_away = max(turned_away - from_crowded, chosen[-1] + 1 - len(chosen))
+        return batches, queue[:turned_away], queue[turned_away:]
 
     def _apart(self, queue: np.ndarray) -> list[int]:
         """Places in a queue of the first pairs, at most a batch, that share no cluster."""
@@ -142,7 +170,7 @@ class EpochPlan:
         chosen: list[int] = []
         for place, (one, two) in enumerate(zip(clusters1.tolist(), clusters2.tolist())):
             if one not in taken and two not in taken:
-                taken.update((one, two))
+                taken.update(cluster for cluster in (one, two) if cluster >= 0)
                 chosen.append(place)
                 if len(chosen) == self.batch_size:
                     break
@@ -178,8 +206,14 @@ class EpochPlan:
         return [*([odd] if rest else []), *others]
 
     def _remainder_apart(self, waiting: np.ndarray) -> list[np.ndarray]:
-        """The same where clusters must be apart; what cannot be placed is left out, and counted."""
-        batches, waiting = self._full_batches(waiting)
+        """The same where clusters must be apart; what cannot be placed is left out, and counted.
+
+        The shortest go first: a pair turned away then waits for a longer batch, which it fits, and
+        does not make the next shorter one longer.
+        """
+        waiting = waiting[np.argsort(self._buckets(waiting), kind="stable")]
+        batches, crowded, waiting = self._full_batches_apart(waiting[:0], waiting)
+        waiting = np.concatenate([crowded, waiting])
         chosen = self._apart(waiting)
         whole_epoch = not batches and len(waiting) == self.pairs  # fewer pairs than one batch
         if self.last == "short" and chosen and (whole_epoch or not self._small(len(chosen))):
@@ -235,3 +269,32 @@ def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
             at = choice[at]
     lengths.append(occurring[at])
     return np.array(lengths[::-1], dtype=np.int64)
+
+
+def batch_lengths(
+    lengths: int | Sequence[int], histogram: np.ndarray, at_least: int = 0
+) -> np.ndarray:
+    """The lengths of batches: given, or so many chosen for the pairs.
+
+    Args:
+      lengths: the lengths themselves, or how many.
+      histogram: integers [longest + 1]; how many pairs have each length.
+      at_least: the last length is no shorter than this.
+
+    Returns:
+      int64, rising; the last holds every pair.
+
+    Raises:
+      ArgumentError: where a pair is longer than the longest length given.
+    """
+    longest = max(len(histogram) - 1, at_least)
+    if np.ndim(lengths) == 0:
+        chosen = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
+        return chosen if longest <= chosen[-1] else np.append(chosen, longest)
+    chosen = np.unique([whole_number(length, "lengths", 1) for length in lengths])
+    if not len(chosen) or chosen[-1] < longest:
+        raise ArgumentError(
+            f"The longest question has {longest} tokens, more than any of lengths {list(lengths)}: "
+            "add a longer one, or cut with max_length."
+        )
+    return chosen.astype(np.int64)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from siamese.batch_checks import whole_number
+from siamese.batch_checks import checked_shard, one_of, whole_number
 from siamese.batch_maker import BatchMaker, LabelledPairs
-from siamese.batch_plan import EpochPlan, choose_lengths
-from siamese.errors import ArgumentError, DataError
-from siamese.pair_source import PairSource, integer_column
+from siamese.batch_plan import EpochPlan, batch_lengths
+from siamese.errors import ArgumentError
+from siamese.pair_source import PairSource, labelled_source
 from siamese.prefetch import Prefetcher
 from siamese.ragged import Ragged
 
@@ -35,7 +35,8 @@ class PairBatches(Iterator):
     eighth of a batch joins another batch instead, which is that much longer, for the loss takes
     its negatives from the batch and a handful of pairs has too few (one has none). 'drop' leaves
     it out, other pairs each epoch. 'wrap' fills it up with pairs of the epoch seen before. With
-    'short' there is one more shape (the odd batch's), the same every epoch.
+    'short' there is one more shape (the odd batch's), the same every epoch. Where clusters are kept
+    apart the odd batch differs from epoch to epoch, and 'wrap' does what 'drop' does.
 
     Args:
       q1: the first questions' token ids: Ragged, or lists of integers.
@@ -54,7 +55,7 @@ class PairBatches(Iterator):
         None is 1, a full shuffle, in memory and 256 for mapped files.
       swap: whether the two sides of each pair change places at random.
       clusters: the cluster id of each pair, integers [pairs], or one such array for each side;
-        questions of one cluster are duplicates of each other.
+        questions of one cluster are duplicates of each other, negative ids are of no cluster.
       same: 'mask' adds a bool array [batch, batch] to each batch, True where q1[i] and q2[j],
         i != j, are of one cluster and so no negatives: the loss's `same`. 'separate' makes
         batches in which no two pairs share a cluster; pairs of a cluster too big for that are
@@ -96,14 +97,14 @@ class PairBatches(Iterator):
         last: str = "short",
         lengths: int | Sequence[int] = 13,
         max_length: int | None = None,
-        window: int = 64,
+        window: int = 128,
         read_block: int | None = None,
         swap: bool = False,
         clusters: Any = None,
         same: str | None = None,
         labelled: tuple | None = None,
         labelled_size: int = 96,
-        prefetch: int = 2,
+        prefetch: int = 8,
         shard: tuple[int, int] = (0, 1),
     ):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
@@ -113,18 +114,20 @@ class PairBatches(Iterator):
         window = whole_number(window, "window", 1)
         if max_length is not None:
             max_length = whole_number(max_length, "max_length", 1)
-        _one_of(last, "last", ("short", "drop", "wrap"))
-        _one_of(same, "same", (None, "mask", "separate"))
+        one_of(last, "last", ("short", "drop", "wrap"))
+        one_of(same, "same", (None, "mask", "separate"))
         source = PairSource(q1, q2, rows, max_length)
-        ids = _cluster_ids(clusters, source.pairs)
+        ids = source.cluster_ids(clusters)
         if same is not None and ids is None:
             raise ArgumentError(f"same={same!r} needs the clusters of the pairs: clusters=...")
         same = same or ("mask" if ids is not None else None)
         extra = None
         if labelled is not None:
             labelled_size = whole_number(labelled_size, "labelled_size", 1)
-            extra = _labelled_source(labelled, max_length)
-        self.lengths = _batch_lengths(lengths, source, extra and extra[0])
+            extra = labelled_source(labelled, max_length)
+        self.lengths = batch_lengths(
+            lengths, source.histogram, len(extra[0].histogram) - 1 if extra else 0
+        )
         if read_block is None:
             read_block = MAPPED_BLOCK if source.mapped else 1
         self.pairs = source.pairs
@@ -137,7 +140,7 @@ class PairBatches(Iterator):
             block=whole_number(read_block, "read_block", 1),
             last=last,
             shuffle=bool(shuffle),
-            pair_clusters=(lambda p: (ids[0][p], ids[1][p])) if same == "separate" else None,
+            pair_clusters=ids.of if same == "separate" else None,
         )
         self._maker = BatchMaker(
             source=source,
@@ -146,7 +149,7 @@ class PairBatches(Iterator):
             swap=bool(swap),
             clusters=ids if same == "mask" else None,
             labelled=extra and LabelledPairs(*extra, labelled_size, self.lengths),
-            shard=_checked_shard(shard, plan, labelled_size if extra else 0),
+            shard=checked_shard(shard, plan, labelled_size if extra else 0),
         )
         self.fields = (
             ("q1", "q2")
@@ -155,7 +158,7 @@ class PairBatches(Iterator):
         )
         self._batch_type = namedtuple("PairBatch", self.fields)
         self._identity = self._fingerprint(same, bool(swap), labelled_size if extra else 0)
-        if not next(iter(plan.epoch(self._seed, 0)), None):
+        if not self._plan_holds_a_batch():
             raise ArgumentError(
                 f"{self.pairs} pairs make no batch of {self.batch_size} with last={last!r}: "
                 "take a smaller batch_size, or last='short'."
@@ -267,6 +270,12 @@ class PairBatches(Iterator):
     def __exit__(self, *exception) -> None:
         self.close()
 
+    def _plan_holds_a_batch(self) -> bool:
+        plan = self._maker.plan
+        if plan.pair_clusters is None:
+            return plan.batches_per_epoch() > 0
+        return next(plan.epoch(self._seed, 0), None) is not None
+
     def _start_report(self) -> None:
         self._tokens = self._left_out = self._repeated = 0
         self._shapes: Counter = Counter()
@@ -276,72 +285,3 @@ class PairBatches(Iterator):
         settings = (plan.window, plan.block, plan.last, plan.shuffle, same, swap, labelled)
         number = zlib.crc32(repr((settings, self.lengths.tolist(), self._maker.pad)).encode())
         return zlib.crc32(source.histogram.astype("<i8").tobytes(), number)
-
-
-def _one_of(value: Any, name: str, allowed: tuple) -> None:
-    if value not in allowed:
-        raise ArgumentError(f"{name} must be one of {allowed}, not {value!r}.")
-
-
-def _cluster_ids(clusters: Any, pairs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    if clusters is None:
-        return None
-    sides = clusters if isinstance(clusters, tuple) else (clusters, clusters)
-    if len(sides) != 2:
-        raise DataError(f"clusters must be one array, or a tuple of two; it has {len(sides)}.")
-    ids = tuple(integer_column(side, f"clusters[{i}]") for i, side in enumerate(sides))
-    for side in ids:
-        if len(side) != pairs:
-            raise DataError(f"clusters holds {len(side)} ids for {pairs} pairs; give one a pair.")
-    return ids
-
-
-def _labelled_source(labelled: tuple, max_length: int | None) -> tuple[PairSource, np.ndarray]:
-    if not isinstance(labelled, tuple) or len(labelled) not in (3, 4):
-        raise ArgumentError("labelled must be (q1, q2, is_duplicate) or (..., rows).")
-    source = PairSource(labelled[0], labelled[1], *labelled[3:], max_length=max_length, name="labelled ")
-    labels = np.asarray(labelled[2])
-    if labels.shape != (source.pairs,) or not np.isin(labels, (0, 1)).all():
-        raise DataError(
-            f"labelled is_duplicate must be one 0 or 1 for each of the {source.pairs} pairs."
-        )
-    return source, labels.astype(np.int32)
-
-
-def _batch_lengths(
-    lengths: int | Sequence[int], source: PairSource, labelled: PairSource | None
-) -> np.ndarray:
-    histogram = source.histogram
-    longest = len(histogram) - 1
-    if labelled is not None:  # they ride along, and need a length that holds them
-        longest = max(longest, len(labelled.histogram) - 1)
-    if np.ndim(lengths) == 0:
-        count = whole_number(lengths, "lengths", 1)
-        chosen = choose_lengths(histogram, count)
-        return chosen if longest <= chosen[-1] else np.append(chosen, longest)
-    chosen = np.unique([whole_number(length, "lengths", 1) for length in lengths])
-    if not len(chosen) or chosen[-1] < longest:
-        raise ArgumentError(
-            f"The longest question has {longest} tokens, the longest of lengths "
-            f"{list(lengths)} fewer: add a longer one, or cut with max_length."
-        )
-    return chosen.astype(np.int64)
-
-
-def _checked_shard(shard: tuple[int, int], plan: EpochPlan, labelled: int) -> tuple[int, int]:
-    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
-        raise ArgumentError(f"shard must be (index, count), not {shard!r}.")
-    count = whole_number(shard[1], "shard count", 1)
-    index = whole_number(shard[0], "shard index", 0)
-    if index >= count:
-        raise ArgumentError(f"shard index must be below the count {count}, not {index}.")
-    for size, what in ((plan.batch_size, "batch_size"), (labelled, "labelled_size")):
-        if size % count:
-            raise ArgumentError(f"{what} {size} does not divide by the {count} shards.")
-    uneven = plan.pairs % plan.batch_size % count or (plan.pair_clusters and count > 1)
-    if uneven and plan.last == "short":
-        raise ArgumentError(
-            f"The last batch of an epoch may not divide by the {count} shards; take last='drop' "
-            "or last='wrap'."
-        )
-    return index, count

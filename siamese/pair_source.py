@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import mmap
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from siamese.batch_checks import CHUNK, check_pairs, token_rows
-from siamese.errors import DataError
+from siamese.errors import ArgumentError, DataError
 from siamese.ragged import Ragged
+
+
+class ClusterIds(NamedTuple):
+    """The cluster of each pair's two questions; a negative id is a question of no known cluster."""
+
+    side1: np.ndarray  # integer [pairs]
+    side2: np.ndarray  # integer [pairs]
+    small: bool  # whether all fit in 32 bits, where they are compared twice as fast
+    some_unknown: bool  # whether any is negative
+
+    def of(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both sides' ids of the pairs named."""
+        one, two = self.side1[pairs], self.side2[pairs]
+        return (one.astype(np.int32), two.astype(np.int32)) if self.small else (one, two)
 
 
 class PairSource:
@@ -81,6 +94,33 @@ class PairSource:
             q1, q2 = np.where(change, q2, q1), np.where(change, q1, q2)
         return q1, q2, tokens1 + tokens2
 
+    def cluster_ids(self, clusters: Any) -> ClusterIds | None:
+        """The clusters of the pairs, checked: one array for both sides, or a tuple of two.
+
+        Raises:
+          DataError: where they are no integers, or not one for each pair.
+        """
+        if clusters is None:
+            return None
+        sides = clusters if isinstance(clusters, tuple) else (clusters, clusters)
+        if len(sides) != 2:
+            raise DataError(f"clusters must be one array, or a tuple of two; it has {len(sides)}.")
+        ids = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(sides)]
+        for side in ids:
+            if len(side) != self.pairs:
+                raise DataError(
+                    f"clusters holds {len(side)} ids for {self.pairs} pairs; give one a pair."
+                )
+        self._maps += _read_only_maps(ids)
+        least = most = 0
+        for start in range(0, self.pairs, CHUNK):
+            for side in ids:
+                part = side[start : start + CHUNK]
+                least, most = min(least, int(part.min())), max(most, int(part.max()))
+            self.forget_pages()
+        small = least >= -(2**31) and most < 2**31
+        return ClusterIds(ids[0], ids[1], small, some_unknown=least < 0)
+
     def forget_pages(self) -> None:
         """Gives the pages of mapped files back to the system, so that they do not add up."""
         for mapped in self._maps:
@@ -131,16 +171,38 @@ class PairSource:
                 )
 
 
+def labelled_source(labelled: tuple, max_length: int | None) -> tuple[PairSource, np.ndarray]:
+    """PairBatches' argument `labelled`, checked: the pairs and their labels, int32 [pairs].
+
+    Raises:
+      ArgumentError: where it is no tuple of the right length.
+      DataError: where pairs and labels do not go together.
+    """
+    if not isinstance(labelled, tuple) or len(labelled) not in (3, 4):
+        raise ArgumentError("labelled must be (q1, q2, is_duplicate) or (..., rows).")
+    source = PairSource(
+        labelled[0], labelled[1], *labelled[3:], max_length=max_length, name="labelled "
+    )
+    labels = np.asarray(labelled[2])
+    if labels.shape != (source.pairs,) or not np.isin(labels, (0, 1)).all():
+        raise DataError(
+            f"labelled is_duplicate must be one 0 or 1 for each of the {source.pairs} pairs."
+        )
+    return source, labels.astype(np.int32)
+
+
 def padded_rows(
     table: Ragged, rows: np.ndarray, length: int, pad: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The named rows, cut and padded to `length`: int32 [rows, length], and their tokens [rows]."""
-    values, starts = table.values, table.offsets[rows]
+    values, starts = np.ascontiguousarray(table.values), table.offsets[rows]
     tokens = np.minimum(table.offsets[rows + 1] - starts, length)
     # Copy `length` values from each row's start on, in one call, and mend what lies past its end.
-    if len(values) >= length:
-        last = len(values) - length
-        out = sliding_window_view(values, length)[np.minimum(starts, last)]  # [rows, length]
+    # The values are seen as overlapping items of that many, one from every place on.
+    last = len(values) - length
+    if last >= 0:
+        items = np.ndarray(last + 1, f"V{4 * length}", buffer=values, strides=(4,))
+        out = items[np.minimum(starts, last)].view(np.int32).reshape(-1, length)
         late = np.flatnonzero(starts > last)
     else:
         out, late = np.empty((len(rows), length), np.int32), range(len(rows))

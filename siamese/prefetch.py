@@ -82,7 +82,8 @@ class _Shelf:
                     raise StopIteration
                 self.changed.wait()
             item = self.items.popleft()
-            self.changed.notify_all()
+            if len(self.items) <= self.depth // 2:  # several at a time: fewer changes of thread
+                self.changed.notify_all()
             return item
 
     def close(self) -> None:
