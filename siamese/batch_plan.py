@@ -20,7 +20,7 @@ from siamese.batch_checks import whole_number
 from siamese.errors import ArgumentError
 
 # What a random stream is for: streams of one seed must not be the same numbers.
-ORDER, WINDOW, EMISSION, REMAINDER, SWAP, LABELLED = range(6)
+ORDER, WINDOW, EMISSION, SWAP, LABELLED = range(5)
 
 # A remainder below this part of a batch joins the batch before it: a handful of pairs has few
 # negatives, and one pair has none.
@@ -81,9 +81,7 @@ class EpochPlan:
         queues = [np.zeros(0, dtype=np.int64) for _ in self.lengths]
         first = None  # the first window, from which 'wrap' fills up
         crowded = np.zeros(0, dtype=np.int64)  # pairs kept out by others of their cluster
-        held: list[
-            PlannedBatch
-        ] = []  # the newest batches, which may have to take a small remainder
+        held: list[PlannedBatch] = []  # the newest batches: one may have to take a small remainder
         for number, pairs in enumerate(self._windows(seed, epoch)):
             first = pairs if first is None else first
             buckets = self._buckets(pairs)
@@ -113,10 +111,9 @@ class EpochPlan:
             waiting = np.concatenate([waiting, held.pop(longest).pairs])
         if held:
             yield held
-        rng = np.random.default_rng([seed, epoch, REMAINDER])
         batches = [
             PlannedBatch(pairs, int(self._buckets(pairs).max()))
-            for pairs in self._remainder(waiting, first, rng)
+            for pairs in self._remainder(waiting, first)
         ]
         if batches:
             yield self._shuffled(batches, [seed, epoch, EMISSION, number + 1])
@@ -128,12 +125,19 @@ class EpochPlan:
         if self.shuffle:  # the one thing that grows with the number of pairs: 4 bytes a block
             np.random.default_rng([seed, epoch, ORDER]).shuffle(order)
         per_window = max(1, self.window // self.block)
+        remaining = self.pairs
+        if self.last == "drop" and self.pair_clusters is None:
+            # The last in the epoch's order, before lengths come in: so no length is always missing.
+            self.left_out = self.pairs % self.batch_size
+            remaining -= self.left_out
         for number, start in enumerate(range(0, blocks, per_window)):
             starts = order[start : start + per_window].astype(np.int64) * self.block
             pairs = (starts[:, None] + np.arange(self.block)).ravel()
             pairs = pairs[pairs < self.pairs]  # the last block may be a short one
             if self.shuffle and self.block > 1:
                 np.random.default_rng([seed, epoch, WINDOW, number]).shuffle(pairs)
+            pairs = pairs[:remaining]
+            remaining -= len(pairs)
             yield pairs
 
     def _buckets(self, pairs: np.ndarray) -> np.ndarray:
@@ -184,18 +188,12 @@ class EpochPlan:
         together = self.last == "short" and self.pair_clusters is None
         return together and 0 < waiting < self.batch_size and self._small(waiting)
 
-    def _remainder(
-        self, waiting: np.ndarray, first: np.ndarray, rng: np.random.Generator
-    ) -> list[np.ndarray]:
+    def _remainder(self, waiting: np.ndarray, first: np.ndarray) -> list[np.ndarray]:
         """Batches of what no bucket could fill alone, by `last`; at most one is not full."""
         if self.pair_clusters is not None:
             return self._remainder_apart(waiting)
         rest = len(waiting) % self.batch_size
-        if rest and self.last == "drop":
-            self.left_out = rest
-            stays = np.sort(rng.permutation(len(waiting))[rest:])  # any, not always the longest
-            waiting, rest = waiting[stays], 0
-        elif rest and self.last == "short" and len(waiting) > rest and self._small(rest):
+        if rest and self.last == "short" and len(waiting) > rest and self._small(rest):
             rest += self.batch_size
         # The odd one is the longest: fewer pairs are padded to the greatest length.
         odd, others = waiting[:rest], waiting[rest:].reshape(-1, self.batch_size)
