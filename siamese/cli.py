@@ -84,6 +84,13 @@ def build_parser() -> argparse.ArgumentParser:
     intent = train.add_mutually_exclusive_group()
     intent.add_argument("--resume", action="store_true", help="go on under changed choices")
     intent.add_argument("--overwrite", action="store_true", help="start anew in the same directory")
+    hosts = train.add_argument_group("several processes (each runs this command; one writes)")
+    hosts.add_argument(
+        "--distributed", action="store_true", help="join as the cluster says (Slurm, MPI)"
+    )
+    hosts.add_argument("--coordinator", metavar="HOST:PORT", help="address of the first process")
+    hosts.add_argument("--processes", type=int, help="how many there are")
+    hosts.add_argument("--process-id", type=int, help="which one this is, from 0")
     add_config_flags(train)
 
     evaluate = command("evaluate", "measure a saved model on labelled pairs")

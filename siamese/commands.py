@@ -67,6 +67,10 @@ def train(flags: argparse.Namespace) -> Result:
     """`siamese train`: the course's experiment, or any other of its kind."""
     from siamese.questions import read_pairs
 
+    if flags.distributed or flags.coordinator:
+        from siamese import devices
+
+        devices.connect(flags.coordinator, flags.processes, flags.process_id)
     config = configs.config_from_flags(flags)
     _note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = read_pairs(flags.questions)
@@ -102,7 +106,7 @@ def train(flags: argparse.Namespace) -> Result:
 def evaluate(flags: argparse.Namespace) -> Result:
     """`siamese evaluate`: a saved model's figures on labelled pairs."""
     from siamese.detector import DuplicateDetector
-    from siamese.metrics import baselines, evaluate_scores
+    from siamese.evaluation import baselines, evaluate_scores
     from siamese.questions import read_pairs
 
     detector = DuplicateDetector.load(flags.model)

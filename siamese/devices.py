@@ -24,18 +24,47 @@ def mesh(devices=None):
     return jax.sharding.Mesh(np.asarray(devices), ("batch",)) if len(devices) > 1 else None
 
 
+def connect(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
+    """Joins this process to the others of a run on several hosts (`jax.distributed`).
+
+    Call it before anything else of JAX. Every process runs the same command on the same data; each one
+    feeds its rows of the global batch, and the first one writes.
+
+    Args:
+      coordinator: host:port of the first process; None takes what the cluster says (Slurm, Open MPI,
+        Kubernetes, Cloud TPU).
+      processes: how many there are; None likewise.
+      process_id: which one this is, from 0; None likewise.
+
+    Raises:
+      ArgumentError: they could not be joined; the message holds JAX's own reason.
+    """
+    import jax
+
+    try:
+        jax.distributed.initialize(coordinator, processes, process_id)
+    except (ValueError, RuntimeError) as error:
+        raise ArgumentError(
+            f"The processes could not be joined: {error}. Give --coordinator HOST:PORT, --processes N "
+            "and --process-id I to each, I from 0 to N - 1."
+        ) from error
+
+
 def replicate(mesh, tree):
     """The tree with every array copied to all devices of the mesh."""
     import jax
 
     if mesh is None:
         return tree
-    whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
-    return jax.tree_util.tree_map(lambda leaf: _put(np.asarray(leaf), whole), tree)
+    return jax.tree_util.tree_map(
+        lambda leaf: _placed(mesh, leaf, jax.sharding.PartitionSpec()), tree
+    )
 
 
 def shard_batch(mesh, batch):
     """The batch's arrays spread over the mesh along their first axis.
+
+    Every process passes the whole, same batch; it keeps its own rows.
 
     Raises:
       ArgumentError: where the batch does not divide by the number of devices. It would have to be cut
@@ -45,34 +74,33 @@ def shard_batch(mesh, batch):
 
     if mesh is None:
         return batch
-    count = mesh.devices.size // jax.process_count()
-    rows = len(batch[0])
+    count, rows = mesh.devices.size, len(batch[0])
     if rows % count:
+        near = [size for size in (rows // count * count, (rows // count + 1) * count) if size]
         raise ArgumentError(
             f"A batch of {rows} pairs does not divide by {count} devices. "
-            f"Use a batch size of {max(rows // count, 1) * count} or {(rows // count + 1) * count}."
+            f"Use a batch size of {' or '.join(map(str, near))}."
         )
-    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
-    if jax.process_count() > 1:  # Each process holds its own rows of the global batch.
-        return tuple(jax.make_array_from_process_local_data(spread, array) for array in batch)
-    return tuple(jax.device_put(array, spread) for array in batch)
+    return tuple(_placed(mesh, array, jax.sharding.PartitionSpec("batch")) for array in batch)
 
 
-def _put(array, sharding):
+def _placed(mesh, leaf, spec):
     import jax
 
-    if jax.process_count() > 1:
-        return jax.make_array_from_process_local_data(sharding, array, array.shape)
-    return jax.device_put(array, sharding)
+    array = np.asarray(leaf)
+    sharding = jax.sharding.NamedSharding(mesh, spec)
+    return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index])
 
 
 @contextmanager
 def told_of_one() -> Iterator[None]:
     """Lets Trax believe that there is one device, on one host, while it builds its objects."""
+    import jax
     from trax import fastmath
 
     with (
         mock.patch.object(fastmath, "local_device_count", lambda: 1),
         mock.patch.object(fastmath, "global_device_count", lambda: 1),
+        mock.patch.object(jax, "host_count", lambda: 1),
     ):
         yield

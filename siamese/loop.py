@@ -92,6 +92,8 @@ class Loop(training.Loop):
         self._saved_step: int | None = None
         self.warnings: list[str] = []
         self.resumed_from: Path | None = None
+        if jax.process_count() > 1 and stock.get("random_seed") is None:
+            raise ArgumentError("Several processes need the same random_seed: give one.")
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
         # Trax refuses to use fewer devices than there are, and its own way of using several computes
@@ -149,8 +151,10 @@ class Loop(training.Loop):
         step = self._step
         learning_rate = self._tasks[0].learning_rate(step)
         batch = devices.shard_batch(self._mesh, self._tasks[0].next_batch())
+        # A NumPy key belongs to no device, and so goes with arrays on any number of them.
+        rng = np.asarray(self.new_rng())
         return self._trainer_per_task[0].one_step(
-            batch, self.new_rng(), step=step, learning_rate=learning_rate
+            batch, rng, step=step, learning_rate=learning_rate
         )
 
     def _report(self, period: _Period, writers) -> None:
@@ -187,7 +191,13 @@ class Loop(training.Loop):
         return bool(values) and len(values) - 1 - int(np.argmin(values)) >= self._patience
 
     def _as_quiet_as_asked(self):
-        return redirect_stdout(io.StringIO()) if self._quiet else nullcontext()
+        quiet = self._quiet or jax.process_index() > 0
+        return redirect_stdout(io.StringIO()) if quiet else nullcontext()
+
+    def _open_summary_writers(self):
+        if self.is_chief:
+            return super()._open_summary_writers()
+        return nullcontext(([None], [None] * len(self._eval_tasks)))
 
     def _check_loss(self, loss: float) -> None:
         if not np.isfinite(loss):
@@ -228,7 +238,7 @@ class Loop(training.Loop):
         # Not through the setter of `slots`, which moves them back to the first device.
         trainer._slots = devices.replicate(self._mesh, trainer.slots)
         trainer.optimizer.slots = trainer._slots
-        trainer._opt_params = devices.replicate(self._mesh, trainer._opt_params)
+        trainer._opt_params = devices.replicate(self._mesh, trainer.optimizer.opt_params)
 
     # ---- Checkpoints ----
 

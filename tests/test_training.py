@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -13,7 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from siamese import CheckpointError, Siamese, SiameseError, TripletLoss, data_generator, train_model
+from siamese import (
+    CheckpointError,
+    Siamese,
+    SiameseError,
+    TripletLoss,
+    data_generator,
+    devices,
+    train_model,
+)
 from siamese.checkpoints import list_checkpoints
 
 VOCAB, D_MODEL, BATCH = 120, 16, 32
@@ -268,3 +277,52 @@ def test_the_loss_is_the_same_on_1_2_4_and_8_devices():
         found[count] = json.loads(line[0].removeprefix("LOSSES"))
     for count in (2, 4, 8):
         np.testing.assert_allclose(found[count], found[1], rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_two_processes_joined_have_the_losses_of_one(tmp_path):
+    script = """
+        import sys, json, jax
+        port, processes, number, folder = sys.argv[1:]
+        from siamese import devices
+        if processes != "1":
+            devices.connect(f"localhost:{port}", int(processes), int(number))
+        import test_training as t
+        losses, loop = t.losses_of(folder, [20], checkpoint_at=lambda step: step == 20)
+        assert jax.process_count() == int(processes)
+        print("LOSSES", json.dumps(losses))
+    """
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    found = []
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        started = [run_script(script, port, processes, i, folder) for i in range(processes)]
+        for process in started:
+            output = process.communicate(timeout=300)[0]
+            line = [text for text in output.splitlines() if text.startswith("LOSSES")]
+            assert line, output
+            found.append(json.loads(line[0].removeprefix("LOSSES")))
+        assert len(list_checkpoints(folder)) == 1  # one process writes
+    for losses in found[1:]:
+        np.testing.assert_allclose(losses, found[0], rtol=0, atol=1e-5)
+
+
+def test_a_batch_that_does_not_divide_by_the_devices_names_two_that_do():
+    class FourDevices:
+        devices = np.zeros(4)
+
+    batch = (np.zeros((30, 8), np.int32),) * 2
+    with pytest.raises(SiameseError, match=r"30 pairs does not divide by 4 devices.* 28 or 32"):
+        devices.shard_batch(FourDevices(), batch)
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_ends_with_the_weights_of_an_uninterrupted_run():
+    script = Path(__file__).parents[1] / "benchmarks" / "kill_resume.py"
+    process = subprocess.run(
+        [sys.executable, script, "--kills", "4", "--steps", "600"], capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "bit for bit" in process.stdout

@@ -1,0 +1,122 @@
+"""Kills a training run with SIGKILL at random moments and checks that nothing is lost.
+
+A child process trains a small course model and saves every 5 steps. The parent kills it again and again,
+mostly while it trains, sometimes while it starts. Every restart must go on from a whole checkpoint, no
+step may get lost twice, and the finished weights must equal those of a run never interrupted, bit for bit.
+
+    python benchmarks/kill_resume.py --kills 50
+"""
+
+import argparse
+import functools
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+SAVE_EVERY = 5
+
+
+def child(folder: str, steps: int) -> None:
+    from siamese import Siamese, TripletLoss, data_generator, train_model
+
+    draw = np.random.RandomState(0)
+    q1 = [draw.randint(2, 200, draw.randint(2, 10)).tolist() for _ in range(400)]
+    q2 = [[*draw.permutation(q)[1:].tolist(), int(draw.randint(2, 200))] for q in q1]
+    random.seed(34)
+    loop = train_model(
+        functools.partial(Siamese, 200, 16),
+        TripletLoss,
+        data_generator(q1[:320], q2[:320], 32),
+        data_generator(q1[320:], q2[320:], 32),
+        folder,
+        random_seed=7,
+        checkpoint_at=lambda step: step % SAVE_EVERY == 0,
+        course_file=False,
+    )
+    print("READY", loop.step, flush=True)
+    loop.run(steps - loop.step)
+    print("DONE", loop.step, flush=True)
+
+
+def start(folder: Path, steps: int) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, __file__, "--child", str(folder), "--steps", str(steps)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(process: subprocess.Popen, word: str) -> int | None:
+    """The number after `word` in the child's output, or None where it ended without it."""
+    for line in process.stdout:
+        if line.startswith("Passed over"):
+            raise SystemExit(f"A restart found a checkpoint that was not whole: {line}")
+        if line.startswith(word):
+            return int(line.split()[1])
+    return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    flags = parser.parse_args()
+    if flags.child:
+        return child(flags.child, flags.steps)
+
+    from siamese.checkpoints import load_newest
+
+    dice = random.Random(flags.seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        whole, killed = Path(scratch, "whole"), Path(scratch, "killed")
+        process = start(whole, flags.steps)
+        assert wait_for(process, "DONE") == flags.steps and process.wait() == 0
+        resumed_at, kills, at_start = [], 0, 0
+        while kills < flags.kills:
+            process = start(killed, flags.steps)
+            if dice.random() < 0.2:
+                time.sleep(dice.uniform(0, 3))  # while it imports, loads and compiles
+                at_start += 1
+            else:
+                resumed_at.append(wait_for(process, "READY"))
+                time.sleep(dice.uniform(0, 2.5))
+            process.send_signal(signal.SIGKILL)
+            rest = process.stdout.read()
+            process.wait()
+            if "DONE" in rest:
+                raise SystemExit("The run finished before all kills were done: give more --steps.")
+            kills += 1
+        process = start(killed, flags.steps)
+        resumed_at.append(wait_for(process, "READY"))
+        assert wait_for(process, "DONE") == flags.steps and process.wait() == 0
+        assert resumed_at == sorted(resumed_at), f"a restart went back: {resumed_at}"
+        assert all(step % SAVE_EVERY == 0 for step in resumed_at), resumed_at
+        ours, theirs = (load_newest(folder).checkpoint for folder in (killed, whole))
+        for name in ("weights", "slots"):
+            compare(getattr(ours, name), getattr(theirs, name))
+        print(
+            f"{kills} kills ({at_start} while starting): every restart went on from a whole checkpoint "
+            f"(steps {resumed_at[0]} to {resumed_at[-1]}), and after {flags.steps} steps weights and "
+            "optimizer slots equal those of a run never interrupted, bit for bit."
+        )
+
+
+def compare(found, expected) -> None:
+    if isinstance(expected, (tuple, list)):
+        assert len(found) == len(expected)
+        for a, b in zip(found, expected):
+            compare(a, b)
+    elif hasattr(expected, "shape"):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+if __name__ == "__main__":
+    main()
