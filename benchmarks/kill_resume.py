@@ -39,7 +39,13 @@ def child(folder: str, steps: int) -> None:
         checkpoint_at=lambda step: step % SAVE_EVERY == 0,
         course_file=False,
     )
-    print("READY", loop.step, flush=True)
+    resumed = loop.step
+
+    def note(loop, loss):
+        if loop.step == resumed + 1:
+            print("READY", resumed, flush=True)  # Compiled: from here on the steps are quick.
+
+    loop.on_step = note
     loop.run(steps - loop.step)
     print("DONE", loop.step, flush=True)
 

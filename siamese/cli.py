@@ -27,7 +27,7 @@ example:
 examples:
   siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
   siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
-  siamese train --questions questions.csv --output runs/course --steps 2000    (goes on where it stopped)""",
+  siamese train --questions questions.csv --steps 2000    (goes on where it stopped)""",
     "evaluate": """\
 examples:
   siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240

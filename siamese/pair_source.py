@@ -92,6 +92,7 @@ class PairSource:
         if swapped is not None and self.q1 is not self.q2:
             change = swapped[:, None]
             q1, q2 = np.where(change, q2, q1), np.where(change, q1, q2)
+        self.forget_pages()
         return q1, q2, tokens1 + tokens2
 
     def cluster_ids(self, clusters: Any) -> ClusterIds | None:

@@ -41,7 +41,9 @@ _SAFE_TEXT = re.compile(
     | -(?!-)                       # "--" is a token, one hyphen is a letter
     | [:,](?![:,'])                # cut off unless a digit follows: 10:30, 1,000
     | (?<=[A-Za-z0-9])\.(?=[A-Za-z0-9]|\Z)    # inside a word, or the last mark: Punkt has no choice
-    | (?<=[A-Za-z0-9])'(?=[A-Za-z0-9 ;@#$%&*()\[\]{}<>?!]|[:,](?!\d)|\Z)  # clitic or inner letter
+    | (?<=[A-Za-z0-9])'(?=[ ;@#$%&*()\[\]{}<>?!]|[:,](?!\d)|\Z)           # students'
+    | (?<=[A-Za-z0-9])'(?=[sSmMdDtT](?![A-Za-z0-9_])|[A-Za-z0-9]{2})      # he's, O'Brien; but not
+                                   # x'y, on which releases of NLTK differ
     | (?<![^ (\[{<])"(?=[A-Za-z0-9])                      # opening quote, written ``
     | (?<=[A-Za-z0-9])"(?=[ ;@#$%&*()\[\]{}<>?!:,]|\Z)    # closing quote, written ''
     )*+""",

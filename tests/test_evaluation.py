@@ -265,45 +265,77 @@ def test_wrong_input_says_what_and_where(change, error, says):
         classify(**{**arguments, **change})
 
 
-@pytest.fixture(scope="module")
-def trax_model():
+@pytest.fixture(scope="module", params=["course", "another"])
+def trax_model(request):
     from siamese.model import Siamese
 
     model = Siamese(vocab_size=50, d_model=16)
+    from trax import layers as tl
     from trax import shapes
 
+    if request.param == "another":  # another model in Trax: compiled as it stands
+        tower = tl.Serial(tl.Embedding(50, 16), tl.LSTM(16), tl.Max(axis=1), tl.LayerNorm())
+        model = tl.Parallel(tower, tower)
+    assert evaluation._is_course_model(model) == (request.param == "course")
     model.init(tuple(shapes.ShapeDtype((8, 16), np.int32) for _ in range(2)))
+    import jax
+
+    # As drawn, all scores lie near 1; larger weights spread them as training does.
+    model.weights = jax.tree_util.tree_map(lambda weight: 4 * weight, model.weights)
     return model
 
 
 @pytest.mark.slow
-def test_the_courses_model_is_compiled_and_answers_as_in_the_course(trax_model):
+def test_trax_layers_are_compiled_and_answer_as_in_the_course(trax_model):
     Q1, Q2 = questions(30, 20, 8)
     scores = pair_scores(Q1, Q2, trax_model, VOCAB, batch_size=8)
-    threshold = float(np.median(scores))
     y = np.random.default_rng(0).integers(0, 2, 30)
-    reference = course_classify(
-        Q1, Q2, y, threshold, trax_model, VOCAB, batches.data_generator, batch_size=8
-    )
-    assert classify(Q1, Q2, y, threshold, trax_model, VOCAB, batch_size=8) == reference
+    for threshold in (float(np.median(scores)), scores[7]):
+        reference = course_classify(
+            Q1, Q2, y, threshold, trax_model, VOCAB, batches.data_generator, batch_size=8
+        )
+        assert classify(Q1, Q2, y, threshold, trax_model, VOCAB, batch_size=8) == reference
 
 
 @pytest.mark.slow
 def test_new_weights_of_a_compiled_model_are_used(trax_model):
-    Q1, Q2 = questions(40, 4, 9)
-    before = pair_scores(Q1, Q2, trax_model, VOCAB, batch_size=8)
     import jax
 
+    Q1, Q2 = questions(40, 4, 9)
+    before = pair_scores(Q1, Q2, trax_model, VOCAB, batch_size=8)
     old = trax_model.weights
-    # Embedding rows reversed: other words, other scores.
     trax_model.weights = jax.tree_util.tree_map(lambda w: w[::-1], old)
-    after = pair_scores(Q1, Q2, trax_model, VOCAB, batch_size=8)
-    by_batch = [
-        evaluation._CourseBatches(
-            Q1, Q2, trax_model, VOCAB, batches.data_generator, 8
-        ).batch_scores(start)
-        for start in range(0, 40, 8)
-    ]
+    course = evaluation._CourseBatches(Q1, Q2, trax_model, VOCAB, batches.data_generator, 8)
+    joined = course._joined_scores()
+    by_batch = np.concatenate([course.batch_scores(start) for start in range(0, 40, 8)])
     trax_model.weights = old
-    assert np.abs(before - after).max() > 1e-3
-    np.testing.assert_allclose(after, np.concatenate(by_batch), atol=1e-5)
+    assert np.abs(before - joined).max() > 1e-3
+    np.testing.assert_allclose(joined, by_batch, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_model_that_only_looks_like_the_courses(trax_model):
+    """Layers of the course's names that do something else: the first batch shows it."""
+    from trax import layers as tl
+    from trax import shapes
+
+    tower = tl.Serial(
+        tl.Embedding(50, 16), tl.LSTM(16), tl.Mean(axis=1), tl.Fn("Normalize", lambda x: 7 * x)
+    )
+    model = tl.Parallel(tower, tower)
+    assert evaluation._is_course_model(model)
+    model.init(tuple(shapes.ShapeDtype((8, 16), np.int32) for _ in range(2)))
+    Q1, Q2 = questions(30, 4, 8)
+    v1, v2 = model(next(batches.data_generator(Q1, Q2, 30, shuffle=False)))
+    scores = pair_scores(Q1, Q2, model, VOCAB, batch_size=30 // 3)
+    assert not np.allclose(np.linalg.norm(v1, axis=1), 1)
+    expected = [
+        np.vecdot(
+            *map(
+                np.asarray,
+                model(next(batches.data_generator(Q1[i : i + 10], Q2[i : i + 10], 10, 1, False))),
+            )
+        )
+        for i in (0, 10, 20)
+    ]
+    np.testing.assert_array_equal(scores, np.concatenate(expected))
