@@ -64,8 +64,10 @@ def main() -> None:
     model = Siamese(options.vocab_size, options.d_model)
     shape = shapes.ShapeDtype((options.batch_size, 32), np.int32)
     model.init((shape, shape))
-    # As drawn, all scores lie near 1; larger weights spread them as training does.
-    model.weights = jax.tree_util.tree_map(lambda weight: 4 * weight, model.weights)
+    # As drawn, all scores lie within 1e-4 of 1; a larger embedding spreads them as training does.
+    model.weights = jax.tree_util.tree_map(
+        lambda weight: 50 * weight if len(weight) == options.vocab_size else weight, model.weights
+    )
     vocab = {"<PAD>": 1}
     # A threshold in the midst of the scores, so that both answers occur.
     few = siamese.evaluation.pair_scores(Q1[:640], Q2[:640], model, vocab, batch_size=64)

@@ -326,7 +326,7 @@ def test_a_model_that_only_looks_like_the_courses(trax_model):
     assert evaluation._is_course_model(model)
     model.init(tuple(shapes.ShapeDtype((8, 16), np.int32) for _ in range(2)))
     Q1, Q2 = questions(30, 4, 8)
-    v1, v2 = model(next(batches.data_generator(Q1, Q2, 30, shuffle=False)))
+    v1, _ = model(next(batches.data_generator(Q1, Q2, 30, shuffle=False)))
     scores = pair_scores(Q1, Q2, model, VOCAB, batch_size=30 // 3)
     assert not np.allclose(np.linalg.norm(v1, axis=1), 1)
     expected = [
