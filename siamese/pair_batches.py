@@ -18,8 +18,8 @@ from siamese.pair_source import PairSource, labelled_source
 from siamese.prefetch import Prefetcher
 from siamese.ragged import Ragged
 
-# Pairs visited together where they are read from a mapped file: some pages of it, side by side.
-MAPPED_BLOCK = 256
+# Pairs visited together where they are read from a file: some pages of it, side by side.
+DISK_BLOCK = 256
 
 
 class PairBatches(Iterator):
@@ -39,7 +39,8 @@ class PairBatches(Iterator):
     apart the odd batch differs from epoch to epoch, and 'wrap' does what 'drop' does.
 
     Args:
-      q1: the first questions' token ids: Ragged, or lists of integers.
+      q1: the first questions' token ids: Ragged, `RaggedFile` for more than memory holds, or lists
+        of integers.
       q2: the second questions; ``q2[i]`` is paired with ``q1[i]``.
       batch_size: pairs in a batch.
       rows: two integer arrays [pairs]; pair i is then ``q1[rows[0][i]]`` and ``q2[rows[1][i]]``.
@@ -51,8 +52,8 @@ class PairBatches(Iterator):
       lengths: how many batch lengths to choose from the data; or the lengths themselves.
       max_length: questions longer than this are cut; `report` tells how many are.
       window: batches whose pairs are brought together at a time.
-      read_block: neighbouring pairs visited together, so that a mapped file is read in pieces;
-        None is 1, a full shuffle, in memory and 256 for mapped files.
+      read_block: neighbouring pairs visited together, so that a file is read in pieces; None is 1,
+        a full shuffle, in memory and 256 for files, mapped arrays too.
       swap: whether the two sides of each pair change places at random.
       clusters: the cluster id of each pair, integers [pairs], or one such array for each side;
         questions of one cluster are duplicates of each other, negative ids are of no cluster.
@@ -129,7 +130,7 @@ class PairBatches(Iterator):
             lengths, source.histogram, len(extra[0].histogram) - 1 if extra else 0
         )
         if read_block is None:
-            read_block = MAPPED_BLOCK if source.mapped else 1
+            read_block = DISK_BLOCK if source.on_disk else 1
         self.pairs = source.pairs
         plan = EpochPlan(
             pairs=self.pairs,

@@ -1,4 +1,4 @@
-"""Where PairBatches takes its pairs from: token rows in memory or mapped from disk."""
+"""Where PairBatches takes its pairs from: token rows in memory or on disk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from siamese.batch_checks import CHUNK, check_pairs, token_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.ragged import Ragged
+from siamese.ragged_file import RaggedFile
 
 
 class ClusterIds(NamedTuple):
@@ -47,23 +48,25 @@ class PairSource:
         self.max_length = max_length
         self._rows: tuple[np.ndarray, np.ndarray] | None = None
         if rows is None:
-            check_pairs(self.q1.offsets[1:], self.q2.offsets[1:], f"{name}q1", f"{name}q2")
-            self.pairs = len(self.q1.offsets) - 1
+            check_pairs(self.q1, self.q2, f"{name}q1", f"{name}q2")
+            self.pairs = len(self.q1)
         else:
             self._rows = tuple(
                 integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)
             )
             check_pairs(*self._rows, f"{name}rows[0]", f"{name}rows[1]")
             self.pairs = len(self._rows[0])
-        arrays = [self.q1.values, self.q1.offsets, self.q2.values, self.q2.offsets]
+        self._in_files = isinstance(self.q1, RaggedFile) or isinstance(self.q2, RaggedFile)
+        tables = [table for table in (self.q1, self.q2) if not isinstance(table, RaggedFile)]
+        arrays = [array for table in tables for array in (table.values, table.offsets)]
         self._maps = _read_only_maps(arrays + list(self._rows or []))
         self.truncated = 0  # questions of the pairs that are cut
         self.histogram = self._measure(name)  # int64 [longest + 1]: pairs by their length
 
     @property
-    def mapped(self) -> bool:
-        """Whether any of the arrays is mapped from a file and read page by page."""
-        return bool(self._maps)
+    def on_disk(self) -> bool:
+        """Whether any of it is read from a file, where neighbours are quicker to read."""
+        return self._in_files or bool(self._maps)
 
     def pair_lengths(self, pairs: np.ndarray) -> np.ndarray:
         """The longer question's tokens, after the cut, int64 [pairs]."""
@@ -134,10 +137,7 @@ class PairSource:
 
     def _both_lengths(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows1, rows2 = self._both_rows(pairs)
-        return (
-            self.q1.offsets[rows1 + 1] - self.q1.offsets[rows1],
-            self.q2.offsets[rows2 + 1] - self.q2.offsets[rows2],
-        )
+        return self.q1.lengths[rows1], self.q2.lengths[rows2]
 
     def _measure(self, name: str) -> np.ndarray:
         histogram = np.zeros(1, dtype=np.int64)
@@ -163,12 +163,12 @@ class PairSource:
         if self._rows is None:
             return
         for side, (rows, table) in enumerate(zip(self._rows, (self.q1, self.q2))):
-            outside = (rows[pairs] < 0) | (rows[pairs] >= len(table.offsets) - 1)
+            outside = (rows[pairs] < 0) | (rows[pairs] >= len(table))
             if outside.any():
                 at = pairs[outside.argmax()]
                 raise DataError(
                     f"{name}rows[{side}][{at}] is {rows[at]}, but q{side + 1} has "
-                    f"{len(table.offsets) - 1} questions."
+                    f"{len(table)} questions."
                 )
 
 
@@ -196,8 +196,12 @@ def padded_rows(
     table: Ragged, rows: np.ndarray, length: int, pad: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The named rows, cut and padded to `length`: int32 [rows, length], and their tokens [rows]."""
-    values, starts = np.ascontiguousarray(table.values), table.offsets[rows]
-    tokens = np.minimum(table.offsets[rows + 1] - starts, length)
+    if isinstance(table, RaggedFile):
+        values, starts, tokens = table.fetch(rows)
+    else:
+        values, starts = np.ascontiguousarray(table.values), table.offsets[rows]
+        tokens = table.lengths[rows]
+    tokens = np.minimum(tokens, length)
     # Copy `length` values from each row's start on, in one call, and mend what lies past its end.
     # The values are seen as overlapping items of that many, one from every place on.
     last = len(values) - length
