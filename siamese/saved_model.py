@@ -44,7 +44,7 @@ def write_model(
     Raises:
       CheckpointError: it cannot be written, or `path` holds something that is no saved model.
     """
-    path = Path(path)
+    path = Path(os.path.abspath(path))
     previous = path.with_name(path.name + ".previous")
     if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not is_model(path))):
         raise CheckpointError(
@@ -110,8 +110,8 @@ def find_model(path: os.PathLike | str) -> Path:
     Raises:
       CheckpointError: where there is none.
     """
-    path = Path(path)
-    previous = path.with_name(path.name + ".previous")
+    path, place = Path(path), Path(os.path.abspath(path))
+    previous = place.with_name(place.name + ".previous")
     for candidate in (path, path / "model", previous):
         if is_model(candidate):
             return candidate
