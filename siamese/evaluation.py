@@ -32,9 +32,9 @@ __all__ = [
     "word_overlap",
 ]
 
-# Padded tokens of one side in one model call: 2,048 questions of 64. More is no faster and takes
-# memory (an LSTM keeps some kilobytes a token); fewer calls mean fewer shapes to compile.
-TOKENS_PER_CALL = 2048 * 64
+# Padded tokens of one side in one model call. A model that is compiled here wants few shapes and fits
+# the cache better with 512 questions of 64; any other has its cost per call, so few calls are better.
+TOKENS_PER_CALL = {"compiled": 512 * 64, "as it is": 2048 * 64}
 # Scores of one pair, computed in a small and in a large batch, differ in their last bits. A
 # difference above this comes from a model that mixes the rows of a batch.
 MOST_NOISE = 1e-3
@@ -154,44 +154,51 @@ class _CourseBatches:
         """All scores, and how far one may lie from the course's own: 0 where they are the course's."""
         first = self.batch_scores(0)
         if not self._own and len(self._starts) > 2:
-            joined = self._joined_scores()
-            if joined is not None and np.array_equal(
-                np.isnan(joined[: len(first)]), np.isnan(first)
-            ):
-                difference = np.abs(joined[: len(first)].astype(float) - first)
-                drift = float(np.nanmax(difference, initial=0.0))
-                if drift <= MOST_NOISE:
-                    return joined, max(8 * drift, LEAST_NOISE)
+            try:
+                joined = self._joined_scores()
+            except Exception:
+                # A model that takes only the course's batches. If the fault lies elsewhere, the
+                # same error comes again below, batch by batch, and reaches the caller.
+                joined = None
+            drift = np.inf if joined is None else _largest_difference(joined[: len(first)], first)
+            if drift <= MOST_NOISE:
+                return joined, max(8 * drift, LEAST_NOISE)
         rest = [self.batch_scores(start) for start in self._starts[1:]]
         return np.concatenate([first, *rest]), 0.0
 
-    def _joined_scores(self) -> np.ndarray | None:
-        """Scores with all batches of one padded length in a few calls; None where that fails."""
+    def _joined_scores(self) -> np.ndarray:
+        """Scores with all batches of one padded length in a few calls."""
         longest = np.maximum(self._q1.lengths, self._q2.lengths)  # [pairs]
         of_batch = np.maximum.reduceat(longest, list(self._starts))  # [batches]
         padded = np.array([1 << (int(length) - 1).bit_length() for length in of_batch])
         padded = np.repeat(padded, self.batch_size)[: self.pairs]  # [pairs]
         model = _compiled(self._model)
+        tokens = TOKENS_PER_CALL["as it is" if model is self._model else "compiled"]
         scores = None
         for length in np.unique(padded):
             rows = np.flatnonzero(padded == length)
-            per_call = max(self.batch_size, TOKENS_PER_CALL // int(length))
+            per_call = max(self.batch_size, tokens // int(length))
             for at in range(0, len(rows), per_call):
                 chunk = rows[at : at + per_call]
                 # The row count is rounded up with repeated rows: few shapes to compile.
-                filled = np.resize(chunk, min(per_call, 1 << (len(chunk) - 1).bit_length()))
+                fill = min(per_call, 1 << (len(chunk) - 1).bit_length())
+                if model is not self._model and len(rows) > per_call:
+                    fill = per_call
+                filled = np.resize(chunk, fill)
                 q1 = self._q1.padded(filled, int(length), self._pad)  # [filled, length]
                 q2 = self._q2.padded(filled, int(length), self._pad)
-                try:
-                    found = _row_products(model, (q1, q2), len(chunk))
-                except Exception:
-                    # A model that takes only the course's batches. If the fault lies elsewhere,
-                    # the same error comes again, and to the caller, batch by batch.
-                    return None
+                found = _row_products(model, (q1, q2), len(chunk))
                 if scores is None:
                     scores = np.empty(self.pairs, found.dtype)
                 scores[chunk] = found
         return scores
+
+
+def _largest_difference(scores: np.ndarray, others: np.ndarray) -> float:
+    """The largest difference, infinite where only one of two is NaN; a pair of NaN is no difference."""
+    if not np.array_equal(np.isnan(scores), np.isnan(others)):
+        return np.inf
+    return float(np.nanmax(np.abs(scores.astype(float) - others), initial=0.0))
 
 
 def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
