@@ -186,12 +186,12 @@ def test_a_loss_that_is_no_number_stops_with_advice_and_saves_nothing(tmp_path):
 
 def test_collapse_is_noticed_once(capsys):
     loop = train_model(small_siamese, TripletLoss, *generators(), None)
-    for _ in range(250):
+    for _ in range(700):
         loop.note_loss(0.5001)
     assert len(loop.warnings) == 1 and "all questions have the same vector" in loop.warnings[0]
     assert capsys.readouterr().out.count("Warning") == 1
     loop = train_model(small_siamese, TripletLoss, *generators(), None)
-    for i in range(250):
+    for i in range(700):
         loop.note_loss(0.5 if i % 50 else 0.3)
     assert not loop.warnings
 
