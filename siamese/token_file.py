@@ -97,11 +97,12 @@ def _header(path: str | os.PathLike, line: bytes) -> dict:
     try:
         header = json.loads(line)
         lengths, digests = header["bytes"], header["sha256"]
-        if not (len(lengths) == len(digests) == 3 and min(lengths) >= 0):
+        whole = all(isinstance(length, int) and length >= 0 for length in lengths)
+        if not (len(lengths) == len(digests) == 3 and whole):
             raise ValueError("three sections expected")
         if lengths[1] % 8 or lengths[2] % 4 or header["words"] < 0 or not header["key"]:
             raise ValueError("odd lengths")
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(f"{path}: its header is damaged ({error}).") from error
     return header
 
