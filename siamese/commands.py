@@ -31,7 +31,7 @@ def demo(flags: argparse.Namespace) -> Result:
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
         f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects (made by a grammar)."
     )
-    config = configs.TrainConfig.course(steps=flags.steps, seed=flags.seed)
+    config = configs.TrainConfig.course(steps=flags.steps, seed=flags.seed, lstm_bias="forget_gate")
     from siamese.trainer import Trainer
 
     trainer = Trainer(

@@ -35,6 +35,12 @@ class TrainConfig:
     mask_padding: bool = _choice(
         False, "leave padding out of the mean, so that a question's vector is its own"
     )
+    lstm_bias: str = _choice(
+        "all_gates",
+        "where the LSTM's bias starts at 1: Trax's way, or the forget gate alone, which learns sooner",
+        "all_gates",
+        "forget_gate",
+    )
     # The loss
     margin: float = _choice(0.25, "how much more similar a duplicate must be than a negative")
     closest: str = _choice("hardest", "which negative is the closest", "hardest", "below_positive")

@@ -17,7 +17,13 @@ from trax import layers as tl  # noqa: E402  (Trax only after it was prepared)
 
 
 @keeping_generators()
-def Siamese(vocab_size: int = 41699, d_model: int = 128, mode: str = "train"):
+def Siamese(
+    vocab_size: int = 41699,
+    d_model: int = 128,
+    mode: str = "train",
+    *,
+    lstm_bias: str = "all_gates",
+):
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
     The tower is Embedding, LSTM, Mean over the positions (padding included, as in the course) and
@@ -30,6 +36,11 @@ def Siamese(vocab_size: int = 41699, d_model: int = 128, mode: str = "train"):
       mode: 'train', 'eval' or 'predict', as in the course, where it has no effect on this model. In
         Trax, ``tl.LSTM(mode='predict')`` would keep its state in the layer, and with one tower used
         twice the second question would start from the first one's state; so it is not passed on.
+
+      lstm_bias: where the LSTM's bias starts at 1. 'all_gates' is Trax's own: it adds the forget bias to
+        input gate, candidate and output gate too, so that at first every question has almost the same
+        vector and the loss stays at twice the margin for hundreds of steps. 'forget_gate' is what the
+        forget bias was meant for (Jozefowicz et al., 2015).
 
     Returns:
       A Trax layer: (q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, d_model] each,
@@ -47,13 +58,27 @@ def Siamese(vocab_size: int = 41699, d_model: int = 128, mode: str = "train"):
             raise ArgumentError(f"{name} must be a whole number of at least 1; it is {value!r}.")
     if mode not in ("train", "eval", "predict"):
         raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
+    if lstm_bias not in ("all_gates", "forget_gate"):
+        raise ArgumentError(f"lstm_bias must be 'all_gates' or 'forget_gate'; it is {lstm_bias!r}.")
     tower = tl.Serial(
         tl.Embedding(vocab_size, d_model),  # [batch, length] -> [batch, length, d_model]
-        tl.LSTM(d_model),  # -> [batch, length, d_model]
+        _lstm(d_model, lstm_bias),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
     return tl.Parallel(tower, tower)
+
+
+def _lstm(d_model: int, lstm_bias: str):
+    """`tl.LSTM`; with 'forget_gate' its cell's initialisers leave the other gates' bias at zero."""
+    layer = tl.LSTM(d_model)
+    if lstm_bias == "forget_gate":
+        cell = layer.sublayers[1].sublayer
+        normal = cell._bias_initializer
+        gate = np.repeat(np.array([0.0, 0.0, 1.0, 0.0], np.float32), d_model)  # i, j, f, o
+        cell._forget_bias = 0.0
+        cell._bias_initializer = lambda shape, rng: normal(shape, rng) + gate
+    return layer
 
 
 def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:

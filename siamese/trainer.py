@@ -174,7 +174,7 @@ class Trainer:
             eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
             eval_task = training.EvalTask(valid, [loss()], n_eval_batches=eval_batches)
             loop = Loop(
-                Siamese(data.vocabulary.size, config.d_model),
+                Siamese(data.vocabulary.size, config.d_model, lstm_bias=config.lstm_bias),
                 task,
                 eval_tasks=[eval_task],
                 output_dir=self.output_dir,
