@@ -175,9 +175,9 @@ class BatchMaker:
         if flip is not None:
             one, two = np.where(flip, two, one), np.where(flip, one, two)
         mine = self._share(len(pairs))
+        # Questions of no known cluster: unequal numbers on the two sides.
+        one, two = np.where(one < 0, -1, one), np.where(two < 0, -2, two)
         same = one[mine, None] == two  # [rows, batch]
-        if self.clusters.some_unknown:
-            same[one[mine] < 0] = False
         same.ravel()[mine.start :: len(pairs) + 1] = False  # the diagonal: row i, column start + i
         return same
 

@@ -28,7 +28,9 @@ class PairBatches(Iterator):
     Pairs are brought together by the length of their longer question, a window of pairs at a
     time, so that a batch holds few padding tokens. A batch's length is one of a few, chosen from
     the data so that they pad least; so few shapes are compiled. All questions of a batch, of both
-    sides, have its length. Batches are made by NumPy in a background thread, `prefetch` ahead.
+    sides, have its length. Questions of like length are duplicates of each other more often than
+    questions at random: give `clusters`, so that none is taken for a negative. Batches are made by
+    NumPy in a background thread, `prefetch` ahead.
 
     An epoch's pairs seldom fill whole batches. `last` says what becomes of the remainder:
     'short' gives it as one shorter batch, and each pair is seen once; a remainder of less than an
@@ -96,7 +98,7 @@ class PairBatches(Iterator):
         seed: int = 0,
         shuffle: bool = True,
         last: str = "short",
-        lengths: int | Sequence[int] = 13,
+        lengths: int | Sequence[int] = 14,
         max_length: int | None = None,
         window: int = 128,
         read_block: int | None = None,

@@ -19,13 +19,24 @@ class ClusterIds(NamedTuple):
 
     side1: np.ndarray  # integer [pairs]
     side2: np.ndarray  # integer [pairs]
-    small: bool  # whether all fit in 32 bits, where they are compared twice as fast
-    some_unknown: bool  # whether any is negative
 
     def of(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both sides' ids of the pairs named."""
-        one, two = self.side1[pairs], self.side2[pairs]
-        return (one.astype(np.int32), two.astype(np.int32)) if self.small else (one, two)
+        return self.side1[pairs], self.side2[pairs]
+
+    def compact(self) -> ClusterIds:
+        """The same clusters by small numbers, which compare several times faster.
+
+        A cluster that occurs in one pair only says nothing about another pair, and is left out.
+        """
+        numbers, places = np.unique(np.stack(self), return_inverse=True)
+        one, two = places.reshape(2, -1)
+        times = np.bincount(one, minlength=len(numbers))
+        times += np.bincount(two[one != two], minlength=len(numbers))  # pairs that hold each
+        keep = (times > 1) & (numbers >= 0)
+        size = np.int16 if keep.sum() < 2**15 else np.int32
+        new = np.where(keep, np.cumsum(keep) - 1, -1).astype(size)
+        return ClusterIds(new[one], new[two])
 
 
 class PairSource:
@@ -115,15 +126,10 @@ class PairSource:
                 raise DataError(
                     f"clusters holds {len(side)} ids for {self.pairs} pairs; give one a pair."
                 )
-        self._maps += _read_only_maps(ids)
-        least = most = 0
-        for start in range(0, self.pairs, CHUNK):
-            for side in ids:
-                part = side[start : start + CHUNK]
-                least, most = min(least, int(part.min())), max(most, int(part.max()))
-            self.forget_pages()
-        small = least >= -(2**31) and most < 2**31
-        return ClusterIds(ids[0], ids[1], small, some_unknown=least < 0)
+        maps = _read_only_maps(ids)
+        self._maps += maps
+        found = ClusterIds(*ids)
+        return found if maps else found.compact()
 
     def forget_pages(self) -> None:
         """Gives the pages of mapped files back to the system, so that they do not add up."""
