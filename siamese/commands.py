@@ -38,7 +38,8 @@ def demo(flags: argparse.Namespace) -> Result:
         corpus.train, config, flags.output, valid=corpus.valid, overwrite=True, quiet=flags.json
     )
     _note(
-        f"Training the course's model: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
+        f"Training the course's model: {trainer.data.vocabulary.size:,} words, {flags.steps} steps, one "
+        "change: lstm_bias=forget_gate\n(Trax's own start takes thousands of steps; see the README)."
     )
     trainer.train()
     report = trainer.evaluate(corpus.test)
