@@ -80,6 +80,12 @@ def build_parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--test-rows", type=int, help="the rows after them test [10240, or the rest]"
     )
+    train.add_argument(
+        "--valid-rows",
+        type=int,
+        help="the last of the training rows validate and choose the threshold [the last duplicates "
+        "validate, the last rows choose]",
+    )
     train.add_argument("--output", default="runs/course", help="directory of the run [%(default)s]")
     intent = train.add_mutually_exclusive_group()
     intent.add_argument("--resume", action="store_true", help="go on under changed choices")

@@ -79,12 +79,24 @@ def train(flags: argparse.Namespace) -> Result:
         _note("\n".join(pairs.report.finding_lines()))
     train_rows, test_rows = _course_rows(pairs, flags.train_rows, flags.test_rows)
     train_pairs, test_pairs = pairs.split_rows(train_rows, test_rows)
+    valid_pairs = None
+    if flags.valid_rows:
+        if not 0 < flags.valid_rows < len(train_pairs):
+            raise ArgumentError(
+                f"valid_rows must lie between 1 and {len(train_pairs) - 1}, the training rows; it is "
+                f"{flags.valid_rows}."
+            )
+        cut = len(train_pairs) - flags.valid_rows
+        train_pairs, valid_pairs = train_pairs.rows(0, cut), train_pairs.rows(cut, len(train_pairs))
     from siamese.trainer import Trainer
 
     trainer = Trainer(
         train_pairs,
         config,
         flags.output,
+        valid=valid_pairs,
+        # The rows next to the test rows are most like them.
+        held_out_pairs=max(1000, len(test_pairs) // 2),
         resume=flags.resume,
         overwrite=flags.overwrite,
         quiet=flags.json,

@@ -98,6 +98,7 @@ class Trainer:
       config: the run's choices.
       output_dir: where checkpoints, metrics and the saved model go; None keeps nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
+      held_out_pairs: where `valid` is None, so many of the last pairs at most choose the threshold.
       resume: go on although other choices are asked for than the directory's run had.
       overwrite: start anew in a directory that holds a run.
       quiet: no progress and no printed steps.
@@ -114,6 +115,7 @@ class Trainer:
         output_dir: str | os.PathLike | None = None,
         *,
         valid: QuestionPairs | None = None,
+        held_out_pairs: int = 10_000,
         resume: bool = False,
         overwrite: bool = False,
         quiet: bool = False,
@@ -122,7 +124,7 @@ class Trainer:
             raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet = config, quiet
         self.output_dir = None if output_dir is None else Path(output_dir)
-        self.data = prepare(pairs, config, valid=valid)
+        self.data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
         words = self.data.vocabulary
         self._vocabulary = {"lowercase": words.lowercase, "words": list(words.words)}
         if self.output_dir is not None:
