@@ -10,6 +10,9 @@ import numpy as np
 from siamese.errors import DataError
 
 
+_LARGEST = 2**31 - 1
+
+
 class Ragged(Sequence):
     """Rows of int32 of any length, kept as one flat array and the rows' offsets.
 
@@ -51,12 +54,21 @@ class Ragged(Sequence):
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         flat: list[Any] = [value for row in rows for value in row]
-        values = np.asarray(flat) if flat else np.zeros(0, dtype=np.int32)
+        try:
+            values = np.asarray(flat) if flat else np.zeros(0, dtype=np.int32)
+        except ValueError:  # rows within rows
+            values = np.zeros((1, 1))
         if values.ndim != 1 or values.dtype.kind not in "iu":
-            at = next(i for i, row in enumerate(rows) if not _all_integers(row))
+            at = next(i for i, row in enumerate(rows) if not _all_token_ids(row))
             raise DataError(
                 f"Row {at} holds something other than integer token ids: {_short(rows[at])}. "
                 "Encode the questions with a Vocabulary first."
+            )
+        if len(values) and not 0 <= values.min() <= values.max() <= _LARGEST:
+            at = next(i for i, row in enumerate(rows) if not _all_token_ids(row))
+            raise DataError(
+                f"Row {at} holds a token id outside 0 to {_LARGEST}: {_short(rows[at])}. "
+                "Ids are positions in a vocabulary."
             )
         return cls(values, offsets)
 
@@ -98,9 +110,12 @@ class Ragged(Sequence):
         return out
 
 
-def _all_integers(row: Sequence[Any]) -> bool:
+def _all_token_ids(row: Sequence[Any]) -> bool:
     return all(
-        isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in row
+        isinstance(value, (int, np.integer))
+        and not isinstance(value, bool)
+        and 0 <= value <= _LARGEST
+        for value in row
     )
 
 

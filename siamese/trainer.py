@@ -218,8 +218,10 @@ class Trainer:
     def total_steps(self) -> int:
         """Steps of the whole run, from its configuration."""
         if self.config.epochs:
-            per_epoch = math.ceil(len(self.data.train[0]) / self.config.batch_size)
-            return max(1, round(self.config.epochs * per_epoch))
+            per_epoch = len(self.data.train[0]) / self.config.batch_size
+            if self.config.batches == "bucketed":
+                per_epoch = self.loop.tasks[0].labeled_data.batches_per_epoch
+            return max(1, math.ceil(self.config.epochs * per_epoch))
         return self.config.steps
 
     def train(self) -> None:
