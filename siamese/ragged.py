@@ -9,7 +9,6 @@ import numpy as np
 
 from siamese.errors import DataError
 
-
 _LARGEST = 2**31 - 1
 
 

@@ -35,7 +35,6 @@ def test_take_and_padded_equal_a_loop(rows, data):
     [
         ([[1], ["a"]], "Row 1 holds something other"),
         ([[1.5]], "Row 0 holds something other"),
-        ([[1], [True]], None),
         ([[2**40]], "outside 0 to"),
         ([[2**70]], "Row 0"),
         ([[3], [-1]], "Row 1 holds a token id outside"),
@@ -43,8 +42,6 @@ def test_take_and_padded_equal_a_loop(rows, data):
     ],
 )
 def test_what_is_no_token_id_is_refused_with_its_row(rows, message):
-    if message is None:
-        return Ragged.from_lists(rows)  # NumPy counts True as 1; harmless
     with pytest.raises(DataError, match=message):
         Ragged.from_lists(rows)
 
