@@ -1,0 +1,429 @@
+"""QuestionIndex: has a new question been asked before? Old questions that are similar to a new one."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.approximate import Graph, usearch_installed
+from siamese.detector import MAX_TOKENS, DuplicateDetector
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.index_files import GRAPH, Records, model_checksum, read_index, write_index
+from siamese.nearest import StoredVectors, top_k
+from siamese.question_list import read_questions
+
+LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
+MANY = 4_000  # from so many questions on they are tokenized on all cores
+CHUNK = 50_000  # questions encoded at a time
+
+
+class Hit(NamedTuple):
+    """An old question that was found, with its similarity (cosine) to the new one.
+
+    `probability` is None where the model has no calibration; `columns` holds the other columns that
+    the question came with.
+    """
+
+    id: str | int
+    question: str
+    similarity: float
+    probability: float | None
+    is_duplicate: bool
+    columns: dict[str, Any]
+
+
+class QuestionIndex:
+    """Questions encoded once and searched many times; safe to share by threads.
+
+    A new question without words, or an index without questions, finds nothing: an empty list. A
+    question longer than 512 tokens is cut there. Words that the model has never seen all look the
+    same to it: a question of nothing else finds whatever is similar to "unknown words"; see
+    `DuplicateDetector.unknown_words`.
+
+    Make one with `build`, `from_file` or `load`.
+
+    Example:
+      >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
+      >>> index = QuestionIndex.build(detector, ["How old are you?", "Is it far?"])  # doctest: +SKIP
+      >>> index.search("What is your age?", k=1)[0].question  # doctest: +SKIP
+      'How old are you?'
+    """
+
+    def __init__(
+        self,
+        detector: DuplicateDetector,
+        vectors: StoredVectors,
+        records: Records,
+        *,
+        graph: Graph | None = None,
+        next_id: int = 0,
+    ):
+        """Takes ready vectors and records; `build`, `from_file` and `load` make them."""
+        self.detector = detector
+        self._vectors, self._records, self._graph = vectors, records, graph
+        self._next_id = next_id
+        self._pending: list[tuple[StoredVectors, Records]] = []  # added, not yet joined
+        self._ids: dict[str | int, int] | None = None  # id -> row, made when first needed
+        self._lock = threading.RLock()
+
+    # ---- Making, saving, loading ----
+
+    @classmethod
+    def build(
+        cls,
+        detector: DuplicateDetector,
+        questions: Sequence[str],
+        *,
+        ids: Sequence[str | int] | None = None,
+        columns: Sequence[Mapping[str, Any]] | None = None,
+        storage: str = "float32",
+        approximate: bool | None = None,
+        processes: int | None = None,
+    ) -> QuestionIndex:
+        """Encodes questions and keeps them.
+
+        Args:
+          detector: the model.
+          questions: the texts; equal ones may stand in it several times.
+          ids: an id of each (text or int, all different); numbers from 0 where None.
+          columns: other columns of each question, JSON values, or None.
+          storage: 'float32', 'float16' (half the memory) or 'int8' (a quarter; similarities are
+            off by some thousandths).
+          approximate: make a graph for approximate search (needs usearch); None: from 500,000
+            questions on, where usearch is installed.
+          processes: how many processes tokenize; every core where None.
+
+        Raises:
+          DataError: a question that is not text or has no words, or ids that are not all different.
+          ArgumentError: ids or columns of another number, or another storage.
+        """
+        vectors = StoredVectors.of(np.zeros((0, detector.tower.output_size), np.float32), storage)
+        index = cls(detector, vectors, Records.of([]))
+        index.add(questions, ids=ids, columns=columns, processes=processes)
+        if approximate is None:
+            approximate = len(index) >= LARGE and usearch_installed()
+        if approximate:
+            index.make_graph()
+        return index
+
+    @classmethod
+    def from_file(
+        cls,
+        detector: DuplicateDetector,
+        path: str | os.PathLike,
+        *,
+        column: str | None = None,
+        id_column: str | None = None,
+        **options: Any,
+    ) -> QuestionIndex:
+        """Encodes the questions of a file; ids and other columns are kept, empty ones left out.
+
+        Args:
+          detector: the model.
+          path: see `siamese.question_list.read_questions`.
+          column: the column with the questions; found by its name if None.
+          id_column: the column with the ids; found by its name if None.
+          **options: of `build`.
+        """
+        found = read_questions(path, column=column, id_column=id_column)
+        # A line of quotes or blanks that the tokenizer makes nothing of has no words either.
+        keep = [i for i, question in enumerate(found.questions) if question.strip()]
+        return cls.build(
+            detector,
+            [found.questions[i] for i in keep],
+            ids=None if found.ids is None else [found.ids[i] for i in keep],
+            columns=None if found.columns is None else [found.columns[i] for i in keep],
+            **options,
+        )
+
+    def save(self, path: str | os.PathLike, *, model: str | os.PathLike | None = None) -> Path:
+        """Writes the index's directory, whole or not at all; see `siamese.index_files`.
+
+        Args:
+          path: the directory; an older index there is replaced.
+          model: where the model is saved, kept so that ``siamese search INDEX`` finds it.
+        """
+        with self._lock:
+            vectors, records, graph = self._joined()
+            facts: dict[str, Any] = {
+                "model_checksum": model_checksum(self.detector),
+                "next_id": self._next_id,
+                "storage": vectors.storage,
+                "model": None,
+            }
+            if model is not None:
+                # Relative first, so that model and index can be moved together.
+                relative = os.path.relpath(Path(model).resolve(), Path(path).resolve())
+                facts["model"] = [relative, str(Path(model).resolve())]
+            return write_index(path, vectors, records, facts, graph)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike,
+        detector: DuplicateDetector | str | os.PathLike | None = None,
+        *,
+        check: bool = True,
+    ) -> QuestionIndex:
+        """Maps an index that `save` wrote; its vectors are read from disk when they are searched.
+
+        Args:
+          path: the directory.
+          detector: the model, or its directory; the one that `save` was told of where None.
+          check: compare every file's checksum, which reads each once; otherwise sizes only.
+
+        Raises:
+          CheckpointError: missing or damaged, or made by another model.
+        """
+        vectors, records, facts, folder = read_index(path, check=check)
+        if detector is None:
+            places = [folder / facts["model"][0], facts["model"][1]] if facts["model"] else []
+            detector = next((place for place in places if Path(place).exists()), None)
+            if detector is None:
+                raise CheckpointError(
+                    f"{path} does not say where its model is, or it is gone from "
+                    f"{facts['model'] and facts['model'][1]}. Name the model (--model)."
+                )
+        if not isinstance(detector, DuplicateDetector):
+            detector = DuplicateDetector.load(detector)
+        if model_checksum(detector) != facts["model_checksum"]:
+            raise CheckpointError(
+                f"{path} was made by another model: their vectors cannot be compared. Load the model "
+                "it was made by, or make the index again with `siamese index`."
+            )
+        size = vectors.values.shape[1]
+        graph = None
+        if (folder / GRAPH).exists():
+            graph = Graph.load(folder / GRAPH, len(vectors), size)
+        return cls(detector, vectors, records, graph=graph, next_id=int(facts["next_id"]))
+
+    # ---- Changing ----
+
+    def add(
+        self,
+        questions: Sequence[str] | str,
+        *,
+        ids: Sequence[str | int] | None = None,
+        columns: Sequence[Mapping[str, Any]] | None = None,
+        processes: int | None = None,
+    ) -> list[str | int]:
+        """Adds questions; nothing is added where one of them cannot be.
+
+        Returns:
+          Their ids: those given, or the next free numbers.
+
+        Raises:
+          DataError: a question that is not text or has no words; an id that is taken.
+          ArgumentError: ids or columns of another number.
+        """
+        questions = [questions] if isinstance(questions, str) else list(questions)
+        for name, given in (("ids", ids), ("columns", columns)):
+            if given is not None and len(given) != len(questions):
+                raise ArgumentError(f"{len(given)} {name} for {len(questions)} questions.")
+        if not questions:
+            return []
+        vectors = encode_questions(self.detector, questions, processes)
+        wordless = np.flatnonzero(~vectors.any(axis=1))
+        if len(wordless):
+            at = int(wordless[0])
+            raise DataError(f"Question {at} has no words: {questions[at][:40]!r}. Leave it out.")
+        with self._lock:
+            taken = self._places()
+            if ids is None:
+                given_ids: list[str | int] = []
+                while len(given_ids) < len(questions):
+                    if self._next_id not in taken:
+                        given_ids.append(self._next_id)
+                    self._next_id += 1
+            else:
+                given_ids = [_checked_id(i) for i in ids]
+                seen = set(taken)
+                for i in given_ids:
+                    if i in seen:
+                        raise DataError(f"The id {i!r} is taken; ids must be all different.")
+                    seen.add(i)
+            records = Records.of(
+                {"id": i, "question": question, "columns": dict(more)}
+                for i, question, more in zip(given_ids, questions, columns or [{}] * len(questions))
+            )
+            start = len(self)
+            self._pending.append((StoredVectors.of(vectors, self._vectors.storage), records))
+            taken.update({i: start + place for place, i in enumerate(given_ids)})
+        return given_ids
+
+    def remove(self, ids: Iterable[str | int]) -> int:
+        """Removes questions by their ids; returns how many. A graph is given up: make it again.
+
+        Raises:
+          ArgumentError: an id that is not there; nothing is removed then.
+        """
+        ids = [ids] if isinstance(ids, (str, int)) else list(ids)
+        with self._lock:
+            vectors, records, _ = self._joined()
+            places = self._places()
+            missing = [i for i in ids if i not in places]
+            if missing:
+                raise ArgumentError(
+                    f"There is no question with the id {missing[0]!r} in the index."
+                )
+            keep = np.ones(len(vectors), bool)
+            keep[[places[i] for i in ids]] = False
+            kept = np.flatnonzero(keep)
+            self._vectors, self._records = vectors.take(kept), records.take(kept)
+            self._graph = self._ids = None
+            return int(len(keep) - len(kept))
+
+    def make_graph(self) -> None:
+        """Makes the graph for approximate search, on all cores; needs usearch."""
+        with self._lock:
+            vectors, _, graph = self._joined()
+            if graph is None:
+                graph = Graph(vectors.values.shape[1])
+                graph.add(vectors)
+                self._graph = graph
+
+    # ---- Asking ----
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._vectors) + sum(len(vectors) for vectors, _ in self._pending)
+
+    @property
+    def vectors(self) -> StoredVectors:
+        """The questions' vectors, as they are stored."""
+        with self._lock:
+            return self._joined()[0]
+
+    @property
+    def records(self) -> Records:
+        """Each question as a dict: id, question, columns."""
+        with self._lock:
+            return self._joined()[1]
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether approximate search can be done at once."""
+        return self._graph is not None
+
+    def search(
+        self,
+        questions: str | Sequence[str],
+        k: int = 10,
+        *,
+        approximate: bool | None = None,
+        threshold: float | None = None,
+    ):
+        """The k most similar questions of the index, best first.
+
+        Args:
+          questions: a new question, or a list of them.
+          k: how many to find; all there are where the index is smaller.
+          approximate: through the graph (made now where there is none); False: exactly, by looking
+            at all; None: through the graph where the index has one.
+          threshold: cosine above which `Hit.is_duplicate` is True; the model's own where None.
+
+        Returns:
+          A list of `Hit`, or for a list of questions a list of such lists.
+
+        Raises:
+          ArgumentError: k below 1.
+        """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise ArgumentError(f"k must be a whole number of at least 1; it is {k!r}.")
+        asked = [questions] if isinstance(questions, str) else list(questions)
+        queries = encode_questions(self.detector, asked)
+        cut = self.detector.threshold if threshold is None else threshold
+        rows, similarities, records = self.search_vectors(queries, k, approximate=approximate)
+        calibrated = self.detector.calibration is not None and similarities.size
+        probabilities = self.detector.calibrated(similarities.ravel()) if calibrated else None
+        answers = []
+        for i, query in enumerate(queries):
+            hits = []
+            for j, row in enumerate(rows[i] if query.any() else ()):
+                record, similarity = records[row], float(similarities[i, j])
+                probability = None
+                if probabilities is not None:
+                    probability = float(probabilities[i * rows.shape[1] + j])
+                hits.append(
+                    Hit(
+                        record["id"],
+                        record["question"],
+                        similarity,
+                        probability,
+                        similarity > cut,
+                        record["columns"],
+                    )
+                )
+            answers.append(hits)
+        return answers[0] if isinstance(questions, str) else answers
+
+    def search_vectors(
+        self, queries: np.ndarray, k: int, *, approximate: bool | None = None
+    ) -> tuple[np.ndarray, np.ndarray, Records]:
+        """`search` for vectors, float32 [queries, d]: (rows, similarities, records)."""
+        if approximate:
+            self.make_graph()
+        with self._lock:
+            vectors, records, graph = self._joined()
+        if approximate is False or graph is None:
+            return *top_k(vectors, queries, k), records
+        return *graph.search(vectors, queries, k), records
+
+    def _joined(self) -> tuple[StoredVectors, Records, Graph | None]:
+        """Everything in one piece; what was added since the last call is joined to the rest."""
+        if self._pending:
+            added_vectors, added_records = map(list, zip(*self._pending))
+            start = len(self._vectors)
+            self._vectors = self._vectors.joined(added_vectors)
+            self._records = self._records.joined(added_records)
+            self._pending = []
+            if self._graph is not None:
+                self._graph.add(self._vectors, start)
+        return self._vectors, self._records, self._graph
+
+    def _places(self) -> dict[str | int, int]:
+        """Each id's row."""
+        if self._ids is None:
+            self._ids = {record["id"]: row for row, record in enumerate(self._joined()[1])}
+        return self._ids
+
+
+def encode_questions(
+    detector: DuplicateDetector, questions: Sequence[str], processes: int | None = None
+) -> np.ndarray:
+    """`DuplicateDetector.encode` for very many questions: tokenized on all cores.
+
+    Args:
+      detector: the model.
+      questions: the texts.
+      processes: how many processes tokenize; every core where None, this process alone where 1.
+
+    Returns:
+      float32 [questions, d].
+    """
+    questions = list(questions)
+    if len(questions) < MANY or processes == 1 or set(map(type, questions)) != {str}:
+        return detector.encode(questions)
+    from siamese.ragged import Ragged
+    from siamese.token_workers import tokenize_in_workers, usable_cores
+
+    vectors = np.empty((len(questions), detector.tower.output_size), np.float32)
+    tokens, _ = tokenize_in_workers(questions, processes or usable_cores(), lambda count: None)
+    lookup = detector.vocabulary.encode
+    for start in range(0, len(questions), CHUNK):
+        part = [lookup(words)[:MAX_TOKENS] for words in tokens[start : start + CHUNK]]
+        vectors[start : start + CHUNK] = detector._encoder.encode(Ragged.from_lists(part))
+    return vectors
+
+
+def _checked_id(value: Any) -> str | int:
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise DataError(f"An id must be text or a whole number, not {value!r:.40}.")
+    return value

@@ -1,0 +1,358 @@
+"""QuestionIndex: brute force is the reference; edge cases, damage and other models first."""
+
+import json
+
+import numpy as np
+import pytest
+
+from siamese.detector import DuplicateDetector
+from siamese.encoder import TowerConfig
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.nearest import SEGMENT, StoredVectors, top_k
+from siamese.question_list import read_questions
+from siamese.search import QuestionIndex, encode_questions
+from siamese.text import Vocabulary
+
+SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
+WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
+
+
+def make_detector(seed=0, d=8, **options):
+    vocabulary = Vocabulary.from_words(WORDS)
+    tower = TowerConfig(vocabulary.size, d, mask_padding=True)
+    rng = np.random.default_rng(seed)
+    weights = {
+        name: rng.standard_normal(shape).astype(np.float32)
+        for name, shape in tower.shapes().items()
+    }
+    return DuplicateDetector(weights, vocabulary, tower, **options)
+
+
+def random_questions(count, seed=1):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector()
+
+
+def brute_force(vectors, query, k):
+    products = vectors.astype(np.float64) @ query.astype(np.float64)
+    order = np.argsort(-products, kind="stable")[:k]
+    return order, products[order]
+
+
+# ---- The search itself ----
+
+
+@pytest.mark.parametrize("n", [1, SEGMENT - 1, SEGMENT, SEGMENT + 1, 1000, 70_001])
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_top_k_equals_brute_force(n, k):
+    rng = np.random.default_rng(n + k)
+    vectors = rng.standard_normal((n, 16)).astype(np.float32)
+    queries = rng.standard_normal((5, 16)).astype(np.float32)
+    rows, products = top_k(StoredVectors.of(vectors), queries, k)
+    assert rows.shape == products.shape == (5, min(n, k))
+    for i, query in enumerate(queries):
+        order, wanted = brute_force(vectors, query, k)
+        np.testing.assert_array_equal(rows[i], order)
+        np.testing.assert_allclose(products[i], wanted, atol=1e-5)
+
+
+def test_top_k_is_the_same_alone_and_in_company():
+    rng = np.random.default_rng(3)
+    kept = StoredVectors.of(rng.standard_normal((5000, 16)).astype(np.float32))
+    queries = rng.standard_normal((600, 16)).astype(np.float32)
+    rows, products = top_k(kept, queries, 7)
+    for i in (0, 299, 599):
+        alone = top_k(kept, queries[i : i + 1], 7)
+        np.testing.assert_array_equal(alone[0][0], rows[i])
+        np.testing.assert_array_equal(alone[1][0], products[i])
+
+
+def test_equal_products_come_in_the_order_of_rows():
+    rows, _ = top_k(StoredVectors.of(np.ones((100, 4), np.float32)), np.ones((1, 4)), 5)
+    assert rows[0].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("storage", "error"), [("float16", 1e-3), ("int8", 1e-2)])
+def test_smaller_storage_is_close_and_exact_on_what_it_keeps(storage, error):
+    rng = np.random.default_rng(5)
+    vectors = rng.standard_normal((3000, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[17] = 0
+    kept = StoredVectors.of(vectors, storage)
+    assert np.abs(kept.rows(slice(None)) - vectors).max() < error
+    assert kept.nbytes < vectors.nbytes * 0.6
+    query = vectors[5]
+    rows, products = top_k(kept, query[None], 10)
+    order, wanted = brute_force(kept.rows(slice(None)), query, 10)
+    np.testing.assert_array_equal(rows[0], order)
+    np.testing.assert_allclose(products[0], wanted, atol=1e-5)
+
+
+def test_unknown_storage_is_refused():
+    with pytest.raises(ArgumentError, match="float32, float16, int8"):
+        StoredVectors.of(np.zeros((1, 2)), "int4")
+
+
+# ---- Edge cases of the index ----
+
+
+def test_empty_index_finds_nothing(detector, tmp_path):
+    index = QuestionIndex.build(detector, [])
+    assert index.search("how far") == []
+    assert index.search(["how", "far"], k=3) == [[], []]
+    index.save(tmp_path / "i")
+    loaded = QuestionIndex.load(tmp_path / "i", detector)
+    assert len(loaded) == 0 and loaded.search("how far") == []
+    loaded.add(["how far"])
+    assert loaded.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_k_larger_than_the_index_finds_all(detector):
+    index = QuestionIndex.build(detector, ["how far", "how old", "what is rice"])
+    assert len(index.search("how old are you", k=50)) == 3
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5, None])
+def test_other_k_are_refused(detector, k):
+    with pytest.raises(ArgumentError, match="k must be"):
+        QuestionIndex.build(detector, ["how far"]).search("how", k=k)
+
+
+@pytest.mark.parametrize("nothing", ["", "   ", "\n\t"])
+def test_questions_without_words(detector, nothing):
+    index = QuestionIndex.build(detector, ["how far"])
+    assert index.search(nothing) == []
+    assert [len(hits) for hits in index.search(["how", nothing])] == [1, 0]
+    with pytest.raises(DataError, match="Question 1 has no words"):
+        index.add(["how old", nothing])
+    assert len(index) == 1
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "how \x00\x01\x07 far \x1b[31m ?",
+        "Как дела ?",
+        "元気ですか",
+        "كيف حالك؟",
+        "xyzzy plugh",
+        "👩‍👩‍👧 ?",
+        "how \ud800 far",
+    ],
+)
+def test_odd_questions_are_kept_and_found_as_they_are(detector, tmp_path, odd):
+    index = QuestionIndex.build(detector, ["what is rice", odd, "how old are you ?"])
+    index.save(tmp_path / "i")
+    hit = QuestionIndex.load(tmp_path / "i", detector).search(odd, k=1)[0]
+    assert hit.similarity == pytest.approx(1, abs=1e-5)
+    assert odd in [found.question for found in index.search(odd, k=3)]
+
+
+def test_a_question_of_10000_words_counts_by_its_first_512(detector):
+    long = "how do i cook rice " * 2000
+    index = QuestionIndex.build(detector, [long, "how far"])
+    assert index.search(long, k=1)[0].question == long
+    cut = " ".join(long.split()[:512])
+    assert index.search(cut, k=1)[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_unknown_words_only_all_look_the_same(detector):
+    index = QuestionIndex.build(detector, ["xyzzy plugh", "how far"])
+    assert index.search("foo bar", k=1)[0].similarity == pytest.approx(1, abs=1e-5)
+
+
+# ---- Against the detector and brute force ----
+
+
+def test_hits_have_the_detectors_similarity_and_probability():
+    detector = make_detector(threshold=0.5)
+    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
+    questions = random_questions(200)
+    index = QuestionIndex.build(detector, questions)
+    asked = random_questions(5, seed=9)
+    for question, hits in zip(asked, index.search(asked, k=200)):
+        assert sorted(hit.id for hit in hits) == list(range(200))
+        wanted = detector.similarity([question] * 200, [hit.question for hit in hits])
+        np.testing.assert_allclose([hit.similarity for hit in hits], wanted, atol=1e-5)
+        assert (np.diff([hit.similarity for hit in hits]) <= 0).all()
+        for hit in hits:
+            assert hit.probability == pytest.approx((hit.similarity + 1) / 2)
+            assert hit.is_duplicate == (hit.similarity > 0.5)
+
+
+def test_add_remove_equal_an_index_built_anew(detector, tmp_path):
+    questions = random_questions(300)
+    index = QuestionIndex.build(detector, questions[:100])
+    for question in questions[100:200]:
+        index.add(question)
+    index.save(tmp_path / "i")
+    index = QuestionIndex.load(tmp_path / "i", detector)
+    index.add(questions[200:])
+    removed = [0, 57, 150, 299]
+    assert index.remove(removed) == 4
+    kept = [i for i in range(300) if i not in removed]
+    fresh = QuestionIndex.build(detector, [questions[i] for i in kept], ids=kept)
+    for question in questions[:20]:
+        found, wanted = index.search(question, k=5), fresh.search(question, k=5)
+        np.testing.assert_allclose(
+            [h.similarity for h in found], [h.similarity for h in wanted], atol=1e-5
+        )
+        assert not {h.id for h in found} & set(removed)
+    assert index.add("how far") == [300]
+    with pytest.raises(ArgumentError, match="id 57"):
+        index.remove([1, 57])
+    assert len(index) == 297
+
+
+def test_ids_must_differ_and_be_plain(detector):
+    index = QuestionIndex.build(detector, ["how", "far"], ids=["a", 7])
+    assert index.add(["old", "age"]) == [0, 1]
+    for ids in (["a"], [7], [1]):
+        with pytest.raises(DataError, match="taken"):
+            index.add(["rice"], ids=ids)
+    with pytest.raises(DataError, match="An id must be"):
+        index.add(["rice"], ids=[1.5])
+    with pytest.raises(ArgumentError, match="2 ids for 1"):
+        index.add(["rice"], ids=[5, 6])
+    assert len(index) == 4
+
+
+def test_many_questions_are_encoded_as_few(detector):
+    questions = random_questions(4500)
+    vectors = encode_questions(detector, questions)
+    np.testing.assert_allclose(vectors[:30], detector.encode(questions[:30]), atol=1e-5)
+    np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
+
+
+# ---- Files ----
+
+
+def test_columns_ids_and_storage_survive(detector, tmp_path):
+    for storage in ("float32", "float16", "int8"):
+        index = QuestionIndex.build(
+            detector,
+            ["how far", "how old"],
+            ids=["x", 2],
+            columns=[{"who": "ä", "n": 1}, {"n": None}],
+            storage=storage,
+        )
+        index.save(tmp_path / "i")  # replaces the one before
+        loaded = QuestionIndex.load(tmp_path / "i", detector)
+        assert loaded.vectors.storage == storage
+        assert isinstance(loaded.vectors.values, np.memmap)
+        hit = loaded.search("how far", k=1)[0]
+        assert (hit.id, hit.columns) == ("x", {"who": "ä", "n": 1})
+
+
+def test_an_index_of_another_model_is_refused(detector, tmp_path):
+    QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    with pytest.raises(CheckpointError, match="made by another model"):
+        QuestionIndex.load(tmp_path / "i", make_detector(seed=1))
+
+
+def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    detector.save(old / "model")
+    QuestionIndex.build(detector, ["how far"]).save(old / "i", model=old / "model")
+    old.rename(tmp_path / "new")
+    assert QuestionIndex.load(tmp_path / "new" / "i").search("how far")[0].id == 0
+    (tmp_path / "new" / "model").rename(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="--model"):
+        QuestionIndex.load(tmp_path / "new" / "i")
+    assert len(QuestionIndex.load(tmp_path / "new" / "i", tmp_path / "elsewhere")) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["vectors.npy", "questions.jsonl", "offsets.npy", "index.json", "manifest.json"]
+)
+@pytest.mark.parametrize("how", ["flip", "cut", "remove"])
+def test_damage_is_noticed(detector, tmp_path, name, how):
+    path = QuestionIndex.build(detector, ["how far", "how old"]).save(tmp_path / "i")
+    content = bytearray((path / name).read_bytes())
+    if how == "remove":
+        (path / name).unlink()
+    else:
+        content[len(content) // 2] ^= 1
+        (path / name).write_bytes(content if how == "flip" else content[:-1])
+    with pytest.raises(CheckpointError):
+        QuestionIndex.load(path, detector)
+
+
+def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(CheckpointError, match="something other"):
+        QuestionIndex.build(detector, ["how"]).save(tmp_path)
+    with pytest.raises(CheckpointError, match="holds no index"):
+        QuestionIndex.load(tmp_path, detector)
+    detector.save(tmp_path / "model")
+    with pytest.raises(CheckpointError):
+        QuestionIndex.load(tmp_path / "model", detector)
+    assert (tmp_path / "mine.txt").read_text() == "keep"
+
+
+# ---- Approximate ----
+
+
+def test_graph_search_finds_what_brute_force_finds(detector, tmp_path):
+    pytest.importorskip("usearch")
+    questions = list(dict.fromkeys(random_questions(3000)))
+    index = QuestionIndex.build(detector, questions, approximate=True)
+    asked = random_questions(50, seed=4)
+    exact = index.search(asked, k=10, approximate=False)
+    near = index.search(asked, k=10)
+    shared = sum(len({h.id for h in a} & {h.id for h in b}) for a, b in zip(exact, near))
+    assert shared / 500 >= 0.95
+    index.save(tmp_path / "i")
+    loaded = QuestionIndex.load(tmp_path / "i", detector)
+    assert loaded.has_graph
+    assert [h.id for h in loaded.search(asked[0])] == [h.id for h in near[0]]
+    loaded.add("rice rice rice rice rice rice rice rice rice rice ?")
+    hit = loaded.search("rice rice rice rice rice rice rice rice rice rice ?", k=1)[0]
+    assert hit.similarity == pytest.approx(1, abs=1e-5)
+
+
+# ---- Lists of questions ----
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ids", "columns"),
+    [
+        ("a.txt", "how far?\n\nhow, old?\n", None, None),
+        ("a.csv", 'id,question,by\n7,how far?,me\n8,"",x\n9,"how, old?",you\n', ["7", "9"], "by"),
+        ("a.tsv", "qid\ttext\tby\n7\thow far?\tme\n9\thow, old?\tyou\n", ["7", "9"], "by"),
+        (
+            "a.jsonl",
+            '{"id": 7, "text": "how far?", "by": "me"}\n{"id": 9, "text": "how, old?", "by": "you"}\n',
+            [7, 9],
+            "by",
+        ),
+        ("a.csv", 'question1,question2\nhow far?,"how, old?"\n"how, old?",how far?\n', None, None),
+    ],
+)
+def test_question_files(tmp_path, name, content, ids, columns):
+    path = tmp_path / name
+    path.write_text(content)
+    found = read_questions(path)
+    assert found.questions == ["how far?", "how, old?"]
+    assert found.ids == ids
+    assert found.columns == (columns and [{"by": "me"}, {"by": "you"}])
+
+
+def test_question_file_faults_are_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("number,words\n1,how far?\n")
+    with pytest.raises(DataError, match="number, words"):
+        read_questions(path)
+    assert read_questions(path, column="words", id_column="number").ids == ["1"]
+    path.write_text('{"question": "how"}\n{"question": \n')
+    with pytest.raises(DataError, match="line 2"):
+        read_questions(path)
+    path.write_text(json.dumps({"question": 5}) + "\n")
+    with pytest.raises(DataError, match="not text"):
+        read_questions(path)
