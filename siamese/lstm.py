@@ -8,12 +8,15 @@ of Gers et al., 2000)::
     c = c * sigmoid(f) + sigmoid(i) * tanh(j)
     h = sigmoid(o) * tanh(c)
 
-What was tried to make it quick, and what each form takes, is in benchmarks/lstm_forms.py. Two things
-pay on a CPU: two products, ``x_t @ Wx + h @ Wh``, inside the step instead of one of a concatenation; and
-pooling inside the step, so that the states [batch, length, d_model] are never written.
+What was tried to make it quick, and what each form takes, is in benchmarks/lstm_forms.py. Three things
+pay on a CPU: two products, ``x_t @ Wx + h @ Wh``, inside the step instead of one of a concatenation;
+the mean taken inside the step, so that the states are never written; and a backward pass of our own,
+which keeps the gates instead of computing them again, and adds up the kernel's gradient as it goes.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -44,18 +47,15 @@ def lstm(kernel, bias, x, mask=None, *, reverse: bool = False):
       >>> lstm(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
       (1, 4, 2)
     """
-    step, start, sequence = _setup(kernel, bias, x, mask)
-
-    def outputs(state, inputs):
-        state = step(state, inputs)
-        return state, state[0]
-
-    _, states = lax.scan(outputs, start, sequence, reverse=reverse)  # [length, batch, d_model]
+    time_major, time_mask = _time_major(kernel, bias, x, mask)
+    states = _run(
+        reverse, "states", kernel, bias, time_major, time_mask
+    )  # [length, batch, d_model]
     return states.swapaxes(0, 1)
 
 
 def lstm_pooled(kernel, bias, x, mask=None, *, pooling: str = "mean", reverse: bool = False):
-    """The mean or maximum of an LSTM's states over the positions, without keeping the states.
+    """The mean or maximum of an LSTM's states over the positions.
 
     Args:
       kernel: as for `lstm`.
@@ -74,30 +74,110 @@ def lstm_pooled(kernel, bias, x, mask=None, *, pooling: str = "mean", reverse: b
     """
     if pooling not in POOLINGS:
         raise ArgumentError(f"pooling must be one of {', '.join(POOLINGS)}; it is {pooling!r}.")
-    step, start, sequence = _setup(kernel, bias, x, mask)
-    lowest = jnp.full_like(start[0], -2.0)  # Below any output: sigmoid * tanh lies within -1 and 1.
-    pooled = jnp.zeros_like(start[0]) if pooling == "mean" else lowest
-
-    def pool(carry, inputs):
-        state, pooled = carry
-        state = step(state, inputs)
-        h = state[0]
-        if pooling == "mean":
-            return (state, pooled + (h if mask is None else jnp.where(inputs[1], h, 0))), None
-        taken = h if mask is None else jnp.where(inputs[1], h, lowest)
-        return (state, jnp.maximum(pooled, taken)), None
-
-    (_, pooled), _ = lax.scan(pool, (start, pooled), sequence, reverse=reverse)
-    if mask is None:
-        return pooled / x.shape[1] if pooling == "mean" else pooled
-    count = mask.sum(axis=1, keepdims=True).astype(x.dtype)
+    time_major, time_mask = _time_major(kernel, bias, x, mask)
     if pooling == "mean":
-        return pooled / jnp.maximum(count, 1)
-    return jnp.where(count > 0, pooled, 0)
+        total = _run(reverse, "sum", kernel, bias, time_major, time_mask)  # [batch, d_model]
+        if mask is None:
+            return total / x.shape[1]
+        return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(x.dtype)
+    states = _run(reverse, "states", kernel, bias, time_major, time_mask)
+    if mask is None:
+        return states.max(axis=0)
+    # -2 lies below any output: sigmoid * tanh is within -1 and 1.
+    highest = jnp.where(time_mask, states, -2).max(axis=0)
+    return jnp.where(mask.any(axis=1, keepdims=True), highest, 0)
 
 
-def _setup(kernel, bias, x, mask):
-    """The step (state, inputs) -> state, the zero state, and the time-major inputs."""
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _run(reverse, give, kernel, bias, x, mask):
+    """All states [length, batch, d_model], or their sum over the (unmasked) positions.
+
+    Args:
+      reverse: from the last position to the first.
+      give: 'states' or 'sum'.
+      kernel: float [d_in + d_model, 4 * d_model].
+      bias: float [4 * d_model].
+      x: float [length, batch, d_in].
+      mask: None or bool [length, batch, 1].
+    """
+    return _forward(reverse, give, kernel, bias, x, mask, keep=False)[0]
+
+
+def _forward(reverse, give, kernel, bias, x, mask, keep=True):
+    d_model = kernel.shape[1] // 4
+    wx, wh = kernel[:-d_model], kernel[-d_model:]
+
+    def step(carry, inputs):
+        h, c, total = carry
+        x_t, mask_t = inputs
+        z = x_t @ wx + h @ wh + bias  # [batch, 4 * d_model]
+        i, j, f, o = jnp.split(z, 4, axis=-1)
+        i, j, f, o = jax.nn.sigmoid(i), jnp.tanh(j), jax.nn.sigmoid(f), jax.nn.sigmoid(o)
+        c_new = c * f + i * j
+        h_new = o * jnp.tanh(c_new)
+        kept = (i, j, f, o, c, h) if keep else None
+        if mask is not None:
+            total = total + jnp.where(mask_t, h_new, 0) if give == "sum" else total
+            h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
+        elif give == "sum":
+            total = total + h_new
+        return (h_new, c_new, total), (kept, h_new if give == "states" else None)
+
+    zero = jnp.zeros((x.shape[1], d_model), x.dtype)
+    start = (zero, zero, zero if give == "sum" else None)
+    (_, _, total), (kept, states) = lax.scan(step, start, (x, mask), reverse=reverse)
+    return (total if give == "sum" else states), (kept, kernel, x, mask)
+
+
+def _backward(reverse, give, saved, d_out):
+    """Gradients of kernel, bias and x, from that of what `_run` gave."""
+    kept, kernel, x, mask = saved
+    d_model = kernel.shape[1] // 4
+    d_in = kernel.shape[0] - d_model
+
+    def step(carry, inputs):
+        dh, dc, d_kernel, d_bias = carry
+        (i, j, f, o, c, h), x_t, mask_t, d_state = inputs
+        before = None
+        if give == "states":
+            dh = dh + d_state
+        if mask is not None:
+            # A masked position hands its state on, and so its gradient.
+            before = jnp.where(mask_t, 0, dh), jnp.where(mask_t, 0, dc)
+            dh, dc = jnp.where(mask_t, dh, 0), jnp.where(mask_t, dc, 0)
+        if give == "sum":
+            dh = dh + (d_out if mask is None else jnp.where(mask_t, d_out, 0))
+        tanh_c = jnp.tanh(c * f + i * j)
+        dc = dc + dh * o * (1 - tanh_c * tanh_c)
+        dz = jnp.concatenate(
+            [
+                dc * j * i * (1 - i),
+                dc * i * (1 - j * j),
+                dc * c * f * (1 - f),
+                dh * tanh_c * o * (1 - o),
+            ],
+            axis=-1,
+        )  # [batch, 4 * d_model]
+        d_input = dz @ kernel.T  # [batch, d_in + d_model]
+        d_kernel = d_kernel + jnp.concatenate([x_t, h], axis=-1).T @ dz
+        d_bias = d_bias + dz.sum(axis=0)
+        dh, dc = d_input[:, d_in:], dc * f
+        if before is not None:
+            dh, dc = dh + before[0], dc + before[1]
+        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in]
+
+    zero = jnp.zeros(kept[0].shape[1:], x.dtype)
+    start = (zero, zero, jnp.zeros_like(kernel), jnp.zeros_like(kernel[0]))
+    inputs = (kept, x, mask, d_out if give == "states" else None)
+    (_, _, d_kernel, d_bias), dx = lax.scan(step, start, inputs, reverse=not reverse)
+    return d_kernel, d_bias, dx, None
+
+
+_run.defvjp(_forward, _backward)
+
+
+def _time_major(kernel, bias, x, mask):
+    """x as [length, batch, d_in] and the mask as [length, batch, 1], after a check of all shapes."""
     d_model = kernel.shape[-1] // 4
     d_in = kernel.shape[0] - d_model
     if x.ndim != 3 or x.shape[-1] != d_in or bias.shape != (4 * d_model,):
@@ -107,20 +187,4 @@ def _setup(kernel, bias, x, mask):
         )
     if mask is not None and mask.shape != x.shape[:2]:
         raise ShapeError(f"mask must have shape {x.shape[:2]}, as x; it has {mask.shape}.")
-    wx, wh = kernel[:d_in], kernel[d_in:]
-
-    def step(state, inputs):
-        h, c = state
-        z = inputs[0] @ wx + h @ wh + bias  # [batch, 4 * d_model]
-        i, j, f, o = jnp.split(z, 4, axis=-1)
-        c_new = c * jax.nn.sigmoid(f) + jax.nn.sigmoid(i) * jnp.tanh(j)
-        h_new = jax.nn.sigmoid(o) * jnp.tanh(c_new)
-        if mask is None:
-            return h_new, c_new
-        return jnp.where(inputs[1], h_new, h), jnp.where(inputs[1], c_new, c)
-
-    zero = jnp.zeros((x.shape[0], d_model), x.dtype)
-    time_major = x.swapaxes(0, 1)  # [length, batch, d_in]
-    if mask is None:
-        return step, (zero, zero), (time_major,)
-    return step, (zero, zero), (time_major, mask.T[:, :, None])
+    return x.swapaxes(0, 1), None if mask is None else jnp.asarray(mask).T[:, :, None]
