@@ -91,7 +91,7 @@ def plot_similarity_matrix(
                 raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
         axes = figure.add_subplot()
         side = min(max(3.6, 0.55 * size + 2.2), 9.0)
-        figure.set_size_inches(side + (2 if rows is not None else 0.8), side)
+        figure.set_size_inches(side + (3.4 if rows is not None else 0.8), side)
         image = axes.imshow(scores, cmap="Greys", vmin=-1, vmax=1.9)  # the boxes stay visible
         bar = figure.colorbar(image, ax=axes, label="cosine", shrink=0.8)
         bar.ax.set_ylim(-1, 1)

@@ -130,7 +130,7 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
         axes.set(xlabel="similarity", ylabel="share of the class")
         axes.set_title("Scores of both classes")
         axes.margins(y=0.15)
-        axes.legend(loc="upper left")
+        axes.legend(loc="best")
     return figure
 
 
