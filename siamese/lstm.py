@@ -177,7 +177,7 @@ _run.defvjp(_forward, _backward)
 
 
 def _time_major(kernel, bias, x, mask):
-    """x as [length, batch, d_in] and the mask as [length, batch, 1], after a check of all shapes."""
+    """Puts x as [length, batch, d_in] and the mask as [length, batch, 1], after checks."""
     d_model = kernel.shape[-1] // 4
     d_in = kernel.shape[0] - d_model
     if x.ndim != 3 or x.shape[-1] != d_in or bias.shape != (4 * d_model,):

@@ -6,7 +6,7 @@ import numpy as np
 
 from siamese import compat
 from siamese.config import TrainConfig
-from siamese.encoder import TowerConfig
+from siamese.encoder import TowerConfig, encode, towers
 from siamese.errors import ArgumentError
 from siamese.randomness import keeping_generators
 from siamese.similarity import l2_normalize
@@ -23,6 +23,8 @@ def Siamese(
     mode: str = "train",
     *,
     lstm_bias: str = "all_gates",
+    mask_padding: bool = False,
+    fast: bool = True,
 ):
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
@@ -41,13 +43,19 @@ def Siamese(
         input gate, candidate and output gate too, so that at first every question has almost the same
         vector and the loss stays at twice the margin for hundreds of steps. 'forget_gate' is what the
         forget bias was meant for (Jozefowicz et al., 2015).
+      mask_padding: leave padding (token 1) out of the LSTM and the mean, so that a question's vector
+        does not depend on what it is batched with. The course averages over padding.
+      fast: run both questions as one batch through `siamese.encoder`, which gives the layers' values
+        and gradients (equal to about 1e-6) in less time; False runs Trax's layers one by one. Layers,
+        printed form, weights and checkpoints are the same.
 
     Returns:
       A Trax layer: (q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, d_model] each,
       rows of length 1. A question without any tokens has a zero vector.
 
     Raises:
-      ArgumentError: sizes that are not positive whole numbers, or another mode.
+      ArgumentError: sizes that are not positive whole numbers, another mode, or mask_padding without
+        fast: Trax's layers do not mask.
 
     Example:
       >>> Siamese(vocab_size=10, d_model=4).n_in
@@ -60,13 +68,41 @@ def Siamese(
         raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
     if lstm_bias not in ("all_gates", "forget_gate"):
         raise ArgumentError(f"lstm_bias must be 'all_gates' or 'forget_gate'; it is {lstm_bias!r}.")
-    tower = tl.Serial(
+    if mask_padding and not fast:
+        raise ArgumentError("mask_padding=True needs fast=True: Trax's own layers do not mask.")
+    config = TowerConfig(vocab_size, d_model, mask_padding=mask_padding)
+    layers = (
         tl.Embedding(vocab_size, d_model),  # [batch, length] -> [batch, length, d_model]
         _lstm(d_model, lstm_bias),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
-    return tl.Parallel(tower, tower)
+    if not fast:
+        tower = tl.Serial(*layers)
+        return tl.Parallel(tower, tower)
+    return _FastTowers(_FastTower(config, layers), config)
+
+
+class _FastTower(tl.Serial):
+    """The tower's layers, run by `siamese.encoder`; the layers are there for weights and printing."""
+
+    def __init__(self, config: TowerConfig, layers):
+        super().__init__(*layers, name="Serial")
+        self._config = config
+
+    def forward(self, tokens):
+        return encode(_named(self.weights), tokens, self._config)
+
+
+class _FastTowers(tl.Parallel):
+    """Twice the same tower, as one batch of twice the size where the questions have one shape."""
+
+    def __init__(self, tower: _FastTower, config: TowerConfig):
+        super().__init__(tower, tower, name="Parallel")
+        self._config = config
+
+    def forward(self, inputs):
+        return towers(_named(self.weights[0]), inputs[0], inputs[1], self._config)
 
 
 def _lstm(d_model: int, lstm_bias: str):
@@ -88,10 +124,12 @@ def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
 
 def tower_weights(model) -> dict[str, np.ndarray]:
     """The shared tower's arrays by the names of `siamese.encoder`, from a model that `Siamese` made."""
-    embedding, lstm = model.weights[0][:2]
+    return {name: np.asarray(array) for name, array in _named(model.weights[0]).items()}
+
+
+def _named(weights) -> dict:
+    """The arrays in a tower's weights, by the names of `siamese.encoder`."""
+    embedding, lstm = weights[:2]
     kernel, bias = lstm[1][0]
     named = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
-    return {
-        name: np.asarray(array[0] if isinstance(array, tuple) else array)
-        for name, array in named.items()
-    }
+    return {name: array[0] if isinstance(array, tuple) else array for name, array in named.items()}

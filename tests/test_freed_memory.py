@@ -1,0 +1,38 @@
+"""keep_freed_memory: a large array that is freed and made again faults no page anew."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import resource, sys
+import numpy as np
+from siamese.freed_memory import keep_freed_memory
+if sys.argv[1] == "keep":
+    assert keep_freed_memory() is True
+    assert keep_freed_memory() is True
+for _ in range(12):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    array = np.ones(25_000_000, np.float32)
+    del array
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print(faults)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc only")
+def test_freed_pages_are_used_again():
+    faults = {}
+    for how in ("plain", "keep"):
+        command = [sys.executable, "-c", SCRIPT, how]
+        faults[how] = int(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert faults["keep"] < 20 < faults["plain"]  # Large pages make the latter few, but not none.
+
+
+def test_elsewhere_it_does_nothing(monkeypatch):
+    from siamese import freed_memory
+
+    monkeypatch.setattr(freed_memory.sys, "platform", "darwin")
+    assert freed_memory.keep_freed_memory.__wrapped__() is False
