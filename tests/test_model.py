@@ -1,0 +1,78 @@
+"""The course's model: printed form, size, shared weights."""
+
+import golden
+import jax
+import numpy as np
+import pytest
+from trax import shapes
+from trax.layers import base
+
+from siamese import ArgumentError, Siamese, TripletLoss
+
+QUESTIONS = np.random.RandomState(0).randint(2, 30, (2, 6, 8)).astype(np.int32)
+
+
+def made(**options):
+    model = Siamese(30, 8, **options)
+    model.init(shapes.signature(tuple(QUESTIONS)))
+    return model
+
+
+def test_prints_as_in_the_documents():
+    assert str(Siamese()) == golden.MODEL_PRINTED
+
+
+def test_has_the_documents_number_of_weights():
+    model = Siamese()
+    model.init(shapes.signature((QUESTIONS[0],) * 2))
+    assert (
+        sum(leaf.size for leaf in jax.tree_util.tree_leaves(model.weights)) == golden.MODEL_WEIGHTS
+    )
+
+
+def test_the_towers_are_one_object_with_one_set_of_weights():
+    model = made()
+    first, second = model.sublayers
+    assert first is second
+    assert model.weights[1] == base.GET_WEIGHTS_FROM_CACHE
+    v1, v2 = model((QUESTIONS[0], QUESTIONS[0]))
+    np.testing.assert_array_equal(v1, v2)
+
+
+def test_vectors_have_length_one_and_the_loss_falls_on_them():
+    model = made()
+    v1, v2 = model(tuple(QUESTIONS))
+    for vectors in (v1, v2):
+        assert vectors.shape == (6, 8)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert 0 <= float(TripletLoss()((v1, v2))) < 1
+
+
+@pytest.mark.parametrize("mode", ["train", "eval", "predict"])
+def test_mode_has_no_effect_and_keeps_no_state(mode):
+    model = made(mode=mode)
+    first = model(tuple(QUESTIONS))
+    second = model(tuple(QUESTIONS))
+    for a, b in zip(first, second):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_lstm_bias_starts_where_it_is_told_to():
+    for name, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
+        bias = made(lstm_bias=name).weights[0][1][1][0][1]
+        np.testing.assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"vocab_size": 0}, "vocab_size"),
+        ({"vocab_size": 10.0}, "vocab_size"),
+        ({"d_model": True}, "d_model"),
+        ({"mode": "test"}, "'test'"),
+        ({"lstm_bias": "none"}, "lstm_bias"),
+    ],
+)
+def test_wrong_arguments_are_named(options, word):
+    with pytest.raises(ArgumentError, match=word):
+        Siamese(**options)

@@ -1,0 +1,103 @@
+"""cosine_similarity, l2_normalize, similarity_matrix against the documents' numbers and loops."""
+
+import contextlib
+
+import golden
+import jax
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from siamese import ShapeError, cosine_similarity, l2_normalize, similarity_matrix
+
+
+@contextlib.contextmanager
+def as_jax():
+    """JAX in float64, compiled: the documents' numbers have eight digits."""
+    with jax.enable_x64(True):
+        yield lambda f: lambda *args: jax.jit(f)(*(jax.numpy.asarray(a, float) for a in args))
+
+
+@contextlib.contextmanager
+def as_numpy():
+    yield lambda f: f
+
+
+both = pytest.mark.parametrize("where", [as_numpy, as_jax])
+
+
+@both
+@pytest.mark.parametrize(("v1", "v2", "expected"), golden.COSINE)
+def test_cosine_gives_the_documents_numbers(where, v1, v2, expected):
+    with where() as compiled:
+        found = float(compiled(cosine_similarity)(v1, v2))
+    assert found == pytest.approx(expected, abs=golden.COSINE_TOLERANCE)
+
+
+@both
+def test_l2_normalize_gives_the_documents_numbers(where):
+    with where() as compiled:
+        found = compiled(l2_normalize)(golden.NORMALIZE_X)
+        np.testing.assert_allclose(
+            found, golden.NORMALIZE_EXPECTED, rtol=0, atol=golden.NORMALIZE_TOLERANCE
+        )
+
+
+@both
+@pytest.mark.parametrize(("document", "rows", "v2", "expected"), golden.MATRICES)
+def test_similarity_matrix_gives_the_documents_numbers(where, document, rows, v2, expected):
+    pair = (golden.MATRIX_V1, v2) if rows == "v1" else (v2, golden.MATRIX_V1)
+    with where() as compiled:
+        found = compiled(similarity_matrix)(*pair)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
+
+
+def test_zero_vectors_stay_zero_in_value_and_gradient():
+    x = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 4.0]], np.float32)
+    np.testing.assert_allclose(l2_normalize(x), [[0, 0, 0], [0.6, 0, 0.8]], atol=1e-7)
+    weights = np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = jax.grad(lambda x: (l2_normalize(x) * weights).sum())(jax.numpy.asarray(x))
+    assert np.all(np.asarray(found[0]) == 0)
+    expected = reference.gradient(lambda x: (l2_normalize(x)[1] * weights[1]).sum(), x)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
+    assert cosine_similarity([0.0, 0.0], [1.0, 0.0]) == 0
+    assert np.isfinite(similarity_matrix(np.zeros((2, 3)), np.ones((2, 3)))).all()
+
+
+@given(arrays(np.float64, (3, 4), elements=st.floats(-10, 10)))
+def test_matrix_equals_the_loop_over_pairs(v1):
+    v1 = np.where(np.abs(v1) < 1e-6, 0, v1)
+    v2 = v1[::-1] + 1
+    expected = [[reference.cosine(a, b) for b in v2] for a in v1]
+    np.testing.assert_allclose(similarity_matrix(v1, v2), expected, atol=1e-12)
+    np.testing.assert_allclose(cosine_similarity(v1, v2), np.diag(expected), atol=1e-12)
+
+
+def test_precision_and_kind_follow_the_arguments():
+    assert similarity_matrix([[1, 2]], [[3, 4]]).dtype == np.float64
+    assert l2_normalize(np.ones(2, np.float32)).dtype == np.float32
+    jax_array = l2_normalize(jax.numpy.ones((2, 3), jax.numpy.bfloat16))
+    assert isinstance(jax_array, jax.Array) and jax_array.dtype == jax.numpy.bfloat16
+    # Rows of other memory orders are the same rows.
+    x = np.asfortranarray(np.random.RandomState(0).randn(4, 3))
+    np.testing.assert_array_equal(l2_normalize(x), l2_normalize(np.ascontiguousarray(x)))
+
+
+@pytest.mark.parametrize(
+    ("function", "shape1", "shape2"),
+    [
+        (cosine_similarity, (4,), (4, 1)),
+        (cosine_similarity, (2, 3), (3,)),
+        (cosine_similarity, (), ()),
+        (similarity_matrix, (3,), (3, 3)),
+        (similarity_matrix, (2, 3), (2, 4)),
+        (similarity_matrix, (2, 3, 1), (2, 3, 1)),
+    ],
+)
+def test_shapes_that_do_not_go_together_are_named(function, shape1, shape2):
+    with pytest.raises(ShapeError) as refused:
+        function(np.ones(shape1), np.ones(shape2))
+    assert str(shape1) in str(refused.value) and str(shape2) in str(refused.value)
