@@ -27,7 +27,7 @@ def keep_freed_memory() -> bool:
         return False
     try:
         library = ctypes.CDLL(None)
-        library.gnu_get_libc_version  # noqa: B018  (other C libraries have no such name)
+        _ = library.gnu_get_libc_version  # Other C libraries have no such name.
         mallopt = library.mallopt
     except (OSError, AttributeError):
         return False

@@ -23,7 +23,9 @@ from unittest import mock
 import numpy as np
 
 from siamese import checkpoints, compat, course_files, devices
+from siamese.encoder import enable_compile_cache
 from siamese.errors import ArgumentError, SiameseError
+from siamese.freed_memory import keep_freed_memory
 from siamese.randomness import keeping_generators
 from siamese.trees import leaves_with_places, unflatten
 
@@ -85,6 +87,8 @@ class Loop(training.Loop):
             if len(task) != 1:
                 raise ArgumentError(f"Loop trains on one task; it was given {len(task)}.")
             task = task[0]
+        enable_compile_cache()
+        keep_freed_memory()
         self._mesh = mesh if mesh is not None else devices.mesh()
         self._extras = checkpoint_extras or dict
         self.on_step = on_step
