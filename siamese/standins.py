@@ -172,16 +172,19 @@ def _real(path: str):
     package = _package_of(path)
     try:
         with quiet_load():
-            found = importlib.import_module(package)
+            return _walk(package, path[len(package) + 1 :].split(".") if path != package else [])
     except ImportError as error:
-        if error.name not in {*_PACKAGES, package}:
+        if error.name not in _PACKAGES:
             raise  # The package is there; something inside it is broken. That error says more.
         raise MissingDependencyError(
             f"{_asker()} needs {path}, and the package {error.name} is not installed. "
             f"Training and prediction work without it; to use this feature: {_PACKAGES[package]}"
         ) from None
-    walked = package
-    for part in path[len(package) + 1 :].split(".") if len(path) > len(package) else []:
+
+
+def _walk(package: str, parts: list[str]):
+    found, walked = importlib.import_module(package), package
+    for part in parts:
         walked = f"{walked}.{part}"
         try:
             found = getattr(found, part)
