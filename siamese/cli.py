@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from siamese import __version__
 from siamese.config import add_config_flags
@@ -35,7 +36,27 @@ examples:
     "predict": """\
 examples:
   siamese predict runs/course "How old are you?" "What is your age?"
-  siamese predict runs/course "How old are you?" "What is your age?" --threshold 0.7 --json""",
+  siamese predict runs/course "How old are you?" "What is your age?" --threshold 0.7 --json
+  siamese predict runs/course pairs.csv > answers.csv     (CSV, TSV or JSON Lines: a line for each line)
+  ... | siamese predict runs/course -""",
+    "explain": """\
+example:
+  siamese explain runs/course "How old are you?" "What is your age?\"""",
+    "index": """\
+examples:
+  siamese index runs/course questions.csv --output old
+  siamese index runs/course faq.jsonl --output faq --column title --storage float16""",
+    "search": """\
+examples:
+  siamese search old "How old are you?"
+  siamese search old "How old are you?" -k 3 --json""",
+    "duplicates": """\
+examples:
+  siamese duplicates old > groups.csv
+  siamese duplicates old --threshold 0.9 --output groups.csv""",
+    "import-weights": """\
+example:
+  siamese import-weights model.pkl.gz --vocab vocab.json mine""",
     "data": """\
 examples:
   siamese data questions.csv
@@ -110,11 +131,13 @@ def build_parser() -> argparse.ArgumentParser:
         "--threshold", type=float, help="cosine for a duplicate [the model's own]"
     )
 
-    predict = command("predict", "say whether two questions are duplicates")
+    predict = command("predict", "say whether two questions, or many pairs, are duplicates")
     predict.add_argument("model", help="directory of a saved model or of a training run")
-    predict.add_argument("question1")
-    predict.add_argument("question2")
+    predict.add_argument("question1", help="a question; or a file of pairs, - for standard input")
+    predict.add_argument("question2", nargs="?", help="the other question")
     predict.add_argument("--threshold", type=float, help="cosine for a duplicate [the model's own]")
+
+    _add_search_commands(command)
 
     data = command("data", "tell what is in a file of question pairs")
     data.add_argument("questions", metavar="FILE", nargs="+", help="one file, or two text files")
@@ -126,18 +149,83 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_search_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    """The commands of `siamese.search_commands`."""
+    a_model = "directory of a saved model or of a training run"
+    explain = command("explain", "show which words make two questions alike or different")
+    explain.add_argument("model", help=a_model)
+    explain.add_argument("question1")
+    explain.add_argument("question2")
+
+    index = command(
+        "index", "encode a list of questions, to search it and to find duplicates in it"
+    )
+    index.add_argument("model", help=a_model)
+    index.add_argument(
+        "questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line"
+    )
+    index.add_argument("--output", help="directory of the index [FILE.index]")
+    index.add_argument("--column", help="the column with the questions [found by its name]")
+    index.add_argument("--id-column", help="the column with their ids [found by its name]")
+    index.add_argument("--storage", choices=("float32", "float16", "int8"), default="float32")
+    index.add_argument(
+        "--approximate",
+        action=argparse.BooleanOptionalAction,
+        help="make a graph for approximate search [from 500,000 questions on]",
+    )
+
+    search = command("search", "find old questions that are similar to a new one")
+    search.add_argument("index", help="directory that `siamese index` wrote")
+    search.add_argument("question")
+    search.add_argument("-k", type=int, default=10, help="how many to find [%(default)s]")
+    search.add_argument("--threshold", type=float, help="cosine that is marked * [the model's own]")
+    search.add_argument("--model", help="the model [where `siamese index` found it]")
+    how = search.add_mutually_exclusive_group()
+    how.add_argument("--exact", action="store_true", help="look at all [without a graph]")
+    how.add_argument(
+        "--approximate", action="store_true", help="through a graph [where it has one]"
+    )
+
+    duplicates = command("duplicates", "find the groups of duplicates in an index, as CSV")
+    duplicates.add_argument("index", help="directory that `siamese index` wrote")
+    duplicates.add_argument("--threshold", type=float, help="cosine that joins [the model's own]")
+    duplicates.add_argument(
+        "--output", metavar="FILE", help="write the CSV there [standard output]"
+    )
+    duplicates.add_argument("--model", help="the model [where `siamese index` found it]")
+
+    imported = command("import-weights", "make a saved model of the course's model.pkl.gz")
+    imported.add_argument("weights", help="model.pkl.gz, or its directory")
+    imported.add_argument("output", help="directory of the saved model")
+    imported.add_argument(
+        "--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"
+    )
+    imported.add_argument("--threshold", type=float, default=0.7, help="[%(default)s]")
+
+
 def _formatted(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
 
 
+def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:
+    from siamese import commands, search_commands
+
+    name = flags.command.replace("-", "_")
+    if name == "predict" and flags.question2 is None:
+        name = "predict_many"
+    return getattr(commands, name, None) or getattr(search_commands, name)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit code: 0, or 2 for an error that a user can mend."""
+    """Runs the command line; returns the exit code: 0; 2 for an error that a user can mend; 1 where
+    `predict` answered a file and some of its lines had an error.
+    """
     flags = build_parser().parse_args(arguments)
     try:
-        from siamese import commands
-
-        result = getattr(commands, flags.command)(flags)
+        result = _command_function(flags)(flags)
+        if isinstance(result, int):  # It has printed its answers as they came.
+            return result
         print(json.dumps(result.as_json, ensure_ascii=False) if flags.json else result.as_text)
         return 0
     except SiameseError as error:

@@ -1,0 +1,129 @@
+"""Which words pull the similarity of two questions up or down: leave one word out, and look."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.detector import MAX_TOKENS, DuplicateDetector
+from siamese.encoder import PAD
+from siamese.errors import DataError
+from siamese.text import word_tokenize
+
+BAR = 20  # characters of the longest bar
+
+
+class WordEffect(NamedTuple):
+    """A word of a question, what it does to the similarity, and whether the model knows it.
+
+    `effect` is the similarity with the word less that without it: above 0 where it makes the two
+    questions more alike. It is None where the question has no other word.
+    """
+
+    word: str
+    effect: float | None
+    known: bool
+
+
+class Explanation(NamedTuple):
+    """Two questions, their similarity, and the effect of each word; prints as a table of bars."""
+
+    question1: str
+    question2: str
+    similarity: float
+    threshold: float
+    words1: list[WordEffect]
+    words2: list[WordEffect]
+
+    @property
+    def unknown_words(self) -> list[str]:
+        """Words that the model has never seen: all of them look the same to it."""
+        return [w.word for w in (*self.words1, *self.words2) if not w.known]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "question1": self.question1,
+            "question2": self.question2,
+            "similarity": round(self.similarity, 6),
+            "threshold": round(self.threshold, 6),
+            "words1": [_plain(word) for word in self.words1],
+            "words2": [_plain(word) for word in self.words2],
+            "unknown_words": self.unknown_words,
+        }
+
+    def __str__(self) -> str:
+        every = [abs(w.effect) for w in (*self.words1, *self.words2) if w.effect is not None]
+        largest = max(every, default=0) or 1
+        width = max((len(w.word) for w in (*self.words1, *self.words2)), default=0)
+        verdict = "duplicate" if self.similarity > self.threshold else "not a duplicate"
+        lines = [f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {verdict}"]
+        for question, words in ((self.question1, self.words1), (self.question2, self.words2)):
+            lines += ["", f"  {question}"]
+            for word in words:
+                if word.effect is None:
+                    lines.append(f"    {word.word:<{width}}  the only word")
+                    continue
+                bar = ("+" if word.effect > 0 else "-") * round(BAR * abs(word.effect) / largest)
+                note = "" if word.known else "  (never seen by the model)"
+                lines.append(f"    {word.word:<{width}}  {word.effect:+.3f}  {bar}{note}")
+        if self.unknown_words:
+            lines += ["", f"  Never seen by the model: {', '.join(self.unknown_words)}."]
+            lines.append(
+                "  All such words look the same to it, a usual reason for a strange answer."
+            )
+        return "\n".join(lines)
+
+
+def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:
+    """What each word of a pair does to its similarity, by leaving the word out.
+
+    Args:
+      detector: the model.
+      question1: text.
+      question2: text.
+
+    Returns:
+      An `Explanation`; print it, or draw its numbers.
+
+    Raises:
+      DataError: a question without words, or that is not text.
+
+    Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
+    """
+    ids = detector.token_ids([question1, question2])
+    words = [word_tokenize(question)[:MAX_TOKENS] for question in (question1, question2)]
+    for name, found in zip(("question1", "question2"), words):
+        if not found:
+            raise DataError(f"{name} has no words, so there is nothing to explain.")
+    variants = [*ids]
+    for side in ids:
+        variants += [side[:at] + side[at + 1 :] for at in range(len(side))]
+    length = None
+    if not detector.tower.mask_padding:  # All padded to one length, as `similarity` does.
+        length = 1 << (max(map(len, ids)) - 1).bit_length()
+        # A question of nothing but padding still has a vector there; it says nothing.
+        variants = [variant or [PAD] for variant in variants]
+    vectors = detector._encoder.encode(variants, length=length)
+    similarity = float(np.vecdot(vectors[0], vectors[1]))
+    without1 = vectors[2 : 2 + len(ids[0])] @ vectors[1]
+    without2 = vectors[2 + len(ids[0]) :] @ vectors[0]
+    effects = []
+    for side, without in zip(words, (without1, without2)):
+        effects.append(
+            [
+                WordEffect(
+                    word,
+                    similarity - float(left) if len(side) > 1 else None,
+                    word in detector.vocabulary,
+                )
+                for word, left in zip(side, without)
+            ]
+        )
+    return Explanation(question1, question2, similarity, detector.threshold, *effects)
+
+
+def _plain(word: WordEffect) -> dict[str, Any]:
+    effect = None if word.effect is None else round(word.effect, 6)
+    return {"word": word.word, "effect": effect, "known": word.known}
