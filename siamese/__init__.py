@@ -30,12 +30,17 @@ _EXPORTS = {
     "Vocabulary": "text",
     "QuestionPairs": "questions",
     "read_pairs": "questions",
+    "iter_pairs": "questions",
+    "clusters": "questions",
     "embedded_corpus": "corpus",
     "data_generator": "batches",
     "PairBatches": "batches",
     "Siamese": "model",
     "train_model": "training",
     "classify": "evaluation",
+    "pair_scores": "evaluation",
+    "evaluate_scores": "evaluation",
+    "best_threshold": "evaluation",
     "predict": "detector",
     "DuplicateDetector": "detector",
     "TrainConfig": "config",
@@ -48,7 +53,11 @@ __all__ = sorted(_EXPORTS)
 def __getattr__(name: str):
     if name not in _EXPORTS:
         raise AttributeError(f"module 'siamese' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"siamese.{_EXPORTS[name]}"), name)
+    try:
+        module = importlib.import_module(f"siamese.{_EXPORTS[name]}")
+    except AttributeError as error:  # It would read as "siamese has no such name".
+        raise ImportError(f"siamese.{_EXPORTS[name]} cannot be imported: {error}") from error
+    value = getattr(module, name)
     globals()[name] = value
     return value
 

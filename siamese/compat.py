@@ -100,9 +100,10 @@ def _easing_import_of_trax():
                 warnings.filterwarnings("ignore", category=category)
             yield
     except BaseException:
-        # Half of Trax, bound to stand-ins, must not be found by the next attempt.
+        # Half of Trax, bound to stand-ins, must not be found by the next attempt; nor gin's list of
+        # what Trax has registered there, which refuses to register it again.
         for name in set(sys.modules) - before:
-            if name.startswith("trax."):
+            if name.partition(".")[0] in ("trax", "gin"):
                 del sys.modules[name]
         raise
     patched["tensorflow, gym during `import trax`"] = (
@@ -140,9 +141,9 @@ def _silence_known_warnings() -> None:
 
 def _restore_jax_functions(jax) -> None:
     # Where the old names still exist they warn at each use, for Trax's user to read.
-    for old, new in (("host_count", jax.process_count), ("host_id", jax.process_index)):
-        setattr(jax, old, new)
-        patched[f"jax.{old}"] = f"leaving JAX; Trax's Loop asks for it (now jax.{new.__name__})"
+    for old, new in (("host_count", "process_count"), ("host_id", "process_index")):
+        setattr(jax, old, getattr(jax, new))
+        patched[f"jax.{old}"] = f"leaving JAX; Trax's Loop asks for it (now jax.{new})"
 
 
 def _restore_device_array(xla) -> None:
