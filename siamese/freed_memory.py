@@ -37,4 +37,5 @@ def keep_freed_memory() -> bool:
         _M_TOP_PAD: 64 << 20,  # grows by large pieces,
         _M_ARENA_MAX: 1,  # and is one: a thread's own heap holds no block over 64 MB.
     }
-    return all([mallopt(name, value) == 1 for name, value in settings.items()])
+    taken = [mallopt(name, value) == 1 for name, value in settings.items()]
+    return all(taken)
