@@ -36,6 +36,14 @@ lint: install  ## Style and mistakes, with ruff
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
+bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=file.csv SPLITS=splits.json)
+	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS))
+
+.venv-bench/installed: benchmarks/requirements.txt $(VENV)/installed
+	@$(BIN)/python -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt "$$($(BIN)/python -c 'import jax; print("jax==" + jax.__version__)')"
+	@touch $@
+
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
 
