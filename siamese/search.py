@@ -131,15 +131,7 @@ class QuestionIndex:
           **options: of `build`.
         """
         found = read_questions(path, column=column, id_column=id_column)
-        # A line of quotes or blanks that the tokenizer makes nothing of has no words either.
-        keep = [i for i, question in enumerate(found.questions) if question.strip()]
-        return cls.build(
-            detector,
-            [found.questions[i] for i in keep],
-            ids=None if found.ids is None else [found.ids[i] for i in keep],
-            columns=None if found.columns is None else [found.columns[i] for i in keep],
-            **options,
-        )
+        return cls.build(detector, found.questions, ids=found.ids, columns=found.columns, **options)
 
     def save(self, path: str | os.PathLike, *, model: str | os.PathLike | None = None) -> Path:
         """Writes the index's directory, whole or not at all; see `siamese.index_files`.

@@ -1,6 +1,7 @@
 """QuestionIndex: brute force is the reference; edge cases, damage and other models first."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -227,6 +228,44 @@ def test_many_questions_are_encoded_as_few(detector):
     vectors = encode_questions(detector, questions)
     np.testing.assert_allclose(vectors[:30], detector.encode(questions[:30]), atol=1e-5)
     np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
+
+
+def test_searches_while_others_add_and_remove(detector):
+    """Every answer must be that of some whole state: rows, ids and texts go together."""
+    questions = random_questions(400)
+    index = QuestionIndex.build(detector, questions[:100], columns=[{"n": i} for i in range(100)])
+    faults = []
+
+    def change():
+        for i in range(100, 400):
+            index.add(questions[i], columns=[{"n": i}])
+            if i % 3 == 0:
+                index.remove([i - 100])
+
+    def look():
+        while writer.is_alive():
+            for hit in index.search("how far is rice", k=20):
+                if hit.columns["n"] != hit.id or questions[hit.id] != hit.question:
+                    faults.append(hit)
+
+    writer = threading.Thread(target=change)
+    readers = [threading.Thread(target=look) for _ in range(3)]
+    writer.start()
+    for thread in readers:
+        thread.start()
+    for thread in (writer, *readers):
+        thread.join()
+    assert not faults and len(index) == 300
+    fresh = QuestionIndex.build(detector, [r["question"] for r in index.records])
+    found, wanted = index.search("how far", k=9), fresh.search("how far", k=9)
+    assert [h.similarity for h in found] == pytest.approx([h.similarity for h in wanted], abs=1e-5)
+
+
+def test_from_file_keeps_ids_and_leaves_empty_ones_out(detector, tmp_path):
+    (tmp_path / "a.csv").write_text("id,question\nx,how far\ny,\n")
+    index = QuestionIndex.from_file(detector, tmp_path / "a.csv", storage="int8")
+    assert [hit.id for hit in index.search("how far", k=5)] == ["x"]
+    assert index.vectors.storage == "int8"
 
 
 # ---- Files ----
