@@ -1,6 +1,7 @@
 """The course's cells written directly in stock Trax, and the same training through `siamese`.
 
     python tests/trajectory.py --write     writes the golden file anew (only when the change is meant)
+    python tests/trajectory.py [--layers]  prints ours as JSON; with Trax's own layers in the tower
 """
 
 import json
@@ -13,11 +14,12 @@ import numpy as np
 
 GOLDEN = Path(__file__).with_name("golden_losses.json")
 STEPS = 50
-# The course's own setting, whose loss stays near 0.5 for its first 50 steps, and a quicker one whose
-# loss falls: a drift must show in either.
+# The course's own setting, whose loss stays near 0.5 for its first 50 steps, and a quicker one whose loss
+# falls, because its LSTM starts with a bias on the forget gate only: a drift must show in either. (Leaving
+# the course's start is chaotic: vectors that are almost equal make rounding errors large.)
 SETTINGS = {
     "course": {"d_model": 128, "batch": 256},
-    "quick": {"d_model": 16, "batch": 64, "constant_rate": 0.05},
+    "quick": {"d_model": 16, "batch": 64, "constant_rate": 0.01, "forget_gate_only": True},
 }
 
 
@@ -42,6 +44,16 @@ def schedule(setting):
     if "constant_rate" in setting:
         return lambda step: setting["constant_rate"]
     return trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+
+
+def start(loop, setting):
+    """Sets the LSTM's first bias where the setting asks for it, in either loop."""
+    if "forget_gate_only" in setting:
+        tower, shared = loop.model.weights
+        embedding, (zero, ((kernel, bias),), select), *rest = tower
+        bias = np.repeat(np.array([0, 0, 1, 0], np.float32), len(bias) // 4)
+        tower = (embedding, (zero, ((kernel, bias),), select), *rest)
+        loop.update_weights_and_state(weights=(tower, shared))
 
 
 def stock(setting):
@@ -80,6 +92,7 @@ def stock(setting):
         lr_schedule=schedule(setting),
     )
     loop = training.Loop(tl.Parallel(tower, tower), task, random_seed=34)
+    start(loop, setting)
     losses = []
     for step in range(1, STEPS + 1):
         loop._step = step
@@ -87,14 +100,14 @@ def stock(setting):
     return losses, np.asarray(loop.model.weights[0][0])
 
 
-def ours(setting):
-    """The same through siamese's functions."""
+def ours(setting, fast=True):
+    """The same through siamese's functions; `fast` runs both questions through the tower as one batch."""
     from siamese import Siamese, TripletLoss, train_model
 
     data, vocab = batches_and_vocabulary(setting["batch"])
     losses = []
     loop = train_model(
-        partial(Siamese, vocab.size, setting["d_model"]),
+        partial(Siamese, vocab.size, setting["d_model"], fast=fast),
         TripletLoss,
         iter(data),
         iter(data),
@@ -104,6 +117,7 @@ def ours(setting):
         on_step=lambda loop, loss: losses.append(float(loss)),
         eval_at=lambda step: False,
     )
+    start(loop, setting)
     loop.run(STEPS)
     embedding = loop.model.weights[0][0]
     return losses, np.asarray(embedding[0] if isinstance(embedding, tuple) else embedding)
@@ -114,4 +128,5 @@ if __name__ == "__main__":
         golden = {name: stock(setting)[0] for name, setting in SETTINGS.items()}
         GOLDEN.write_text(json.dumps(golden, indent=1) + "\n")
     else:
-        print(json.dumps({name: ours(setting)[0] for name, setting in SETTINGS.items()}))
+        slow = "--layers" in sys.argv
+        print(json.dumps({name: ours(s, fast=not slow)[0] for name, s in SETTINGS.items()}))
