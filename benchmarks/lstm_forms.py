@@ -57,7 +57,7 @@ def split(w, b, x, **options):
 
 
 def hoisted(w, b, x):
-    """x @ Wx for all steps before the scan."""
+    """The product x @ Wx of all steps before the scan."""
     from_x = x.swapaxes(0, 1) @ w[:D] + b
     return scan_mean(lambda h, c, x_t: gates(x_t + h @ w[D:], c), from_x)
 
