@@ -32,7 +32,8 @@ examples:
     "evaluate": """\
 examples:
   siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
-  siamese evaluate runs/course --questions pairs.jsonl --threshold 0.7 --json""",
+  siamese evaluate runs/course --questions pairs.jsonl --threshold 0.7 --json
+  siamese evaluate runs/course --questions questions.csv --report report      (needs matplotlib)""",
     "predict": """\
 examples:
   siamese predict runs/course "How old are you?" "What is your age?"
@@ -130,6 +131,9 @@ def build_parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--threshold", type=float, help="cosine for a duplicate [the model's own]"
     )
+    evaluate.add_argument(
+        "--report", metavar="DIR", help="write an HTML page with plots and mistakes"
+    )
 
     predict = command("predict", "say whether two questions, or many pairs, are duplicates")
     predict.add_argument("model", help="directory of a saved model or of a training run")
@@ -218,8 +222,10 @@ def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit code: 0; 2 for an error that a user can mend; 1 where
-    `predict` answered a file and some of its lines had an error.
+    """Runs the command line and returns its exit code.
+
+    0; 2 for an error that a user can mend; 1 where `predict` answered a file and some of its lines had
+    an error; 130 after Ctrl-C.
     """
     flags = build_parser().parse_args(arguments)
     try:

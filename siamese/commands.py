@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 import time
 from typing import Any, NamedTuple
@@ -117,45 +116,40 @@ def train(flags: argparse.Namespace) -> Result:
 
 
 def evaluate(flags: argparse.Namespace) -> Result:
-    """`siamese evaluate`: a saved model's figures on labelled pairs."""
+    """`siamese evaluate`: a saved model's figures on labelled pairs, and a report where asked for."""
     from siamese.detector import DuplicateDetector
-    from siamese.evaluation import baselines, evaluate_scores
     from siamese.questions import read_pairs
+    from siamese.summary import evaluate_pairs, short_table
 
     detector = DuplicateDetector.load(flags.model)
     pairs = read_pairs(flags.questions)
-    if flags.skip_rows:
-        pairs = pairs.split_rows(flags.skip_rows, flags.rows)[1]
-    elif flags.rows:
-        pairs = pairs.rows(0, flags.rows)
-    threshold = detector.threshold if flags.threshold is None else flags.threshold
+    if flags.skip_rows or flags.rows:
+        stop = len(pairs) if flags.rows is None else flags.skip_rows + flags.rows
+        if not 0 <= flags.skip_rows < min(stop, len(pairs)):
+            raise ArgumentError(
+                f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
+            )
+        pairs = pairs.rows(flags.skip_rows, stop)
     scores = detector.similarity(pairs.question1, pairs.question2)
-    metrics = evaluate_scores(scores, pairs.is_duplicate, threshold)
-    beside = baselines(pairs.question1, pairs.question2, pairs.is_duplicate)
-    return Result(
-        _metrics_text(metrics, beside),
-        {
-            **dataclasses.asdict(metrics),
-            "baselines": {name: dataclasses.asdict(found) for name, found in beside.items()},
-        },
+    found = evaluate_pairs(
+        pairs.question1,
+        pairs.question2,
+        scores,
+        pairs.is_duplicate,
+        detector.threshold if flags.threshold is None else flags.threshold,
+        threshold_from="saved with the model" if flags.threshold is None else "given",
+        probabilities=None if detector.calibration is None else detector.calibrated(scores),
     )
+    text, facts = short_table(found), found.to_dict()
+    if flags.report:
+        from siamese.report import write_report
 
-
-def _metrics_text(metrics, beside) -> str:
-    rows = [("this model", metrics), *beside.items()]
-    names = ("accuracy", "precision", "recall", "f1", "mcc", "roc_auc", "average_precision")
-    lines = [
-        f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates; threshold {metrics.threshold:.3f}",
-        " " * 16
-        + "".join(f"{name.replace('average_precision', 'avg_prec'):>11}" for name in names),
-    ]
-    for title, row in rows:
-        cells = (getattr(row, name) for name in names)
-        lines.append(
-            f"{title:<16}"
-            + "".join(f"{'-' if cell is None else format(cell, '.4f'):>11}" for cell in cells)
+        page = write_report(
+            flags.report, found, facts={"Model": flags.model, "File": flags.questions}
         )
-    return "\n".join(lines)
+        text += f"\n\nReport: {page}\nIt quotes questions of the evaluated file: mind who may read them."
+        facts["report"] = str(page)
+    return Result(text, facts)
 
 
 def predict(flags: argparse.Namespace) -> Result:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from siamese import batches, checkpoints, compat
+from siamese.calibration import fit_calibration
 from siamese.config import TrainConfig
 from siamese.detector import DuplicateDetector
 from siamese.errors import ArgumentError, CheckpointError
@@ -123,6 +124,7 @@ class Trainer:
         if resume and overwrite:
             raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet = config, quiet
+        self.calibration = None  # `evaluate` makes it.
         self.output_dir = None if output_dir is None else Path(output_dir)
         self.data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
         words = self.data.vocabulary
@@ -268,7 +270,9 @@ class Trainer:
             batch_size=EVALUATION_BATCH,
         )
         labels, held_labels = test.is_duplicate, data.held_out.is_duplicate
-        chosen = best_threshold(scores(held1, held2), held_labels, "accuracy").threshold
+        held_scores = scores(held1, held2)
+        chosen = best_threshold(held_scores, held_labels, "accuracy").threshold
+        self.calibration = fit_calibration(held_scores, held_labels)
         tuned = evaluate_scores(scores(test1, test2), labels, chosen)
         overlap_chosen = best_threshold(
             word_overlap(data.held_out.question1, data.held_out.question2), held_labels, "accuracy"
@@ -312,6 +316,7 @@ class Trainer:
             self.data.vocabulary,
             tower_config(self.config, self.data.vocabulary.size),
             threshold=report.threshold if report else COURSE_THRESHOLD,
+            calibration=self.calibration,
             card={
                 "config": dataclasses.asdict(self.config),
                 "training_pairs": len(self.data.train[0]),
