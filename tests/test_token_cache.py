@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -335,6 +336,7 @@ def test_a_script_without_a_main_guard_works(way, tmp_path):
         text=True,
         timeout=60,
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(token_cache.__file__).parents[1])},
     )
     assert done.stdout.strip() == "['I', 'can', 'not', 'say', '1999']", done.stderr
     assert done.stderr == ""

@@ -84,7 +84,7 @@ def test_a_directory(tmp_path):
 @pytest.mark.parametrize("ids", [[0, 6], [-1]])
 def test_ids_without_a_word_with_right_checksums(ids, tmp_path):
     path = tmp_path / "t.bin"
-    write_tokens(path, "key", WORDS, Ragged.from_lists([ids]))
+    write_tokens(path, "key", WORDS, Ragged(np.array(ids), np.array([0, len(ids)])))
     with pytest.raises(DataError, match="do not go together"):
         read_tokens(path, "key")
 
