@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trajectory
 
-# Measured: between JAX 0.10.2 and 0.12.0, and between Trax's layers and the tower as one batch, the course's
+# Measured: between JAX 0.10.2 and 0.12, and between Trax's layers and the tower as one batch, the course's
 # losses differ by 2e-7 at most; those of the quick setting by 2e-6 in 20 steps and by 4e-4 in 50, when the
 # choice of the closest negative has turned rounding into another step. A changed formula or another order
 # of batches shows in the first digits at once.

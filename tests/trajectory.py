@@ -58,11 +58,12 @@ def start(loop, setting):
 
 def stock(setting):
     """Losses and final embedding of the assignment's cells, in plain Trax with its own Loop."""
-    import siamese  # noqa: F401  (only for the quick import)
     import trax
     from trax import layers as tl
     from trax.fastmath import numpy as fastnp
     from trax.supervised import training
+
+    import siamese  # noqa: F401  (only for the quick import)
 
     def normalize(x):
         return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
