@@ -28,6 +28,7 @@ _EXPORTS = {
     "TripletLoss": "loss",
     "word_tokenize": "text",
     "Vocabulary": "text",
+    "tokenize_questions": "token_cache",
     "QuestionPairs": "questions",
     "read_pairs": "questions",
     "iter_pairs": "questions",
@@ -43,6 +44,8 @@ _EXPORTS = {
     "best_threshold": "evaluation",
     "predict": "detector",
     "DuplicateDetector": "detector",
+    "QuestionIndex": "search",
+    "OneShotClassifier": "oneshot",
     "TrainConfig": "config",
     "Trainer": "trainer",
 }

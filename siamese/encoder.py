@@ -79,7 +79,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig):
     from siamese.lstm import lstm_pooled
     from siamese.similarity import l2_normalize
 
-    x = jnp.take(weights["embedding"], tokens, axis=0)  # [batch, length, d_model]
+    x = jnp.take(weights["embedding"], tokens, axis=0, mode="clip")  # [batch, length, d_model]
     mask = (tokens != PAD) if config.mask_padding else None
     directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
     pooled = [

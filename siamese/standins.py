@@ -188,8 +188,15 @@ def _walk(package: str, parts: list[str]):
         walked = f"{walked}.{part}"
         try:
             found = getattr(found, part)
-        except AttributeError:
-            found = importlib.import_module(walked)
+        except AttributeError as missing:
+            if not isinstance(found, types.ModuleType):
+                raise
+            try:
+                found = importlib.import_module(walked)
+            except ModuleNotFoundError as error:
+                if error.name != walked:
+                    raise
+                raise missing from None  # No such name and no such submodule: hasattr() is False.
     return found
 
 

@@ -57,6 +57,16 @@ def test_mode_has_no_effect_and_keeps_no_state(mode):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("fast", [True, False])
+def test_the_courses_last_id_is_beyond_the_embedding_and_takes_its_last_row(fast):
+    """The course makes len(vocab) rows for ids up to len(vocab); Trax clamps, NaN would be no answer."""
+    model = made(fast=fast)
+    beyond, last = (np.full((2, 4), token, np.int32) for token in (30, 29))
+    for a, b in zip(model((beyond, beyond)), model((last, last))):
+        assert np.isfinite(a).all()
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
 def test_the_lstm_bias_starts_where_it_is_told_to():
     for name, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
         bias = made(lstm_bias=name).weights[0][1][1][0][1]

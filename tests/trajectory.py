@@ -1,7 +1,7 @@
 """The course's cells written directly in stock Trax, and the same training through `siamese`.
 
-    python tests/trajectory.py --write     writes the golden file anew (only when the change is meant)
-    python tests/trajectory.py [--layers]  prints ours as JSON; with Trax's own layers in the tower
+python tests/trajectory.py --write     writes the golden file anew (only when the change is meant)
+python tests/trajectory.py [--layers]  prints ours as JSON; with Trax's own layers in the tower
 """
 
 import json
