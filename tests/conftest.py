@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import siamese  # noqa: F401  (first of all: a test file's `import trax` is then quick and light)
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
