@@ -8,8 +8,8 @@ load TensorFlow or Gym, and finds the names that have since left JAX and Trax.
 from __future__ import annotations
 
 import importlib.abc
-import importlib.util
 import inspect
+import logging
 import sys
 import types
 import warnings
@@ -42,6 +42,7 @@ def prepare() -> None:
     after_import("trax.layers.assert_shape", _use_light_inspect)
     after_import("trax.fastmath.numpy", _mend_tree_unflatten)
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
+    after_import("trax.trax2keras", standins.explain_keras_3)
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
@@ -58,11 +59,10 @@ class _Hooks(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
         if fullname != "trax" and fullname not in _after_import:
             return None
-        sys.meta_path.remove(self)  # Ask the other finders, not ourselves.
-        try:
-            spec = importlib.util.find_spec(fullname)
-        finally:
-            sys.meta_path.insert(0, self)
+        # Ask the finders after us. The list itself stays: another thread may be walking through it.
+        others = (finder for finder in list(sys.meta_path) if finder is not self)
+        specs = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _ThenLoader(spec.loader, fullname)
         return spec
@@ -131,9 +131,15 @@ def _keeping_matplotlib_backend():
 
 def _silence_known_warnings() -> None:
     # Trax opens GzipFile on a file object without naming the mode; it has the right one.
-    warnings.filterwarnings("ignore", message="GzipFile was opened for writing")
+    warnings.filterwarnings(
+        "ignore", message="GzipFile was opened for writing", module=r"trax(\.|$)"
+    )
     # NumPy functions that Trax's own code calls by their old names.
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
+    # An argument of tf.function that Trax's TensorFlow-NumPy backend calls by its old name.
+    logging.getLogger("tensorflow").addFilter(
+        lambda record: "experimental_compile is deprecated" not in record.getMessage()
+    )
 
 
 # ---- Old names and known faults, module by module ----

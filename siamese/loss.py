@@ -26,7 +26,7 @@ from siamese.similarity import array_namespace, as_float, similarity_matrix
 CLOSEST = ("hardest", "below_positive")
 REDUCTIONS = ("mean", "sum", "none")
 DIRECTIONS = ("rows", "columns", "both")
-_NEVER = -2.0  # Below any cosine: the lecture's mask.
+_NEVER = -2.0  # Closest negative where there is none: below any cosine, the lecture's mask.
 
 
 def TripletLossFn(
@@ -131,7 +131,7 @@ def hinge(positive, negative, margin: float = 0.25):
     Raises:
       ShapeError: where the shapes differ. A (4, 1) array minus a (4,) array is a 4 x 4 matrix, and its
         sum is not the loss.
-      ArgumentError: where the margin is negative or not a number.
+      ArgumentError: where the margin is negative or not one number.
     """
     shape_p, shape_n = np.shape(positive), np.shape(negative)
     if shape_p != shape_n or len(shape_p) != 1:
@@ -140,8 +140,7 @@ def hinge(positive, negative, margin: float = 0.25):
             f"positive has shape {shape_p} and negative {shape_n}. Subtracting those would broadcast "
             "to a matrix; drop the extra axis (keepdims, reshape)."
         )
-    if isinstance(margin, (int, float, np.number)) and not (0 <= margin < float("inf")):
-        raise ArgumentError(f"margin must be a number >= 0; it is {margin!r}.")
+    _check_margin(margin)
     xp = array_namespace(positive, negative)
     gap = as_float(xp, negative) - as_float(xp, positive) + margin
     return xp.maximum(gap, xp.zeros_like(gap))
@@ -250,8 +249,10 @@ def _closest_negative(xp, scores, closest, same):
     allowed = _negatives(xp, scores, same)
     if closest == "below_positive":
         allowed = xp.logical_and(allowed, scores <= _diagonal(xp, scores)[:, None])
-    masked = xp.where(allowed, scores, xp.full_like(scores, _NEVER))
-    return xp.max(masked, axis=1), xp.any(allowed, axis=1)
+    some = xp.any(allowed, axis=1)
+    # Below everything, not only below the cosines: dot products of longer vectors may pass -2.
+    nearest = xp.max(xp.where(allowed, scores, xp.full_like(scores, -np.inf)), axis=1)
+    return xp.where(some, nearest, xp.full_like(nearest, _NEVER)), some
 
 
 def _average(xp, values_and_presence):
@@ -261,6 +262,14 @@ def _average(xp, values_and_presence):
     (a, has_a), (b, has_b) = values_and_presence
     both = xp.logical_and(has_a, has_b)
     return xp.where(both, (a + b) / 2, xp.where(has_a, a, b)), xp.logical_or(has_a, has_b)
+
+
+def _check_margin(margin: Any) -> None:
+    number = np.shape(margin) == () and not isinstance(margin, (str, bytes, type(None)))
+    # A value that JAX is still tracing cannot be compared.
+    known = isinstance(margin, (int, float, np.number))
+    if not number or (known and not 0 <= margin < float("inf")):
+        raise ArgumentError(f"margin must be a number >= 0; it is {margin!r}.")
 
 
 def _check_one_of(name: str, value: Any, accepted: tuple[str, ...]) -> None:

@@ -68,10 +68,27 @@ class _LateClass:
             if isinstance(value, _StandIn):
                 setattr(module, name, importlib.import_module(value.__name__))
         real_class = getattr(importlib.reload(module), cls.__name__)
+        explain_keras_3(module)
         parent = sys.modules[cls.__module__.partition(".")[0]]
         if getattr(parent, cls.__name__, None) is cls:
             setattr(parent, cls.__name__, real_class)
         return real_class(*args, **kwargs)
+
+
+def explain_keras_3(trax2keras) -> None:
+    """Where AsKeras meets Keras 3, for which it was not written, an error says so and the way out."""
+    original = trax2keras.tensor_shapes_to_shape_dtypes
+
+    def tensor_shapes_to_shape_dtypes(shapes, dtype):
+        version = _real("tensorflow.keras").__version__
+        if int(version.partition(".")[0]) >= 3:
+            raise MissingDependencyError(
+                f"trax.AsKeras needs Keras 2, and this TensorFlow brings Keras {version}. To use it: "
+                "pip install tf-keras, and set TF_USE_LEGACY_KERAS=1 before TensorFlow is loaded."
+            )
+        return original(shapes, dtype)
+
+    trax2keras.tensor_shapes_to_shape_dtypes = tensor_shapes_to_shape_dtypes
 
 
 class _StandIn(types.ModuleType):
@@ -172,7 +189,13 @@ def _real(path: str):
     package = _package_of(path)
     try:
         with quiet_load():
-            return _walk(package, path[len(package) + 1 :].split(".") if path != package else [])
+            first = not loaded("tensorflow")
+            found = _walk(package, path[len(package) + 1 :].split(".") if path != package else [])
+            if first and loaded("tensorflow"):
+                # It looks for a GPU when it is first used, and says on any machine without one that the
+                # driver's stub does nothing: let it look now.
+                sys.modules["tensorflow"].config.list_physical_devices()
+            return found
     except ImportError as error:
         if error.name not in _PACKAGES:
             raise  # The package is there; something inside it is broken. That error says more.
@@ -214,6 +237,7 @@ _NOISE = (
     b"TF_ENABLE_ONEDNN_OPTS",
     b"Could not find cuda drivers",
     b"Unable to register cu",
+    b"failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)",
     b"computation_placer already registered",
     b"Attempting to register factory for plugin",
     b"All log messages before absl::InitializeLog()",
