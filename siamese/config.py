@@ -45,6 +45,12 @@ class TrainConfig:
     margin: float = _choice(0.25, "how much more similar a duplicate must be than a negative")
     closest: str = _choice("hardest", "which negative is the closest", "hardest", "below_positive")
     direction: str = _choice("rows", "which side's negatives count", "rows", "columns", "both")
+    precision: str = _choice(
+        "float32",
+        "arithmetic inside the tower; weights and loss stay float32 (for accelerators)",
+        "float32",
+        "bfloat16",
+    )
     # The batches
     batches: str = _choice(
         "course",

@@ -40,6 +40,8 @@ class TowerConfig:
       mask_padding: leave padding out (True), or average over it as the course does (False).
       pooling: 'mean' or 'max' over the positions.
       bidirectional: a second LSTM from the end; its pooled states are appended.
+      compute: 'float32', or 'bfloat16' for the embedding's vectors and the LSTM's arithmetic; weights,
+        normalisation and loss stay float32 (mixed precision, for accelerators).
     """
 
     vocab_size: int
@@ -47,6 +49,7 @@ class TowerConfig:
     mask_padding: bool = False
     pooling: str = "mean"
     bidirectional: bool = False
+    compute: str = "float32"
 
     @property
     def output_size(self) -> int:
@@ -80,12 +83,13 @@ def encode(weights: Mapping, tokens, config: TowerConfig):
     from siamese.similarity import l2_normalize
 
     x = jnp.take(weights["embedding"], tokens, axis=0, mode="clip")  # [batch, length, d_model]
+    x = x.astype(config.compute)
     mask = (tokens != PAD) if config.mask_padding else None
     directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
     pooled = [
         lstm_pooled(
-            weights[f"{name}/kernel"],
-            weights[f"{name}/bias"],
+            jnp.asarray(weights[f"{name}/kernel"], config.compute),
+            jnp.asarray(weights[f"{name}/bias"], config.compute),
             x,
             mask,
             pooling=config.pooling,
@@ -93,7 +97,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig):
         )
         for name, reverse in directions
     ]
-    return l2_normalize(jnp.concatenate(pooled, axis=-1))
+    return l2_normalize(jnp.concatenate(pooled, axis=-1).astype(jnp.float32))
 
 
 def towers(weights: Mapping, q1, q2, config: TowerConfig):

@@ -238,7 +238,8 @@ def _compiled(model: Callable) -> Callable:
         from siamese.model import tower_weights
 
         weights = jax.device_put(tower_weights(model))
-        run = _compiled_towers(TowerConfig(*weights["embedding"].shape))
+        config = getattr(model, "_config", None) or TowerConfig(*weights["embedding"].shape)
+        run = _compiled_towers(config)
         return lambda pair: run(weights, *pair)
     if model not in _COMPILED:
         layer = weakref.ref(model)  # a strong one would keep every model alive for ever

@@ -13,7 +13,8 @@ from siamese.similarity import l2_normalize
 
 compat.prepare()
 
-from trax import layers as tl  # noqa: E402  (Trax only after it was prepared)
+from trax import fastmath  # noqa: E402  (Trax only after it was prepared)
+from trax import layers as tl  # noqa: E402
 
 
 @keeping_generators()
@@ -25,6 +26,7 @@ def Siamese(
     lstm_bias: str = "all_gates",
     mask_padding: bool = False,
     fast: bool = True,
+    precision: str = "float32",
 ):
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
@@ -38,7 +40,6 @@ def Siamese(
       mode: 'train', 'eval' or 'predict', as in the course, where it has no effect on this model. In
         Trax, ``tl.LSTM(mode='predict')`` would keep its state in the layer, and with one tower used
         twice the second question would start from the first one's state; so it is not passed on.
-
       lstm_bias: where the LSTM's bias starts at 1. 'all_gates' is Trax's own: it adds the forget bias to
         input gate, candidate and output gate too, so that at first every question has almost the same
         vector and the loss stays at twice the margin for hundreds of steps. 'forget_gate' is what the
@@ -48,6 +49,8 @@ def Siamese(
       fast: run both questions as one batch through `siamese.encoder`, which gives the layers' values
         and gradients (equal to about 1e-6) in less time; False runs Trax's layers one by one. Layers,
         printed form, weights and checkpoints are the same.
+      precision: 'float32', or 'bfloat16' for the arithmetic inside the tower; weights, normalisation
+        and loss stay float32. For accelerators; needs fast.
 
     Returns:
       A Trax layer: (q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, d_model] each,
@@ -62,15 +65,21 @@ def Siamese(
       2
     """
     for name, value in (("vocab_size", vocab_size), ("d_model", d_model)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < 1:
             raise ArgumentError(f"{name} must be a whole number of at least 1; it is {value!r}.")
+    vocab_size, d_model = int(vocab_size), int(d_model)
     if mode not in ("train", "eval", "predict"):
         raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
     if lstm_bias not in ("all_gates", "forget_gate"):
         raise ArgumentError(f"lstm_bias must be 'all_gates' or 'forget_gate'; it is {lstm_bias!r}.")
     if mask_padding and not fast:
         raise ArgumentError("mask_padding=True needs fast=True: Trax's own layers do not mask.")
-    config = TowerConfig(vocab_size, d_model, mask_padding=mask_padding)
+    if precision not in ("float32", "bfloat16") or (precision != "float32" and not fast):
+        raise ArgumentError(
+            f"precision must be 'float32', or 'bfloat16' with fast=True; it is {precision!r}."
+        )
+    config = TowerConfig(vocab_size, d_model, mask_padding=mask_padding, compute=precision)
     layers = (
         tl.Embedding(vocab_size, d_model),  # [batch, length] -> [batch, length, d_model]
         _lstm(d_model, lstm_bias),  # -> [batch, length, d_model]
@@ -91,6 +100,8 @@ class _FastTower(tl.Serial):
         self._config = config
 
     def forward(self, tokens):
+        if _on_tensorflow(self._config):
+            return super().forward(tokens)
         return encode(_named(self.weights), tokens, self._config)
 
 
@@ -102,7 +113,21 @@ class _FastTowers(tl.Parallel):
         self._config = config
 
     def forward(self, inputs):
+        if _on_tensorflow(self._config):
+            return super().forward(inputs)
         return towers(_named(self.weights[0]), inputs[0], inputs[1], self._config)
+
+
+def _on_tensorflow(config: TowerConfig) -> bool:
+    """Whether Trax's TensorFlow-NumPy backend is on; the encoder is JAX, Trax's layers run on both."""
+    if not fastmath.is_backend(fastmath.Backend.TFNP):
+        return False
+    if config.mask_padding or config.compute != "float32":
+        raise ArgumentError(
+            "mask_padding and bfloat16 need Trax's JAX backend: its own layers, which the "
+            "TensorFlow-NumPy backend runs, have neither."
+        )
+    return True
 
 
 def _lstm(d_model: int, lstm_bias: str):

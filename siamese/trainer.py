@@ -8,6 +8,7 @@ import importlib.metadata
 import math
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,7 +179,13 @@ class Trainer:
             eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
             eval_task = training.EvalTask(valid, [loss()], n_eval_batches=eval_batches)
             loop = Loop(
-                Siamese(data.vocabulary.size, config.d_model, lstm_bias=config.lstm_bias),
+                Siamese(
+                    data.vocabulary.size,
+                    config.d_model,
+                    lstm_bias=config.lstm_bias,
+                    mask_padding=config.mask_padding,
+                    precision=config.precision,
+                ),
                 task,
                 eval_tasks=[eval_task],
                 output_dir=self.output_dir,
@@ -226,8 +233,12 @@ class Trainer:
             return max(1, math.ceil(self.config.epochs * per_epoch))
         return self.config.steps
 
-    def train(self) -> None:
-        """Trains until the configured number of steps; shows progress, loss and pairs per second."""
+    def train(self, on_step: Callable[[Loop, Any], None] | None = None) -> None:
+        """Trains until the configured number of steps; shows progress, loss and pairs per second.
+
+        Args:
+          on_step: called after each step with (loop, loss); `loss` is a JAX scalar.
+        """
         remaining = self.total_steps - self.loop.step
         if remaining <= 0:
             return
@@ -246,6 +257,8 @@ class Trainer:
 
             def show(loop, loss):
                 progress.update(**({"loss": float(loss)} if progress.due() else {}))
+                if on_step is not None:
+                    on_step(loop, loss)
 
             self.loop.on_step = show
             try:

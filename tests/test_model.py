@@ -73,6 +73,16 @@ def test_the_lstm_bias_starts_where_it_is_told_to():
         np.testing.assert_allclose(bias, np.repeat(expected, 8), atol=1e-4)
 
 
+def test_mixed_precision_moves_the_vectors_a_little_and_keeps_float32_weights():
+    exact, mixed = made(), made(precision="bfloat16")
+    mixed.weights = exact.weights
+    for a, b in zip(exact(tuple(QUESTIONS)), mixed(tuple(QUESTIONS))):
+        assert b.dtype == np.float32
+        difference = np.abs(np.asarray(a) - np.asarray(b)).max()
+        assert 0 < difference < 0.02
+    assert {leaf.dtype.name for leaf in jax.tree_util.tree_leaves(mixed.weights)} == {"float32"}
+
+
 @pytest.mark.parametrize(
     ("options", "word"),
     [
@@ -81,6 +91,9 @@ def test_the_lstm_bias_starts_where_it_is_told_to():
         ({"d_model": True}, "d_model"),
         ({"mode": "test"}, "'test'"),
         ({"lstm_bias": "none"}, "lstm_bias"),
+        ({"precision": "float16"}, "precision"),
+        ({"precision": "bfloat16", "fast": False}, "fast=True"),
+        ({"mask_padding": True, "fast": False}, "mask_padding"),
     ],
 )
 def test_wrong_arguments_are_named(options, word):
