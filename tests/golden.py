@@ -151,3 +151,12 @@ MODEL_PRINTED = """Parallel_in2_out2[
   ]
 ]"""
 MODEL_WEIGHTS = 5469056
+
+# The assignment's settings and what the documents report.
+TRAINING = {
+    "batch_size": 256,
+    "learning_rate": 0.01,
+    "warmup_steps": 400,
+    "margin": 0.25,
+}
+THRESHOLD = 0.7
