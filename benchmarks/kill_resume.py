@@ -72,6 +72,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument(
+        "--longest", type=float, default=2.5, help="seconds of training before a kill"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     flags = parser.parse_args()
@@ -93,7 +96,7 @@ def main() -> None:
                 at_start += 1
             else:
                 resumed_at.append(wait_for(process, "READY"))
-                time.sleep(dice.uniform(0, 2.5))
+                time.sleep(dice.uniform(0, flags.longest))
             process.send_signal(signal.SIGKILL)
             rest = process.stdout.read()
             process.wait()

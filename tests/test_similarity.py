@@ -15,18 +15,24 @@ from siamese import ShapeError, cosine_similarity, l2_normalize, similarity_matr
 
 
 @contextlib.contextmanager
-def as_jax():
-    """JAX in float64, compiled: the documents' numbers have eight digits."""
-    with jax.enable_x64(True):
-        yield lambda f: lambda *args: jax.jit(f)(*(jax.numpy.asarray(a, float) for a in args))
-
-
-@contextlib.contextmanager
 def as_numpy():
     yield lambda f: f
 
 
-both = pytest.mark.parametrize("where", [as_numpy, as_jax])
+@contextlib.contextmanager
+def as_jax():
+    """JAX in float64: the documents' numbers have eight digits."""
+    with jax.enable_x64(True):
+        yield lambda f: lambda *args: f(*(jax.numpy.asarray(a, float) for a in args))
+
+
+@contextlib.contextmanager
+def as_jit():
+    with jax.enable_x64(True):
+        yield lambda f: lambda *args: jax.jit(f)(*(jax.numpy.asarray(a, float) for a in args))
+
+
+both = pytest.mark.parametrize("where", [as_numpy, as_jax, as_jit])
 
 
 @both
@@ -67,6 +73,11 @@ def test_zero_vectors_stay_zero_in_value_and_gradient():
     assert np.isfinite(similarity_matrix(np.zeros((2, 3)), np.ones((2, 3)))).all()
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e-160, 1e150])
+def test_lengths_near_the_ends_of_float64_keep_their_direction(size):
+    np.testing.assert_allclose(l2_normalize(np.array([3.0, 4.0]) * size), [0.6, 0.8], rtol=1e-4)
+
+
 @given(arrays(np.float64, (3, 4), elements=st.floats(-10, 10)))
 def test_matrix_equals_the_loop_over_pairs(v1):
     v1 = np.where(np.abs(v1) < 1e-6, 0, v1)
@@ -74,6 +85,58 @@ def test_matrix_equals_the_loop_over_pairs(v1):
     expected = [[reference.cosine(a, b) for b in v2] for a in v1]
     np.testing.assert_allclose(similarity_matrix(v1, v2), expected, atol=1e-12)
     np.testing.assert_allclose(cosine_similarity(v1, v2), np.diag(expected), atol=1e-12)
+
+
+@given(
+    arrays(np.float64, (5, 3), elements=st.floats(-10, 10).map(lambda x: round(x, 3))),
+    st.permutations(range(5)),
+)
+def test_the_order_of_the_rows_is_kept_and_length_does_not_matter(v, order):
+    v1, v2 = v[:3], v[2:]
+    whole = similarity_matrix(v, v)
+    np.testing.assert_allclose(similarity_matrix(v[list(order)], v), whole[list(order)], atol=1e-12)
+    np.testing.assert_allclose(similarity_matrix(v1, v2), whole[:3, 2:], atol=1e-12)
+    np.testing.assert_allclose(whole, whole.T, atol=1e-12)
+    np.testing.assert_allclose(similarity_matrix(v * 7, v * 0.1), whole, atol=1e-12)
+    assert np.abs(whole).max() <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("function", [cosine_similarity, similarity_matrix])
+def test_gradients_equal_central_differences_of_the_loop(function):
+    draw = np.random.RandomState(0)
+    v1, v2 = draw.randn(3, 4), draw.randn(3, 4)
+    weights = draw.randn(3, 3)
+
+    def loop(v):
+        cosines = np.array([[reference.cosine(a, b) for b in v2] for a in v])
+        return (
+            np.diag(cosines) * weights[0] if function is cosine_similarity else cosines * weights
+        ).sum()
+
+    with jax.enable_x64(True):
+        gradient = jax.grad(
+            lambda v: (
+                function(v, jax.numpy.asarray(v2))
+                * (weights[0] if function is cosine_similarity else weights)
+            ).sum()
+        )
+        for found_by in (gradient, jax.jit(gradient)):
+            np.testing.assert_allclose(found_by(v1), reference.gradient(loop, v1), atol=1e-8)
+
+
+def test_one_tower_s_unit_rows_need_no_second_normalisation():
+    v = l2_normalize(np.random.RandomState(0).randn(4, 3))
+    np.testing.assert_allclose(
+        similarity_matrix(v, v[::-1], normalize=False), similarity_matrix(v, v[::-1]), atol=1e-15
+    )
+    # It multiplies as they are: the caller answers for their length.
+    assert similarity_matrix([[2.0]], [[3.0]], normalize=False).tolist() == [[6.0]]
+
+
+def test_normalize_runs_along_any_axis():
+    x = np.random.RandomState(0).randn(2, 3, 4)
+    for axis in (0, 1, 2, -1):
+        np.testing.assert_allclose((l2_normalize(x, axis) ** 2).sum(axis), 1)
 
 
 def test_precision_and_kind_follow_the_arguments():
@@ -84,6 +147,21 @@ def test_precision_and_kind_follow_the_arguments():
     # Rows of other memory orders are the same rows.
     x = np.asfortranarray(np.random.RandomState(0).randn(4, 3))
     np.testing.assert_array_equal(l2_normalize(x), l2_normalize(np.ascontiguousarray(x)))
+
+
+def test_integers_lists_and_views_are_computed_as_floats():
+    expected = reference.cosine([1, 2, 3], [3, -1, 2])
+    for v1 in (
+        [1, 2, 3],
+        (1, 2, 3),
+        np.array([1, 2, 3], np.int8),
+        np.array([[1, 2], [2, 0], [3, 1]])[:, 0],
+    ):
+        assert cosine_similarity(v1, [3, -1, 2]) == pytest.approx(expected, abs=1e-15)
+    found = cosine_similarity(jax.numpy.asarray([1, 2, 3]), [3, -1, 2])
+    assert found.dtype == np.float32 and float(found) == pytest.approx(expected, abs=1e-6)
+    # No overflow in the small integers' own arithmetic.
+    assert l2_normalize(np.array([100, 100], np.int8)).tolist() == pytest.approx([0.5**0.5] * 2)
 
 
 @pytest.mark.parametrize(

@@ -322,7 +322,9 @@ def test_a_batch_that_does_not_divide_by_the_devices_names_two_that_do():
 def test_killed_at_random_moments_it_ends_with_the_weights_of_an_uninterrupted_run():
     script = Path(__file__).parents[1] / "benchmarks" / "kill_resume.py"
     process = subprocess.run(
-        [sys.executable, script, "--kills", "4", "--steps", "600"], capture_output=True, text=True
+        [sys.executable, script, "--kills", "4", "--steps", "2500", "--longest", "0.5"],
+        capture_output=True,
+        text=True,
     )
     assert process.returncode == 0, process.stdout + process.stderr
     assert "bit for bit" in process.stdout
