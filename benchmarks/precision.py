@@ -30,9 +30,8 @@ def main() -> None:
         )
     pairs = list(zip(losses["float32"], losses["bfloat16"]))
     for until in (10, 50, flags.steps):
-        print(
-            f"largest difference of the loss in {until} steps: {max(abs(a - b) for a, b in pairs[:until]):.5f}"
-        )
+        largest = max(abs(a - b) for a, b in pairs[:until])
+        print(f"largest difference of the loss in {until} steps: {largest:.5f}")
 
 
 if __name__ == "__main__":
