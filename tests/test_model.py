@@ -1,5 +1,7 @@
 """The course's model: printed form, size, shared weights."""
 
+import inspect
+
 import golden
 import jax
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 from trax import shapes
 from trax.layers import base
 
-from siamese import ArgumentError, Siamese, TripletLoss
+from siamese import ArgumentError, Siamese, TrainConfig, TripletLoss
 
 QUESTIONS = np.random.RandomState(0).randint(2, 30, (2, 6, 8)).astype(np.int32)
 
@@ -48,13 +50,67 @@ def test_vectors_have_length_one_and_the_loss_falls_on_them():
     assert 0 <= float(TripletLoss()((v1, v2))) < 1
 
 
-@pytest.mark.parametrize("mode", ["train", "eval", "predict"])
-def test_mode_has_no_effect_and_keeps_no_state(mode):
-    model = made(mode=mode)
-    first = model(tuple(QUESTIONS))
-    second = model(tuple(QUESTIONS))
-    for a, b in zip(first, second):
-        np.testing.assert_array_equal(a, b)
+def test_the_assignments_settings_are_the_defaults():
+    course = TrainConfig.course()
+    for name, expected in golden.TRAINING.items():
+        assert getattr(course, name) == expected
+    assert inspect.signature(TripletLoss).parameters["margin"].default == golden.TRAINING["margin"]
+    sizes = inspect.signature(Siamese).parameters
+    assert (sizes["vocab_size"].default, sizes["d_model"].default) == (41699, 128)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_one_step_on_one_question_teaches_both_branches(fast):
+    """The gradient of v1 alone moves the weights, and with them the other branch's vectors."""
+    model = made(fast=fast)
+    questions = jax.numpy.asarray(QUESTIONS)
+
+    def first_branch(weights):
+        (v1, _), _ = model.pure_fn(
+            (questions[0], questions[1]), weights, model.state, jax.random.PRNGKey(0)
+        )
+        return v1[:, 0].sum()
+
+    before = np.asarray(model((QUESTIONS[0], QUESTIONS[1]))[1])
+    gradient = jax.grad(lambda tower: first_branch((tower, model.weights[1])))(model.weights[0])
+    tower = jax.tree_util.tree_map(lambda w, g: w - 0.5 * g, model.weights[0], gradient)
+    model.weights = (tower, model.weights[1])
+    v1, v2 = model((QUESTIONS[1], QUESTIONS[1]))
+    assert np.abs(np.asarray(v2) - before).max() > 1e-3
+    np.testing.assert_array_equal(v1, v2)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_mode_has_no_effect_and_keeps_no_state(fast):
+    weights, expected = None, None
+    for mode in ("train", "eval", "predict"):
+        model = made(mode=mode, fast=fast)
+        weights = weights or model.weights
+        model.weights = weights
+        for _ in range(2):  # the second call starts as the first did
+            found = [np.asarray(v) for v in model(tuple(QUESTIONS))]
+            expected = expected or found
+            for a, b in zip(found, expected):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_a_tower_of_zeros_gives_zero_vectors_not_nan():
+    for fast in (True, False):
+        model = made(fast=fast)
+        zeros = jax.tree_util.tree_map(np.zeros_like, model.weights[0])
+        model.weights = (zeros, model.weights[1])
+        for v in model(tuple(QUESTIONS)):
+            np.testing.assert_array_equal(v, np.zeros((6, 8)))
+
+
+def test_questions_of_two_lengths_go_together():
+    for fast in (True, False):
+        v1, v2 = made(fast=fast)((QUESTIONS[0][:, :4], QUESTIONS[1]))
+        assert v1.shape == v2.shape == (6, 8)
+
+
+def test_sizes_may_be_numpys_whole_numbers():
+    assert str(Siamese(np.int64(41699), np.int32(128))) == golden.MODEL_PRINTED
 
 
 @pytest.mark.parametrize("fast", [True, False])
