@@ -12,6 +12,11 @@ What was tried to make it quick, and what each form takes, is in benchmarks/lstm
 pay on a CPU: two products, ``x_t @ Wx + h @ Wh``, inside the step instead of one of a concatenation;
 the mean taken inside the step, so that the states are never written; and a backward pass of our own,
 which keeps the gates instead of computing them again, and adds up the kernel's gradient as it goes.
+
+On one NVIDIA GPU cuDNN's LSTM runs instead, in float32, once it has shown there to agree with the scan.
+That path has never run on a GPU: its algebra is tested on the CPU, its kernel and its speed are not.
+
+Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
 """
 
 from __future__ import annotations
@@ -23,11 +28,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from siamese.errors import ArgumentError, ShapeError
+from siamese.lstm_cudnn import cudnn_agrees, cudnn_is_there, cudnn_states
 
 POOLINGS = ("mean", "max")
+IMPLEMENTATIONS = (None, "scan", "cudnn")
+_CUDA = "cuda"  # The platform, as JAX names it, on which cuDNN runs.
 
 
-def lstm(kernel, bias, x, mask=None, *, reverse: bool = False):
+def lstm(kernel, bias, x, mask=None, *, reverse: bool = False, implementation: str | None = None):
     """All states of an LSTM over a batch of sequences, from a zero state.
 
     Args:
@@ -36,25 +44,32 @@ def lstm(kernel, bias, x, mask=None, *, reverse: bool = False):
       x: float [batch, length, d_in].
       mask: None, or bool [batch, length]; where False the state does not advance.
       reverse: run from the last position to the first; state t has then seen positions t and later.
+      implementation: 'scan' or 'cudnn'; None takes cuDNN where it can be used, and else the scan.
 
     Returns:
       float [batch, length, d_model]: the output h at each position.
 
     Raises:
       ShapeError: shapes that do not go together; the message names them.
+      ArgumentError: another implementation, or 'cudnn' where it cannot be used.
 
     Example:
       >>> lstm(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
       (1, 4, 2)
     """
-    time_major, time_mask = _time_major(kernel, bias, x, mask)
-    states = _run(
-        reverse, "states", kernel, bias, time_major, time_mask
-    )  # [length, batch, d_model]
-    return states.swapaxes(0, 1)
+    return _states(kernel, bias, x, mask, reverse, implementation).swapaxes(0, 1)
 
 
-def lstm_pooled(kernel, bias, x, mask=None, *, pooling: str = "mean", reverse: bool = False):
+def lstm_pooled(
+    kernel,
+    bias,
+    x,
+    mask=None,
+    *,
+    pooling: str = "mean",
+    reverse: bool = False,
+    implementation: str | None = None,
+):
     """The mean or maximum of an LSTM's states over the positions.
 
     Args:
@@ -64,28 +79,77 @@ def lstm_pooled(kernel, bias, x, mask=None, *, pooling: str = "mean", reverse: b
       mask: None pools over all positions; bool [batch, length] over those that are True.
       pooling: 'mean' or 'max'.
       reverse: as for `lstm`.
+      implementation: as for `lstm`.
 
     Returns:
       float [batch, d_model]; zero for a row without any True position.
 
     Raises:
       ShapeError: as `lstm`.
-      ArgumentError: another pooling.
+      ArgumentError: another pooling; or as `lstm`.
     """
     if pooling not in POOLINGS:
         raise ArgumentError(f"pooling must be one of {', '.join(POOLINGS)}; it is {pooling!r}.")
-    time_major, time_mask = _time_major(kernel, bias, x, mask)
     if pooling == "mean":
-        total = _run(reverse, "sum", kernel, bias, time_major, time_mask)  # [batch, d_model]
+        total = _sum(kernel, bias, x, mask, reverse, implementation)  # [batch, d_model]
         if mask is None:
             return total / x.shape[1]
-        return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(x.dtype)
-    states = _run(reverse, "states", kernel, bias, time_major, time_mask)
+        return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
+    states = _states(kernel, bias, x, mask, reverse, implementation)  # [length, batch, d_model]
     if mask is None:
         return states.max(axis=0)
     # -2 lies below any output: sigmoid * tanh is within -1 and 1.
-    highest = jnp.where(time_mask, states, -2).max(axis=0)
+    highest = jnp.where(mask.T[:, :, None], states, -2).max(axis=0)
     return jnp.where(mask.any(axis=1, keepdims=True), highest, 0)
+
+
+def _states(kernel, bias, x, mask, reverse, implementation):
+    """All states [length, batch, d_model], from the implementation that was asked for."""
+    time_major, time_mask = _time_major(kernel, bias, x, mask)
+    scan = partial(_run, reverse, "states")
+    if not _use_cudnn(implementation, kernel, x):
+        return scan(kernel, bias, time_major, time_mask)
+    return lax.platform_dependent(
+        kernel,
+        bias,
+        x,
+        mask,
+        default=lambda kernel, bias, *_: scan(kernel, bias, time_major, time_mask),
+        **{_CUDA: lambda *a: cudnn_states(*a, reverse).swapaxes(0, 1)},
+    )
+
+
+def _sum(kernel, bias, x, mask, reverse, implementation):
+    """The states' sum over the (unmasked) positions [batch, d_model]; the scan writes no states."""
+    time_major, time_mask = _time_major(kernel, bias, x, mask)
+    if not _use_cudnn(implementation, kernel, x):
+        return _run(reverse, "sum", kernel, bias, time_major, time_mask)
+    states = _states(kernel, bias, x, mask, reverse, implementation)
+    return (states if mask is None else jnp.where(time_mask, states, 0)).sum(axis=0)
+
+
+def _use_cudnn(implementation, kernel, x) -> bool:
+    if implementation not in IMPLEMENTATIONS:
+        raise ArgumentError(
+            f"implementation must be None, 'scan' or 'cudnn'; it is {implementation!r}."
+        )
+    if implementation == "scan":
+        return False
+    fits = x.dtype == kernel.dtype == jnp.float32 and 0 not in x.shape
+    usable = fits and cudnn_is_there() and cudnn_agrees(_scan_states)
+    if implementation == "cudnn" and not usable:
+        raise ArgumentError(
+            "implementation='cudnn' needs float32 arrays that are not empty and one NVIDIA GPU that JAX "
+            "sees (pip install 'jax[cuda13]'); leave it out to run the scan."
+        )
+    return usable
+
+
+def _scan_states(*arguments):
+    return lstm(*arguments, reverse=True, implementation="scan")
+
+
+# ---- The scan ----
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
@@ -105,39 +169,47 @@ def _run(reverse, give, kernel, bias, x, mask):
 
 def _forward(reverse, give, kernel, bias, x, mask, keep=True):
     d_model = kernel.shape[1] // 4
-    wx, wh = kernel[:-d_model], kernel[-d_model:]
+    exact = jnp.promote_types(x.dtype, jnp.float32)  # What sums are kept in.
+    product = partial(jnp.matmul, preferred_element_type=exact)
+    wx, wh = jnp.split(jnp.asarray(kernel, x.dtype), [kernel.shape[0] - d_model])
 
     def step(carry, inputs):
         h, c, total = carry
         x_t, mask_t = inputs
-        z = x_t @ wx + h @ wh + bias  # [batch, 4 * d_model]
+        z = product(x_t, wx) + product(h, wh) + bias  # [batch, 4 * d_model]
         i, j, f, o = jnp.split(z, 4, axis=-1)
         i, j, f, o = jax.nn.sigmoid(i), jnp.tanh(j), jax.nn.sigmoid(f), jax.nn.sigmoid(o)
         c_new = c * f + i * j
         h_new = o * jnp.tanh(c_new)
-        kept = (i, j, f, o, c, h) if keep else None
+        kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, h)) if keep else None
         if mask is not None:
             total = total + jnp.where(mask_t, h_new, 0) if give == "sum" else total
             h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
         elif give == "sum":
             total = total + h_new
+        h_new = h_new.astype(x.dtype)
         return (h_new, c_new, total), (kept, h_new if give == "states" else None)
 
-    zero = jnp.zeros((x.shape[1], d_model), x.dtype)
-    start = (zero, zero, zero if give == "sum" else None)
+    zero = jnp.zeros((x.shape[1], d_model), exact)
+    start = (zero.astype(x.dtype), zero, zero if give == "sum" else None)
     (_, _, total), (kept, states) = lax.scan(step, start, (x, mask), reverse=reverse)
-    return (total if give == "sum" else states), (kept, kernel, x, mask)
+    return (total if give == "sum" else states), (kept, kernel, bias, x, mask)
 
 
 def _backward(reverse, give, saved, d_out):
     """Gradients of kernel, bias and x, from that of what `_run` gave."""
-    kept, kernel, x, mask = saved
+    kept, kernel, bias, x, mask = saved
     d_model = kernel.shape[1] // 4
     d_in = kernel.shape[0] - d_model
+    exact = jnp.promote_types(x.dtype, jnp.float32)
+    product = partial(jnp.matmul, preferred_element_type=exact)
+    back = jnp.asarray(kernel, x.dtype).T
 
     def step(carry, inputs):
         dh, dc, d_kernel, d_bias = carry
-        (i, j, f, o, c, h), x_t, mask_t, d_state = inputs
+        gates_and_state, x_t, mask_t, d_state = inputs
+        i, j, f, o, c = (a.astype(exact) for a in gates_and_state[:5])
+        h = gates_and_state[5]
         before = None
         if give == "states":
             dh = dh + d_state
@@ -158,19 +230,20 @@ def _backward(reverse, give, saved, d_out):
             ],
             axis=-1,
         )  # [batch, 4 * d_model]
-        d_input = dz @ kernel.T  # [batch, d_in + d_model]
-        d_kernel = d_kernel + jnp.concatenate([x_t, h], axis=-1).T @ dz
         d_bias = d_bias + dz.sum(axis=0)
+        dz = dz.astype(x.dtype)
+        d_input = product(dz, back)  # [batch, d_in + d_model]
+        d_kernel = d_kernel + product(jnp.concatenate([x_t, h], axis=-1).T, dz)
         dh, dc = d_input[:, d_in:], dc * f
         if before is not None:
             dh, dc = dh + before[0], dc + before[1]
-        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in]
+        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(x.dtype)
 
-    zero = jnp.zeros(kept[0].shape[1:], x.dtype)
-    start = (zero, zero, jnp.zeros_like(kernel), jnp.zeros_like(kernel[0]))
+    zero = jnp.zeros(kept[0].shape[1:], exact)
+    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros(bias.shape, exact))
     inputs = (kept, x, mask, d_out if give == "states" else None)
     (_, _, d_kernel, d_bias), dx = lax.scan(step, start, inputs, reverse=not reverse)
-    return d_kernel, d_bias, dx, None
+    return d_kernel.astype(kernel.dtype), d_bias.astype(bias.dtype), dx, None
 
 
 _run.defvjp(_forward, _backward)

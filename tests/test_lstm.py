@@ -146,6 +146,34 @@ def test_large_values_saturate_without_overflow():
     assert np.all(np.abs(states) <= 1)
 
 
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_bfloat16_sums_are_kept_in_float32(pooling):
+    # States near 1 over 600 positions: summed in bfloat16 they would stop growing at 256.
+    kernel, bias = jnp.zeros((3, 4)), jnp.array([9.0, 9.0, 9.0, 9.0])
+    x = jnp.zeros((2, 600, 2))
+    expected = lstm_pooled(kernel, bias, x, pooling=pooling)
+    found = lstm_pooled(kernel, bias, x.astype(jnp.bfloat16), pooling=pooling)
+    assert float(expected.min()) > 0.99
+    np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=4e-3)
+
+
+@pytest.mark.parametrize("what", ["states", "mean"])
+def test_bfloat16_gradients_are_near_those_of_float32(what):
+    kernel, bias, x = map(jnp.asarray, example(7))
+
+    def loss(kernel, bias, x):
+        out = lstm(kernel, bias, x) if what == "states" else lstm_pooled(kernel, bias, x)
+        return jnp.sum(out.astype(jnp.float32) ** 2)
+
+    expected = jax.grad(loss, argnums=(0, 1, 2))(kernel, bias, x)
+    found = jax.grad(loss, argnums=(0, 1, 2))(kernel, bias, x.astype(jnp.bfloat16))
+    assert [a.dtype for a in found] == [jnp.float32, jnp.float32, jnp.bfloat16]
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(
+            np.asarray(a, np.float32), b, rtol=0, atol=0.03 * float(jnp.abs(b).max())
+        )
+
+
 def test_masked_positions_change_nothing():
     kernel, bias, x = example()
     mask = mask_of("ragged")
@@ -180,3 +208,5 @@ def test_errors_name_the_shapes():
         lstm_pooled(kernel, bias, x, np.ones((5, 6), bool))
     with pytest.raises(ArgumentError, match="'median'"):
         lstm_pooled(kernel, bias, x, pooling="median")
+    with pytest.raises(ArgumentError, match="'pallas'"):
+        lstm(kernel, bias, x, implementation="pallas")
