@@ -30,7 +30,7 @@ test: install  ## All tests
 	@$(BIN)/python -m pytest
 
 test-fast: install  ## The quick tests
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(BIN)/python -m pytest -m "not slow" -n auto
 
 lint: install  ## Style and mistakes, with ruff
 	@$(BIN)/ruff check .

@@ -99,6 +99,20 @@ def test_the_same_command_goes_on_and_another_asks(run, questions_csv):
     assert "--resume" in other.stderr and "--overwrite" in other.stderr
 
 
+def test_the_best_preset_goes_on_in_the_middle_of_an_epoch(questions_csv, tmp_path):
+    command = ["train", "--questions", questions_csv, "--train-rows", 300, "--valid-rows", 60,
+               "--test-rows", 100, "--preset", "best", "--epochs", 0, "--d-model", 8,
+               "--batch-size", 16, "--eval-every", 4]  # fmt: skip
+    for folder, runs in (("whole", [13]), ("parts", [5, 13])):
+        for steps in runs:
+            done = siamese(*command, "--output", tmp_path / folder, "--steps", steps)
+            assert done.returncode == 0, done.stderr
+    weights = [
+        (tmp_path / f / "model" / "weights.safetensors").read_bytes() for f in ("whole", "parts")
+    ]
+    assert weights[0] == weights[1]
+
+
 def test_predict_and_evaluate_answer_without_trax(run, questions_csv):
     output, _ = run
     code = (

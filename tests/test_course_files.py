@@ -254,6 +254,7 @@ def trax_loop(model, directory):
     return training.Loop(model, task, eval_tasks=[evaluation], output_dir=directory)
 
 
+@pytest.mark.slow
 def test_trax_writes_and_we_read(tmp_path):
     model = tower_model()
     loop = trax_loop(model, tmp_path)
@@ -278,6 +279,7 @@ def test_trax_writes_and_we_read(tmp_path):
     assert own.input_signature == read.input_signature
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("companions, weights_only", [(True, False), (False, True)])
 def test_we_write_and_trax_reads(tmp_path, companions, weights_only):
     model = tower_model()
