@@ -46,11 +46,10 @@ def prepare() -> None:
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
-    """Runs ``action(module)`` once that module is imported: at once where it already is."""
+    """Runs ``action(module)`` whenever that module has been imported: at once where it already is."""
     if module in sys.modules:
         action(sys.modules[module])
-    else:
-        _after_import.setdefault(module, []).append(action)
+    _after_import.setdefault(module, []).append(action)
 
 
 class _Hooks(importlib.abc.MetaPathFinder):
@@ -85,7 +84,8 @@ class _ThenLoader(importlib.abc.Loader):
         module.__spec__.loader = module.__loader__ = self._loader
         with _easing_import_of_trax() if self._name == "trax" else ExitStack():
             self._loader.exec_module(module)
-        for action in _after_import.pop(self._name, ()):
+        # They stay registered: after a failed import the next one makes new modules to mend.
+        for action in _after_import.get(self._name, ()):
             action(module)
 
 

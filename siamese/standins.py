@@ -13,6 +13,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import sys
 import types
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from siamese.errors import MissingDependencyError
+from siamese.quiet import quiet_load
 
 # Package that is stood in for -> how its users get the real one.
 _PACKAGES = {
@@ -68,7 +70,6 @@ class _LateClass:
             if isinstance(value, _StandIn):
                 setattr(module, name, importlib.import_module(value.__name__))
         real_class = getattr(importlib.reload(module), cls.__name__)
-        explain_keras_3(module)
         parent = sys.modules[cls.__module__.partition(".")[0]]
         if getattr(parent, cls.__name__, None) is cls:
             setattr(parent, cls.__name__, real_class)
@@ -231,51 +232,6 @@ def _asker() -> str:
     return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}"
 
 
-# Lines that TensorFlow and its parts write to stderr while loading, whatever one does with them.
-_NOISE = (
-    b"oneDNN custom operations are on",
-    b"TF_ENABLE_ONEDNN_OPTS",
-    b"Could not find cuda drivers",
-    b"Unable to register cu",
-    b"failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)",
-    b"computation_placer already registered",
-    b"Attempting to register factory for plugin",
-    b"All log messages before absl::InitializeLog()",
-    b"This TensorFlow binary is optimized to use available CPU instructions",
-    b"To enable the following instructions:",
-    b"Could not find TensorRT",
-    b"Gym has been unmaintained since 2022",
-    b"Please upgrade to Gymnasium",
-    b"Users of this version of Gym should be able",
-    b"See the migration guide at https://gymnasium",
-)
-
-
-@contextmanager
-def quiet_load() -> Iterator[None]:
-    """Holds back stderr while a big package loads, then writes all but the known banners."""
-    import tempfile
-
-    try:
-        saved = os.dup(2)
-    except OSError:  # stderr is closed: nothing to filter
-        yield
-        return
-    sys.stderr.flush() if sys.stderr else None
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
-        try:
-            yield
-        finally:
-            sys.stderr.flush() if sys.stderr else None
-            os.dup2(saved, 2)
-            os.close(saved)
-            held.seek(0)
-            rest = [line for line in held if not any(noise in line for noise in _NOISE)]
-            if any(line.strip() for line in rest):
-                os.write(2, b"".join(rest))
-
-
 # ---- What the training loop really uses of TensorFlow, answered without it ----
 
 
@@ -329,11 +285,14 @@ def _tensorboard(module: str, name: str | None = None):
 
 
 def _event_file_writer(log_dir, max_queue=10, flush_seconds=120, suffix=None):
+    # Names by the second alone: a second writer within it would begin the first one's file anew.
+    unique = f".{os.getpid()}.{next(_writers)}{suffix or ''}"
     return _tensorboard("event_file_writer", "EventFileWriter")(
-        log_dir, max_queue, flush_seconds, suffix or ""
+        log_dir, max_queue, flush_seconds, unique
     )
 
 
+_writers = itertools.count()
 _LIGHT = {
     "tensorflow.io.gfile": _gfile,
     "tensorflow.random.set_seed": lambda: _set_seed,

@@ -4,6 +4,7 @@ Each case runs in a process of its own, because what was imported before matters
 """
 
 import os
+import struct
 import subprocess
 import sys
 import textwrap
@@ -12,11 +13,9 @@ from pathlib import Path
 import pytest
 
 from siamese import standins
+from siamese.quiet import quiet_load
 
 ROOT = Path(__file__).parents[1]
-needs_no_tensorflow = pytest.mark.skipif(
-    standins.installed("tensorflow"), reason="what happens where TensorFlow is not installed"
-)
 
 
 def run(code, *flags, path=""):
@@ -60,15 +59,29 @@ def test_importing_siamese_alone_loads_nothing_heavy():
 def test_a_learners_own_imports_work_unchanged():
     assert "ok" in output_of("""
         import siamese
-        from jax.interpreters.xla import DeviceArray
+        from jax.interpreters.xla import DeviceArray      # before Trax
         import trax
         from trax import layers as tl
         from trax.supervised import training
         from trax.fastmath import numpy as fastnp
         from trax.supervised import trainer_lib
         import random as rnd
-        trainer_lib.init_random_number_generators(34)
+        import numpy as np
+        drawn = []
+        for _ in range(2):
+            trainer_lib.init_random_number_generators(34)
+            drawn.append((rnd.random(), np.random.rand()))
+        assert drawn[0] == drawn[1]
         assert isinstance(fastnp.ones(3), DeviceArray)
+        assert not isinstance(np.ones(3), DeviceArray)
+        print("ok")
+    """)
+    assert "ok" in output_of("""
+        import siamese
+        import trax
+        from jax.interpreters.xla import DeviceArray      # after it
+        import jax
+        assert DeviceArray is jax.Array
         print("ok")
     """)
 
@@ -89,36 +102,65 @@ def test_names_come_back_when_jax_and_trax_are_loaded_already():
     """)
 
 
-def test_all_is_put_back_when_the_import_of_trax_fails(tmp_path):
-    (tmp_path / "gin").mkdir()
-    (tmp_path / "gin" / "__init__.py").write_text("raise RuntimeError('broken gin')")
-    assert "ok" in output_of(
-        """
-        import siamese, sys, inspect
+@pytest.mark.parametrize("broken", ["gin", "trax.layers.rnn", "trax.trax2keras"])
+def test_all_is_put_back_when_the_import_of_trax_fails(broken):
+    """One module on the way is broken at first, early or late; the next attempt finds it mended."""
+    assert "ok" in output_of(f"""
+        import siamese, sys, inspect, importlib.abc, warnings
         import matplotlib
-        before = (inspect.stack, inspect.getframeinfo, matplotlib.use)
-        try:
-            import trax
-        except RuntimeError as error:
-            assert "broken gin" in str(error)
-        else:
-            raise SystemExit("trax was imported")
-        assert (inspect.stack, inspect.getframeinfo, matplotlib.use) == before
-        assert not [m for m in sys.modules if m.split(".")[0] in ("tensorflow", "gym", "trax")]
-        assert not [f for f in sys.meta_path if type(f).__module__ == "siamese.standins"]
-        sys.path = [p for p in sys.path if p != sys.argv[-1]]
-        sys.path = [p for p in sys.path if not p.endswith("shadow")]
-        import importlib; importlib.invalidate_caches()
-        del sys.path_importer_cache
-        """.replace("del sys.path_importer_cache", "import trax; print('ok')"),
-        path=str(_renamed(tmp_path)),
-    )
+
+        class Broken(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path=None, target=None):
+                if name == {broken!r}:
+                    raise RuntimeError("broken module")
+
+        def state():
+            return (
+                inspect.stack, inspect.getframeinfo, matplotlib.use, list(warnings.filters),
+                [f for f in sys.meta_path if type(f).__module__.startswith("siamese")],
+            )
+
+        fault = Broken()
+        sys.meta_path.insert(0, fault)
+        before = state()
+        for attempt in range(2):
+            try:
+                import trax
+            except RuntimeError as error:
+                assert "broken module" in str(error)
+            else:
+                raise SystemExit("trax was imported")
+            assert state() == before
+            left = [m for m in sys.modules if m.split(".")[0] in ("tensorflow", "gym", "trax")]
+            assert not left, left
+        sys.meta_path.remove(fault)
+        import trax
+        from trax.supervised import training
+        assert trax.layers.Dense(2) and "tensorflow" not in sys.modules
+        # The new modules are mended as the first ones were.
+        assert sys.modules["trax.layers.assert_shape"].inspect is not inspect
+        assert "siamese" in sys.modules["trax.fastmath.numpy"].tree_unflatten.__module__
+        print("ok")
+    """)
 
 
-def _renamed(folder):
-    target = folder.with_name("shadow")
-    folder.rename(target)
-    return target
+def test_the_import_hook_leaves_the_finders_alone_while_it_looks():
+    """Another thread may be walking through sys.meta_path at that moment."""
+    assert "ok" in output_of("""
+        import sys, siamese
+        before = list(sys.meta_path)
+        class Witness:
+            def find_spec(self, name, path=None, target=None):
+                assert sys.meta_path == before + [witness], "changed while looking for " + name
+        witness = Witness()
+        sys.meta_path.append(witness)
+        [hook] = [f for f in sys.meta_path if type(f).__module__ == "siamese.compat"]
+        # A module that no other finder knows: every finder is asked.
+        siamese.compat.after_import("no_such_module", print)
+        assert hook.find_spec("no_such_module") is None
+        assert hook.find_spec("trax").name == "trax" and hook.find_spec("json") is None
+        print("ok")
+    """)
 
 
 def test_inspect_itself_is_not_replaced():
@@ -145,53 +187,148 @@ def test_matplotlibs_backend_is_left_alone():
 
 def test_other_peoples_warnings_still_show():
     shown = run("""
-        import siamese, trax, warnings
+        import siamese, trax, warnings, gzip, io
         warnings.warn("mine", DeprecationWarning)
         warnings.warn("also mine", FutureWarning)
+        class Raw(io.BytesIO):
+            mode = "wb"
+        gzip.GzipFile(fileobj=Raw())          # my own, without naming the mode
     """)
     assert "DeprecationWarning: mine" in shown.stderr
     assert "FutureWarning: also mine" in shown.stderr
+    assert "GzipFile was opened for writing" in shown.stderr
+
+
+def test_warnings_as_errors_import_all_the_same_and_still_catch_the_users_own():
+    done = run("import siamese, trax\nfrom trax.supervised import training", "-W", "error")
+    assert (done.returncode, done.stderr) == (0, "")
+    mine = "import siamese, trax, warnings\nwarnings.warn('mine', DeprecationWarning)"
+    done = run(mine, "-W", "error::DeprecationWarning")
+    assert done.returncode == 1 and "DeprecationWarning: mine" in done.stderr
+
+
+STOCK_LOOP = """
+    import siamese, sys, trax, numpy as np
+    from trax import layers as tl
+    from trax.fastmath import numpy as fastnp
+    from trax.supervised import training
+    def batches():
+        draw = np.random.RandomState(0)
+        while True:
+            yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
+    def loop():
+        loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
+        task = training.TrainTask(
+            batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
+        )
+        evaluation = training.EvalTask(batches(), [loss])
+        model = tl.Serial(tl.Dense(2))
+        return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
+"""
 
 
 def test_a_stock_loop_trains_writes_events_and_resumes(tmp_path):
-    done = run(f"""
-        import siamese, sys, trax, numpy as np
-        from trax import layers as tl
-        from trax.fastmath import numpy as fastnp
-        from trax.supervised import training
-        def batches():
-            draw = np.random.RandomState(0)
-            while True:
-                yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
-        def loop():
-            loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
-            task = training.TrainTask(
-                batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
-            )
-            return training.Loop(tl.Serial(tl.Dense(2)), task, output_dir={str(tmp_path)!r})
-        first = loop(); first.run(2)
-        second = loop(); assert second.step == 2; second.run(2)
-        print("TF" if "tensorflow" in sys.modules else "no TF", second.step)
-    """)
+    done = run(
+        f"FOLDER = {str(tmp_path)!r}\n"
+        + textwrap.dedent(STOCK_LOOP)
+        + textwrap.dedent("""
+            first = loop(); first.run(2)
+            second = loop(); assert second.step == 2
+            for a, b in zip(first.model.weights[0], second.model.weights[0]):
+                np.testing.assert_array_equal(a, b)
+            second.run(2)
+            assert np.abs(np.array(first.model.weights[0][0]) - second.model.weights[0][0]).max() > 0
+            print("TF" if "tensorflow" in sys.modules else "no TF", second.step)
+        """)
+    )
     assert "no TF 4" in done.stdout, done.stderr
     assert "GzipFile" not in done.stderr
-    assert list((tmp_path / "train").glob("events.*"))
+    losses = {
+        (event.step, value.tag): value.simple_value
+        for file in (tmp_path / "train").glob("events.*")
+        for event in events(file)
+        for value in event.summary.value
+        if value.tag == "metrics/Loss"
+    }
+    assert sorted(step for step, _ in losses) == [1, 2, 4]  # the first step, and each checkpoint
+    assert all(0 < loss < 100 for loss in losses.values())
 
 
-@needs_no_tensorflow
+def events(file):
+    """The events in a TensorBoard file: length, its checksum, the event, its checksum."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    data, at = file.read_bytes(), 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        yield Event.FromString(data[at + 12 : at + 12 + length])
+        at += 12 + length + 4
+    assert at == len(data)
+
+
+# Before `import siamese`: no package of those names can be found, whether installed or not.
+NOT_INSTALLED = """
+import importlib.abc, sys
+class NotInstalled(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        package = name.partition(".")[0]
+        if package in ("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym"):
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+sys.meta_path.insert(0, NotInstalled())
+import siamese, trax
+"""
+
+
 @pytest.mark.parametrize(
-    "code",
+    ("code", "asks", "remedy"),
     [
-        "trax.AsKeras(trax.layers.Dense(2))",
-        "trax.fastmath.set_backend('tensorflow-numpy'); trax.fastmath.numpy.ones(3)",
-        "trax.data.TFDS('glue/qqp', keys=('a', 'b'))()",
+        ("trax.AsKeras(trax.layers.Dense(2))", "tensorflow", "requirements-tensorflow.txt"),
+        (
+            "trax.fastmath.set_backend('tensorflow-numpy'); trax.fastmath.numpy.ones(3)",
+            "tensorflow",
+            "requirements-tensorflow.txt",
+        ),
+        (
+            "trax.data.TFDS('glue/qqp', keys=('a', 'b'))()",
+            "tensorflow_datasets",
+            "requirements-tensorflow.txt",
+        ),
+        (
+            "from trax.rl import space_serializer as s; s.gym.spaces.Box(0, 1)",
+            "gym",
+            "pip install gym",
+        ),
+        (
+            "trax.supervised.training.tf.io.gfile.exists('gs://bucket/model')",
+            "tensorflow",
+            "requirements-tensorflow.txt",
+        ),
     ],
 )
-def test_where_tensorflow_is_missing_the_error_says_who_needs_it_and_how_to_get_it(code):
-    shown = run(f"import siamese, trax\n{code}")
-    assert "MissingDependencyError" in shown.stderr and "is not installed" in shown.stderr
-    assert "needs tensorflow" in shown.stderr or "needs trax.tf_numpy" in shown.stderr
-    assert "requirements-tensorflow.txt" in shown.stderr
+def test_where_a_package_is_missing_the_error_says_who_needs_it_and_how_to_get_it(
+    code, asks, remedy
+):
+    shown = run(NOT_INSTALLED + code)
+    last = shown.stderr[shown.stderr.find("siamese.errors.MissingDependencyError: ") :]
+    assert last.count("\n") <= 2, shown.stderr  # gin adds a line of its own
+    assert " needs " in last and f"package {asks} is not installed" in last
+    assert remedy in last
+
+
+def test_two_event_writers_of_one_second_keep_their_own_files(tmp_path):
+    for _ in range(3):
+        standins._event_file_writer(str(tmp_path)).close()
+    assert len(list(tmp_path.glob("events.out.tfevents.*"))) == 3
+
+
+def test_training_needs_no_tensorflow_at_all(tmp_path):
+    """The same loop where TensorFlow and Gym cannot be imported."""
+    done = run(
+        f"FOLDER = {str(tmp_path)!r}\n{NOT_INSTALLED}"
+        + textwrap.dedent(STOCK_LOOP)
+        + "loop().run(2); print(loop().step)"
+    )
+    assert done.stdout.split()[-1] == "2", done.stderr
 
 
 def test_nothing_is_an_instance_of_a_class_that_was_never_loaded():
@@ -205,11 +342,56 @@ def test_nothing_is_an_instance_of_a_class_that_was_never_loaded():
 
 
 def test_only_known_banners_are_held_back(capfd):
-    with standins.quiet_load():
+    with quiet_load():
         os.write(2, b"2026 I oneDNN custom operations are on. You may see...\n")
+        os.write(
+            2,
+            b"E0000 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: "
+            b"Failed call to cuInit: UNKNOWN ERROR (303)\n",
+        )
         os.write(2, b"Gym has been unmaintained since 2022 and ...\n")
         os.write(2, b"E something is really broken\n")
-    assert capfd.readouterr().err == "E something is really broken\n"
+        os.write(2, b"failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY\n")  # a GPU in trouble
+    err = capfd.readouterr().err
+    assert err == (
+        "E something is really broken\nfailed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY\n"
+    )
+
+
+def test_a_load_that_fails_still_shows_what_it_wrote(capfd):
+    with pytest.raises(ImportError), quiet_load(), standins.quiet_load():
+        os.write(2, b"undefined symbol: no newline at the end")
+        raise ImportError
+    os.write(2, b" | after\n")
+    assert capfd.readouterr().err == "undefined symbol: no newline at the end | after\n"
+
+
+def test_a_load_without_stderr_works():
+    assert "ok" in output_of("""
+        import os
+        from siamese.quiet import quiet_load
+        os.close(2)
+        with quiet_load():
+            pass
+        print("ok")
+    """)
+
+
+def test_local_files_by_tensorflows_names(tmp_path):
+    gfile = standins._gfile()
+    folder, file = tmp_path / "a" / "b", tmp_path / "a" / "b" / "c"
+    gfile.makedirs(folder)
+    gfile.makedirs(folder)  # again: no error, as with TensorFlow
+    with gfile.GFile(str(file), "wb") as stream:
+        stream.write(b"x")
+    assert gfile.exists(str(file)) and gfile.isdir(str(folder)) and not gfile.isdir(str(file))
+    other = str(file) + "2"
+    gfile.rename(str(file), other)
+    file.write_bytes(b"y")
+    with pytest.raises(FileExistsError):
+        gfile.rename(str(file), other)
+    gfile.rename(str(file), other, overwrite=True)
+    assert Path(other).read_bytes() == b"y"
 
 
 def test_what_was_patched_is_told_with_its_reason():

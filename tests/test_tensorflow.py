@@ -7,6 +7,7 @@ from test_compat import output_of
 
 from siamese import l2_normalize, similarity_matrix, standins
 from siamese.loss import loss_from_scores
+from siamese.quiet import quiet_load
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -19,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def tf():
-    with standins.quiet_load():
+    with quiet_load():
         import tensorflow
     return tensorflow
 
