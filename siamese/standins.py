@@ -81,7 +81,7 @@ def explain_keras_3(trax2keras) -> None:
     original = trax2keras.tensor_shapes_to_shape_dtypes
 
     def tensor_shapes_to_shape_dtypes(shapes, dtype):
-        version = _real("tensorflow.keras").__version__
+        version = getattr(_real("tensorflow.keras"), "__version__", "2")  # Keras 2 has none there.
         if int(version.partition(".")[0]) >= 3:
             raise MissingDependencyError(
                 f"trax.AsKeras needs Keras 2, and this TensorFlow brings Keras {version}. To use it: "

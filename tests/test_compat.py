@@ -18,9 +18,10 @@ from siamese.quiet import quiet_load
 ROOT = Path(__file__).parents[1]
 
 
-def run(code, *flags, path=""):
+def run(code, *flags):
     """Runs the code in a new interpreter; returns the finished process."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([path, str(ROOT)]).strip(os.pathsep)}
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     env.pop("PYTHONWARNINGS", None)
     return subprocess.run(
         [sys.executable, *flags, "-c", textwrap.dedent(code)],
@@ -31,8 +32,8 @@ def run(code, *flags, path=""):
     )
 
 
-def output_of(code, *flags, path=""):
-    done = run(code, *flags, path=path)
+def output_of(code, *flags):
+    done = run(code, *flags)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
