@@ -88,8 +88,10 @@ def encode(weights: Mapping, tokens, config: TowerConfig):
     directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
     pooled = [
         lstm_pooled(
-            jnp.asarray(weights[f"{name}/kernel"], config.compute),
-            jnp.asarray(weights[f"{name}/bias"], config.compute),
+            weights[
+                f"{name}/kernel"
+            ],  # Float32: the LSTM takes x's precision, their gradient keeps its.
+            weights[f"{name}/bias"],
             x,
             mask,
             pooling=config.pooling,
