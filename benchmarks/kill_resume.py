@@ -107,7 +107,9 @@ def main() -> None:
         resumed_at.append(wait_for(process, "READY"))
         assert wait_for(process, "DONE") == flags.steps and process.wait() == 0
         assert resumed_at == sorted(resumed_at), f"a restart went back: {resumed_at}"
-        assert resumed_at[-1] > 0, "no kill found a checkpoint to go on from: give a larger --longest"
+        assert resumed_at[-1] > 0, (
+            "no kill found a checkpoint to go on from: give a larger --longest"
+        )
         assert all(step % SAVE_EVERY == 0 for step in resumed_at), resumed_at
         ours, theirs = (load_newest(folder).checkpoint for folder in (killed, whole))
         for name in ("weights", "slots"):
