@@ -1,0 +1,194 @@
+"""A learner's function under test: its blanks, its errors, its line, and a limit on its time."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import linecache
+import os
+import re
+import signal
+import textwrap
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class TooSlow(BaseException):
+    """The time of a case is over. Not an Exception: a learner's `except Exception` must not keep it."""
+
+
+class Learner:
+    """Calls the learner's function.
+
+    Args:
+      fn: what the learner handed in.
+      name: what the exercise calls it.
+
+    Raises:
+      TypeError: it is no function, or the library's own.
+    """
+
+    def __init__(self, fn: Any, name: str):
+        if fn is None:
+            raise TypeError(f"{name} is None")
+        if not callable(fn):
+            raise TypeError(f"{name} is no function, but {type(fn).__name__}")
+        module = getattr(inspect.unwrap(fn), "__module__", "") or ""
+        if module.split(".")[0] in ("siamese", "trax"):
+            raise TypeError(f"this is the function of {module}: write your own")
+        self.fn, self.name = fn, name
+        code = getattr(inspect.unwrap(fn), "__code__", None)
+        self.file = code.co_filename if code else ""
+        self.stopped = False  # whether the case ended with an error
+        self.result: Any = ...  # of the last call
+        self.too_slow = 0
+        self.memo: dict = {}  # what a check wants to make once for several cases
+
+    def __call__(self, *arguments, **options):
+        """Calls the function."""
+        self.result = ...
+        self.result = self.fn(*arguments, **options)
+        return self.result
+
+    def blank(self, stopped: bool) -> str:
+        """What shows that the learner's code is still missing; empty where nothing does.
+
+        Args:
+          stopped: whether the function ended with an error; without one, only a name that is None
+            and stays None counts.
+        """
+        if self.result is None:
+            return "it returned None; is `return` missing?"
+        try:
+            source = textwrap.dedent(inspect.getsource(self.fn))
+            tree = ast.parse(source)
+        except (OSError, TypeError, SyntaxError):
+            return ""
+        lines = source.splitlines()
+        for value in _nones(tree, stopped):
+            return f"there is a None to replace: {lines[value.lineno - 1].strip()}"
+        body = tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else []
+        if body and all(isinstance(node, ast.Pass) or _is_text(node) for node in body):
+            return "its body is empty"
+        return ""
+
+
+def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
+    """Constants None where code belongs; defaults, comparisons and `return None` are proper code."""
+    assigned = [
+        ast.unparse(target)
+        for node in ast.walk(tree)
+        for target in (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr))
+            else []
+        )
+    ]
+    for node in ast.walk(tree):
+        values: list = []
+        if isinstance(node, ast.Assign) and assigned.count(ast.unparse(node.targets[0])) == 1:
+            values = [node.value, *getattr(node.value, "elts", [])]
+        elif stopped and isinstance(node, ast.Call):
+            words = [word.value for word in node.keywords if word.arg != "axis"]
+            values = [*node.args, *words]
+        elif stopped and isinstance(node, (ast.If, ast.While)):
+            values = [node.test]
+        elif stopped and isinstance(node, ast.For):
+            values = [node.iter]
+        elif stopped and isinstance(node, ast.BinOp):
+            values = [node.left, node.right]
+        elif stopped and isinstance(node, (ast.AugAssign, ast.Return)):
+            values = [node.value, *getattr(node.value, "elts", [])]
+            values = values[isinstance(node, ast.Return) :]
+        for value in values:
+            if isinstance(value, ast.Constant) and value.value is None:
+                yield value
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def describe_error(error: BaseException, file: str = "") -> str:
+    """The error in one line, with the learner's line that raised it."""
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    if kind == "LayerError":  # Trax puts a whole traceback into the message; its end is the error.
+        lines = [line.strip() for line in str(error).splitlines()]
+        told = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
+        error = error.__context__ or error
+        kind, _, text = (told[-1] if told else f"LayerError: {lines[-1]}").partition(": ")
+        kind = kind.split(".")[-1]
+    if len(text) > 300:
+        text = text[:300] + " ..."
+    said = f"{kind}: {text}" if text else kind
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(HERE) and not frame.filename.startswith("<siamese.checks")
+    ]
+    own = [frame for frame in frames if frame.filename == file] or frames[:1]
+    if own:
+        linecache.checkcache(own[-1].filename)
+        line = (own[-1].line or "").strip()
+        said += f"\nin line {own[-1].lineno}" + (f": {line}" if line else "")
+    return said
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises `TooSlow` in the block after that time, again each second if it was swallowed.
+
+    Works in the main thread on systems with SIGALRM; elsewhere there is no limit here, and
+    `siamese grade` has its own from outside.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number, frame):
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def take(batches: Any, count: int) -> list:
+    """The first items of an iterable or generator; fewer where it ends."""
+    found = []
+    for item in batches:
+        found.append(item)
+        if len(found) == count:
+            break
+    return found
+
+
+def once(make: Callable) -> Callable:
+    """A function that makes its value at the first call and keeps it, or the error that came."""
+    kept: list = []
+
+    def value():
+        if not kept:
+            try:
+                kept.append((make(), None))
+            except BaseException as error:
+                kept.append((None, error))
+        result, error = kept[0]
+        if error is not None:
+            raise error
+        return result
+
+    return value
