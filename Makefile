@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install tensorflow bench notebooks clean
+.PHONY: help demo test test-fast lint install tensorflow bench notebooks check-notebooks clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +46,18 @@ bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Ke
 
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
+
+notebooks: $(VENV)/notebooks-installed  ## Make the notebooks from notebooks/src (NOTEBOOKS="01 04" makes some)
+	@$(BIN)/python notebooks/build.py $(NOTEBOOKS)
+
+check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, and does each run from a clean kernel?
+	@$(BIN)/python notebooks/build.py --check
+	@$(BIN)/python notebooks/build.py --execute
+	@$(BIN)/python -m pytest tests/test_notebooks.py tests/test_course_notebook.py
+
+$(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-notebooks.txt
+	@touch $@
 
 clean:  ## Remove the environment and what the commands above left
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis demo

@@ -1,0 +1,286 @@
+"""Makes the notebooks: notebooks/src/*.py -> solution/*.ipynb, executed, and student/*.ipynb, with blanks.
+
+    python notebooks/build.py            # all of them; or name some: 01 04
+    python notebooks/build.py --check    # are they up to date? executes nothing
+    python notebooks/build.py --execute  # run each solution in a clean kernel, write nothing
+
+The sources are in Jupytext's percent format. Their cell markers say what a cell is for:
+
+    # %% setup=true                     the first cell, from notebooks/setup_cell.py
+    # %% exercise="TripletLossFn"       a cell that learners complete
+    # %% check="TripletLossFn" points=10   a cell that grades it
+
+In an exercise, the lines between ``### BEGIN SOLUTION`` and ``### END SOLUTION`` are the solution; below
+``### BLANK`` stand, commented out, the lines with `None` that learners get instead of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import io
+import re
+import sys
+import time
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+SETUP = HERE / "setup_cell.py"
+TIME_LIMIT = 300  # seconds for one cell
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+SOLUTION = re.compile(
+    r"^(?P<indent>[ ]*)### BEGIN SOLUTION\n(?P<lines>.*?)"
+    r"(^[ ]*### BLANK\n(?P<blank>.*?))?^[ ]*### END SOLUTION(\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def sources(names: list[str]) -> list[Path]:
+    """The sources whose names begin with one of `names`; all where none is given."""
+    found = sorted((HERE / "src").glob("*.py"))
+    chosen = [path for path in found if not names or path.name.startswith(tuple(names))]
+    if not chosen:
+        sys.exit(
+            f"No notebook begins with {' or '.join(names)}; there are: {', '.join(p.stem for p in found)}"
+        )
+    return chosen
+
+
+def read_source(path: Path) -> nbformat.NotebookNode:
+    """A source as a notebook without outputs, with nbgrader's metadata and ids that stay the same."""
+    text = path.read_text(encoding="utf-8")
+    parsed = jupytext.reads(text, fmt="py:percent")
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata["kernelspec"] = KERNEL
+    notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata["siamese"] = {"source": f"notebooks/src/{path.name}", "sha256": _digest(path)}
+    exercises: list[str] = []
+    used: set[str] = set()
+    for cell in parsed.cells:
+        roles = {k: v for k, v in cell.metadata.items() if not k.startswith("lines_to_")}
+        if roles.pop("setup", False):
+            cell.source = SETUP.read_text(encoding="utf-8").rstrip("\n")
+        maker = (
+            nbformat.v4.new_markdown_cell
+            if cell.cell_type == "markdown"
+            else nbformat.v4.new_code_cell
+        )
+        new = maker(cell.source)
+        exercise, check, points = (
+            roles.pop(name, None) for name in ("exercise", "check", "points")
+        )
+        if roles:
+            raise ValueError(f"{path.name}: unknown words in a cell marker: {sorted(roles)}")
+        if exercise:
+            exercises.append(exercise)
+            new.metadata["nbgrader"] = _nbgrader(exercise, solution=True)
+        if check:
+            new.metadata["nbgrader"] = _nbgrader(f"check_{check}", points=points)
+        name = (
+            exercise
+            or (check and f"check-{check}")
+            or hashlib.sha256(new.source.encode()).hexdigest()[:10]
+        )
+        while name in used:
+            name += "-2"
+        used.add(name)
+        new.id = name
+        notebook.cells.append(new)
+    if set(exercises) != {
+        c.id.removeprefix("check-") for c in notebook.cells if c.id.startswith("check-")
+    }:
+        raise ValueError(
+            f"{path.name}: every exercise needs one check, and every check an exercise."
+        )
+    return notebook
+
+
+def _nbgrader(grade_id: str, *, solution: bool = False, points: float | None = None) -> dict:
+    graded = {"points": points} if points is not None else {}
+    return {
+        "grade": points is not None,
+        "grade_id": grade_id,
+        "locked": not solution,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+        **graded,
+    }
+
+
+def _digest(path: Path) -> str:
+    parts = (path, SETUP)
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()
+
+
+def solution_version(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """With the solutions, and without the blanks."""
+    return _rewritten(notebook, lambda found, cell: _between(found))
+
+
+def student_version(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """With each solution replaced by its blank, which says so when it is called."""
+    order = [
+        cell.id for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")
+    ]
+
+    def blank(found: re.Match, cell) -> str:
+        indent = found["indent"]
+        number, name = order.index(cell.id) + 1, cell.id
+        unwritten = f'raise NotImplementedError("Exercise {number}, {name}, is not written yet")'
+        lines = [f"{unwritten}  # delete this line", "### START CODE HERE"]
+        for line in (found["blank"] or "").splitlines():
+            lines.append(re.sub(r"^# ?", "", line.removeprefix(indent)))
+        lines.append("### END CODE HERE")
+        return "".join(f"{indent}{line}".rstrip() + "\n" for line in lines)
+
+    return _rewritten(notebook, blank)
+
+
+def _between(found: re.Match) -> str:
+    indent = found["indent"]
+    return f"{indent}### BEGIN SOLUTION\n{found['lines']}{indent}### END SOLUTION\n"
+
+
+def _rewritten(notebook: nbformat.NotebookNode, replacement) -> nbformat.NotebookNode:
+    new = nbformat.from_dict(notebook)
+    for cell in new.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            text, number = SOLUTION.subn(
+                lambda found, cell=cell: replacement(found, cell), cell.source + "\n"
+            )
+            if not number:
+                raise ValueError(
+                    f"Exercise {cell.id} has no ### BEGIN SOLUTION ... ### END SOLUTION."
+                )
+            cell.source = text.rstrip("\n")
+    return new
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """Runs a notebook in a kernel of its own, in `folder`; a cell that fails is an error."""
+    new = nbformat.from_dict(notebook)
+    client = NotebookClient(
+        new,
+        timeout=TIME_LIMIT,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],  # not: "running over TCP without encryption"
+    )
+    client.execute()
+    new.metadata = notebook.metadata
+    for cell in new.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", ()):
+            _refuse_leaks(cell, output)
+            _shrink_pictures(output)
+    return new
+
+
+def _refuse_leaks(cell, output) -> None:
+    """A path or an address of this machine in an output would change with every build."""
+    texts = [
+        output.get("text", ""),
+        *(v for k, v in output.get("data", {}).items() if k.startswith("text/")),
+    ]
+    for text in texts:
+        found = re.search(
+            rf"{re.escape(str(HERE.parent))}|{re.escape(str(Path.home()))}/|/tmp/| at 0x", text
+        )
+        if found:
+            raise ValueError(
+                f"Cell {cell.id} prints {found[0]!r}: of this machine only. Its output:\n{text}"
+            )
+    if output.get("name") == "stderr":
+        raise ValueError(f"Cell {cell.id} writes to stderr:\n{output.text}")
+
+
+def _shrink_pictures(output) -> None:
+    """Pictures in 128 colours: they look the same and take a third of the room."""
+    data = output.get("data", {})
+    if "image/png" in data:
+        picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB")
+        file = io.BytesIO()
+        picture.quantize(128, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+        data["image/png"] = base64.b64encode(file.getvalue()).decode("ascii") + "\n"
+
+
+def write(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Writes a notebook where it has changed."""
+    nbformat.validate(notebook)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+def stale(source: Path) -> list[str]:
+    """What is out of date about a source's notebooks, in words; nothing is executed."""
+    made = read_source(source)
+    found = []
+    for folder, expected in (
+        ("solution", solution_version(made)),
+        ("student", student_version(made)),
+    ):
+        path = HERE / folder / f"{source.stem}.ipynb"
+        name = f"notebooks/{folder}/{path.name}"
+        if not path.exists():
+            found.append(f"{name} is missing")
+            continue
+        there = nbformat.read(path, as_version=4)
+        outputs = [cell.pop("outputs", []) for cell in there.cells]
+        counts = [cell.pop("execution_count", None) for cell in there.cells]
+        for cell in expected.cells:
+            cell.pop("outputs", None)
+            cell.pop("execution_count", None)
+        if there.metadata != expected.metadata or there.cells != expected.cells:
+            found.append(f"{name} is not what {made.metadata.siamese.source} gives")
+        executed = [cell.cell_type == "code" for cell in there.cells]
+        if folder == "solution" and [count is not None for count in counts] != executed:
+            found.append(f"{name} was not executed")
+        if folder == "student" and (any(outputs) or any(counts)):
+            found.append(f"{name} holds outputs")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="beginnings of names, such as 01 04; all if none")
+    parser.add_argument(
+        "--check", action="store_true", help="only say what is out of date; exit 1 if any"
+    )
+    parser.add_argument(
+        "--execute", action="store_true", help="run the solutions and write nothing"
+    )
+    options = parser.parse_args(arguments)
+    chosen = sources(options.names)
+    if options.check:
+        found = [line for source in chosen for line in stale(source)]
+        wanted = {source.stem for source in sources([])}
+        for path in sorted(HERE.glob("s*/*.ipynb")):
+            if path.stem not in wanted:
+                found.append(f"notebooks/{path.parent.name}/{path.name} has no source")
+        print("\n".join(found) or f"{len(chosen)} notebooks are up to date.")
+        if found:
+            print("Run `make notebooks` and commit what it writes.")
+        return bool(found)
+    for source in chosen:
+        start = time.monotonic()
+        made = read_source(source)
+        executed = execute(solution_version(made), HERE)
+        if not options.execute:
+            write(executed, HERE / "solution" / f"{source.stem}.ipynb")
+            write(student_version(made), HERE / "student" / f"{source.stem}.ipynb")
+        print(f"{source.stem}: {time.monotonic() - start:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
