@@ -13,7 +13,13 @@ Example:
 
 from __future__ import annotations
 
+from .beyond_checks import check_expected_calibration_error, check_one_shot
+from .classify_checks import check_classify
+from .generator_checks import check_data_generator
+from .loss_checks import check_symmetric_loss, check_triplet_loss_fn
 from .model_checks import check_normalize, check_shared_towers, check_siamese
+from .predict_checks import check_predict
+from .repair_checks import check_count_false_negatives, check_masked_mean
 from .score import Failure, Score
 from .similarity_checks import (
     check_closest_negative,
@@ -21,6 +27,7 @@ from .similarity_checks import (
     check_mean_negative,
 )
 from .threshold_checks import check_accuracy_at, check_best_threshold
+from .training_checks import check_train_model
 
 # Number of the notebook -> name of the function in it -> its check.
 EXERCISES = {
@@ -31,7 +38,20 @@ EXERCISES = {
     },
     2: {"normalize": check_normalize, "shared_towers": check_shared_towers},
     3: {"accuracy_at": check_accuracy_at, "best_threshold": check_best_threshold},
-    4: {"Siamese": check_siamese},
+    4: {
+        "data_generator": check_data_generator,
+        "Siamese": check_siamese,
+        "TripletLossFn": check_triplet_loss_fn,
+        "train_model": check_train_model,
+        "classify": check_classify,
+        "predict": check_predict,
+    },
+    5: {"symmetric_loss": check_symmetric_loss},
+    6: {"masked_mean": check_masked_mean, "count_false_negatives": check_count_false_negatives},
+    7: {
+        "one_shot": check_one_shot,
+        "expected_calibration_error": check_expected_calibration_error,
+    },
 }
 
 __all__ = [
