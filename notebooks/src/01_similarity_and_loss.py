@@ -277,8 +277,8 @@ off_diagonal = ~np.eye(4, dtype=bool)
 below_positive = off_diagonal & (scores <= positive[:, None])
 plot_masks(
     {
-        "assignment: off the diagonal": off_diagonal,
-        "lecture: and below the positive": below_positive,
+        "assignment": off_diagonal,
+        "lecture": below_positive,
     },
     scores,
 )
