@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from siamese.errors import CheckpointError, MissingDependencyError
-from siamese.nearest import StoredVectors, blocks, rank
+from siamese.nearest import StoredVectors, blocks, rank, top_k
 
 CONNECTIVITY = 24  # neighbours of a node
 EXPANSION_ADD = 128  # candidates looked at when a node is added
@@ -84,14 +84,17 @@ class Graph:
             return rows, products
         # Some more than asked for: the graph's half-precision order is not quite the true one.
         wanted = min(len(vectors), k + 10)
-        found = self._index.search(np.ascontiguousarray(queries, np.float32), wanted)
+        queries = np.ascontiguousarray(queries, np.float32)
+        found = self._index.search(queries, wanted)
         keys = found.keys.reshape(len(queries), -1)
         counts = np.atleast_1d(getattr(found, "counts", np.full(len(queries), keys.shape[1])))
-        for i, (query, row, count) in enumerate(zip(queries, keys, counts)):
-            candidates = np.sort(row[:count].astype(np.int64))
-            if len(candidates) < k:  # a graph may have parts that cannot be reached
-                candidates = np.arange(len(vectors))
-            rows[i], products[i] = rank(vectors, query, candidates, k)
+        candidates = keys.astype(np.int64)  # [queries, wanted]
+        candidates[np.arange(keys.shape[1]) >= counts[:, None]] = -1
+        candidates.sort(axis=1)
+        whole = counts >= k
+        rows[whole], products[whole] = rank(vectors, queries[whole], candidates[whole], k)
+        if not whole.all():  # a graph may have parts that cannot be reached
+            rows[~whole], products[~whole] = top_k(vectors, queries[~whole], k)
         return rows, products
 
     def save(self, path: os.PathLike | str) -> None:

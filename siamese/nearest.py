@@ -1,6 +1,6 @@
 """Nearest vectors by brute force: stored in float32, float16 or int8, searched block by block.
 
-The scores of a block are reduced at once to the best of every 32 rows. A query's k best rows lie in
+The scores of a block are reduced at once to the best of every 16 rows. A query's k best rows lie in
 the k segments with the best maxima, so only those few rows are looked at one by one: nothing of the
 size queries x rows is ever sorted or kept.
 """
@@ -14,10 +14,11 @@ import numpy as np
 from siamese.errors import ArgumentError
 
 STORAGES = ("float32", "float16", "int8")
-SEGMENT = 32  # rows of which the best score stands for all
-QUERIES_PER_CALL = 256
-SCORES_PER_BLOCK = 1 << 21  # 8 MiB of scores at a time: more is no faster
-MOST_ROWS_PER_BLOCK = 1 << 16
+SEGMENT = 16  # rows of which the best score stands for all
+QUERIES_PER_CALL = 512
+SCORES_PER_BLOCK = 1 << 19  # 2 MiB of scores at a time stay in the processor's cache
+MOST_ROWS_PER_BLOCK = 1 << 12  # of float16 and int8, as float32: in the cache too
+NUMBERS_PER_RANK = 1 << 20  # 4 MiB of candidates' vectors at a time
 
 
 class StoredVectors:
@@ -113,27 +114,45 @@ def top_k(vectors: StoredVectors, queries: np.ndarray, k: int) -> tuple[np.ndarr
         maxima = _segment_maxima(vectors, part)  # [queries, segments]
         wanted = min(k + 2, maxima.shape[1])  # two more than needed: rounding may swap neighbours
         if wanted < maxima.shape[1]:
-            best = np.argpartition(maxima, -wanted, axis=1)[:, -wanted:]
+            best = np.sort(np.argpartition(maxima, -wanted, axis=1)[:, -wanted:], axis=1)
         else:
             best = np.broadcast_to(np.arange(wanted), (len(part), wanted))
-        for i, (query, segments) in enumerate(zip(part, np.sort(best, axis=1)), start):
-            # [candidates], rising, so that the stable sort keeps the first of equals first
-            candidates = (segments[:, None] * SEGMENT + np.arange(SEGMENT)).ravel()
-            candidates = candidates[candidates < len(vectors)]
-            rows[i], products[i] = rank(vectors, query, candidates, k)
+        # [queries, wanted * SEGMENT], rising; the last segment may be shorter than the others
+        candidates = (best[:, :, None] * SEGMENT + np.arange(SEGMENT)).reshape(len(part), -1)
+        candidates[candidates >= len(vectors)] = -1
+        found = slice(start, start + len(part))
+        rows[found], products[found] = rank(vectors, part, candidates, k)
     return rows, products
 
 
 def rank(
-    vectors: StoredVectors, query: np.ndarray, candidates: np.ndarray, k: int
+    vectors: StoredVectors, queries: np.ndarray, candidates: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k best of some candidate rows, int64 [candidates] in rising order, for one query [d].
+    """The k best of some candidate rows for each query; of equal products the first stays first.
 
     Each product is worked out alone, so it does not depend on what else was asked.
+
+    Args:
+      vectors: the rows.
+      queries: float32 [queries, d].
+      candidates: int64 [queries, c]; rows, with -1 for none. At least k of a query's are rows.
+      k: how many to keep.
+
+    Returns:
+      int64 [queries, k] rows and float32 [queries, k] dot products, best first.
     """
-    products = np.vecdot(vectors.rows(candidates), query)
-    order = np.argsort(-products, kind="stable")[:k]
-    return candidates[order], products[order]
+    rows = np.empty((len(queries), k), np.int64)
+    products = np.empty((len(queries), k), np.float32)
+    per_call = max(1, NUMBERS_PER_RANK // max(1, candidates.shape[1] * queries.shape[1]))
+    for start in range(0, len(queries), per_call):
+        part = slice(start, start + per_call)
+        some = candidates[part]  # [q, c]
+        found = np.vecdot(vectors.rows(some), queries[part, None])  # [q, c]
+        found[some < 0] = -np.inf
+        order = np.argsort(-found, axis=1, kind="stable")[:, :k]
+        rows[part] = np.take_along_axis(some, order, axis=1)
+        products[part] = np.take_along_axis(found, order, axis=1)
+    return rows, products
 
 
 def _segment_maxima(vectors: StoredVectors, queries: np.ndarray) -> np.ndarray:
@@ -143,14 +162,24 @@ def _segment_maxima(vectors: StoredVectors, queries: np.ndarray) -> np.ndarray:
     rows_per_block = min(MOST_ROWS_PER_BLOCK, max(SEGMENT, SCORES_PER_BLOCK // count))
     rows_per_block -= rows_per_block % SEGMENT
     columns = np.ascontiguousarray(queries.T)  # [d, queries]
+    # One buffer for all blocks: fresh memory for each would cost more time than the product.
+    buffer = np.empty((min(rows_per_block, n), count), np.float32)
     for start, block in blocks(vectors, rows_per_block):
-        scores = block @ columns  # [rows, queries]
+        scores = np.matmul(block, columns, out=buffer[: len(block)])  # [rows, queries]
         whole = len(block) // SEGMENT
         first = start // SEGMENT
-        if whole:
-            shape = (whole, SEGMENT, count) if count > 1 else (whole, SEGMENT)
-            found = scores[: whole * SEGMENT].reshape(shape).max(axis=1)
-            maxima[first : first + whole] = found.reshape(whole, count)
+        if whole and count == 1:  # NumPy is quick along the last axis if it is not of length 1
+            np.max(
+                scores[: whole * SEGMENT].reshape(whole, SEGMENT),
+                axis=1,
+                out=maxima[first : first + whole, 0],
+            )
+        elif whole:
+            np.max(
+                scores[: whole * SEGMENT].reshape(whole, SEGMENT, count),
+                axis=1,
+                out=maxima[first : first + whole],
+            )
         if len(block) % SEGMENT:
             maxima[first + whole] = scores[whole * SEGMENT :].max(axis=0)
     return np.ascontiguousarray(maxima.T)
