@@ -27,10 +27,11 @@ import numpy as np
 from siamese.clusters import clusters
 from siamese.detector import DuplicateDetector
 from siamese.duplicate_groups import duplicate_groups, similar_pairs
+from siamese.encode_many import encode_questions
 from siamese.nearest import STORAGES, StoredVectors, top_k
 from siamese.questions import read_pairs
 from siamese.retrieval import evaluate_mining, evaluate_retrieval
-from siamese.search import QuestionIndex, encode_questions
+from siamese.search import QuestionIndex
 
 PARTS = ("speed", "graph", "retrieval", "mining", "million")
 DEPTH = 100  # answers looked at for MRR

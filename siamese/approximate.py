@@ -7,6 +7,7 @@ their similarities are worked out from the stored vectors.
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,7 @@ class Graph:
             expansion_search=EXPANSION_SEARCH,
         )
         self._mapped: Path | None = None
+        self._lock = threading.Lock()  # A graph that grows cannot be searched.
 
     @classmethod
     def load(cls, path: os.PathLike | str, rows: int, size: int) -> Graph:
@@ -67,11 +69,12 @@ class Graph:
 
     def add(self, vectors: StoredVectors, start: int = 0) -> None:
         """Adds the rows from `start` on, on all cores."""
-        if self._mapped is not None:  # A mapped graph cannot grow.
-            self._index.load(str(self._mapped))
-            self._mapped = None
-        for first, block in blocks(vectors.take(slice(start, None)), 1 << 16):
-            self._index.add(np.arange(start + first, start + first + len(block)), block)
+        with self._lock:
+            if self._mapped is not None:  # A mapped graph cannot grow.
+                self._index.load(str(self._mapped))
+                self._mapped = None
+            for first, block in blocks(vectors.take(slice(start, None)), 1 << 16):
+                self._index.add(np.arange(start + first, start + first + len(block)), block)
 
     def search(
         self, vectors: StoredVectors, queries: np.ndarray, k: int
@@ -85,13 +88,16 @@ class Graph:
         # Some more than asked for: the graph's half-precision order is not quite the true one.
         wanted = min(len(vectors), k + 10)
         queries = np.ascontiguousarray(queries, np.float32)
-        found = self._index.search(queries, wanted)
+        with self._lock:
+            found = self._index.search(queries, wanted)
         keys = found.keys.reshape(len(queries), -1)
         counts = np.atleast_1d(getattr(found, "counts", np.full(len(queries), keys.shape[1])))
         candidates = keys.astype(np.int64)  # [queries, wanted]
-        candidates[np.arange(keys.shape[1]) >= counts[:, None]] = -1
+        # Others may have added rows to the graph that these vectors do not have yet.
+        absent = (np.arange(keys.shape[1]) >= counts[:, None]) | (keys >= len(vectors))
+        candidates[absent] = -1
         candidates.sort(axis=1)
-        whole = counts >= k
+        whole = (candidates >= 0).sum(axis=1) >= k
         rows[whole], products[whole] = rank(vectors, queries[whole], candidates[whole], k)
         if not whole.all():  # a graph may have parts that cannot be reached
             rows[~whole], products[~whole] = top_k(vectors, queries[~whole], k)

@@ -29,6 +29,9 @@ class DuplicateDetector:
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
 
+    Attributes:
+      encoder: the `siamese.encoder.Encoder` that turns token ids into vectors.
+
     Example:
       >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
       >>> detector.predict("How do I learn Spanish?", "Best way to learn Spanish?")  # doctest: +SKIP
@@ -50,7 +53,7 @@ class DuplicateDetector:
         self.calibration = calibration
         self.card = dict(card or {})
         self.weights = dict(weights)
-        self._encoder = Encoder(tower, self.weights)
+        self.encoder = Encoder(tower, self.weights)
 
     # ---- Saving ----
 
@@ -115,7 +118,7 @@ class DuplicateDetector:
         question 0. The answer for a question is the same alone or in company. (A model trained with
         padding in its mean, as the course's, sees each question padded to a power of two.)
         """
-        return self._encoder.encode(self.token_ids(questions))
+        return self.encoder.encode(self.token_ids(questions))
 
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
@@ -131,14 +134,14 @@ class DuplicateDetector:
             )
         ids1, ids2 = self.token_ids(first), self.token_ids(second)
         if self.tower.mask_padding:
-            vectors = self._encoder.encode([*ids1, *ids2])
+            vectors = self.encoder.encode([*ids1, *ids2])
         else:  # As the course's predict: both padded to the power of two of the longer one.
             longest = [max(len(a), len(b), 1) for a, b in zip(ids1, ids2)]
             lengths = [1 << (n - 1).bit_length() for n in longest]
             vectors = np.zeros((2 * len(first), self.tower.output_size), np.float32)
             for length in sorted(set(lengths)):
                 rows = [i for i, n in enumerate(lengths) if n == length]
-                found = self._encoder.encode(
+                found = self.encoder.encode(
                     [ids1[i] for i in rows] + [ids2[i] for i in rows], length=length
                 )
                 vectors[rows] = found[: len(rows)]

@@ -105,7 +105,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         length = 1 << (max(map(len, ids)) - 1).bit_length()
         # A question of nothing but padding still has a vector there; it says nothing.
         variants = [variant or [PAD] for variant in variants]
-    vectors = detector._encoder.encode(variants, length=length)
+    vectors = detector.encoder.encode(variants, length=length)
     similarity = float(np.vecdot(vectors[0], vectors[1]))
     without1 = vectors[2 : 2 + len(ids[0])] @ vectors[1]
     without2 = vectors[2 + len(ids[0]) :] @ vectors[0]

@@ -182,7 +182,7 @@ def evaluate_one_shot(
     if len(members) < 2:
         raise ArgumentError(f"Fewer than two classes have more than {max(examples)} questions.")
     used = np.sort(np.concatenate(members))
-    from siamese.search import encode_questions
+    from siamese.encode_many import encode_questions
 
     vectors = encode_questions(detector, questions)
     rng = np.random.default_rng(seed)

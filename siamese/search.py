@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.approximate import Graph, usearch_installed
-from siamese.detector import MAX_TOKENS, DuplicateDetector
+from siamese.detector import DuplicateDetector
+from siamese.encode_many import encode_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.index_files import GRAPH, Records, model_checksum, read_index, write_index
 from siamese.nearest import StoredVectors, top_k
 from siamese.question_list import read_questions
+from siamese.question_store import QuestionStore
 
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
-MANY = 4_000  # from so many questions on they are tokenized on all cores
-CHUNK = 50_000  # questions encoded at a time
 
 
 class Hit(NamedTuple):
@@ -65,11 +64,7 @@ class QuestionIndex:
     ):
         """Takes ready vectors and records; `build`, `from_file` and `load` make them."""
         self.detector = detector
-        self._vectors, self._records, self._graph = vectors, records, graph
-        self._next_id = next_id
-        self._pending: list[tuple[StoredVectors, Records]] = []  # added, not yet joined
-        self._ids: dict[str | int, int] | None = None  # id -> row, made when first needed
-        self._lock = threading.RLock()
+        self._store = QuestionStore(vectors, records, graph, next_id)
 
     # ---- Making, saving, loading ----
 
@@ -140,19 +135,18 @@ class QuestionIndex:
           path: the directory; an older index there is replaced.
           model: where the model is saved, kept so that ``siamese search INDEX`` finds it.
         """
-        with self._lock:
-            vectors, records, graph = self._joined()
-            facts: dict[str, Any] = {
-                "model_checksum": model_checksum(self.detector),
-                "next_id": self._next_id,
-                "storage": vectors.storage,
-                "model": None,
-            }
-            if model is not None:
-                # Relative first, so that model and index can be moved together.
-                relative = os.path.relpath(Path(model).resolve(), Path(path).resolve())
-                facts["model"] = [relative, str(Path(model).resolve())]
-            return write_index(path, vectors, records, facts, graph)
+        vectors, records, graph = self._store.state()
+        facts: dict[str, Any] = {
+            "model_checksum": model_checksum(self.detector),
+            "next_id": self._store.next_id,
+            "storage": vectors.storage,
+            "model": None,
+        }
+        if model is not None:
+            # Relative first, so that model and index can be moved together.
+            relative = os.path.relpath(Path(model).resolve(), Path(path).resolve())
+            facts["model"] = [relative, str(Path(model).resolve())]
+        return write_index(path, vectors, records, facts, graph)
 
     @classmethod
     def load(
@@ -224,29 +218,7 @@ class QuestionIndex:
         if len(wordless):
             at = int(wordless[0])
             raise DataError(f"Question {at} has no words: {questions[at][:40]!r}. Leave it out.")
-        with self._lock:
-            taken = self._places()
-            if ids is None:
-                given_ids: list[str | int] = []
-                while len(given_ids) < len(questions):
-                    if self._next_id not in taken:
-                        given_ids.append(self._next_id)
-                    self._next_id += 1
-            else:
-                given_ids = [_checked_id(i) for i in ids]
-                seen = set(taken)
-                for i in given_ids:
-                    if i in seen:
-                        raise DataError(f"The id {i!r} is taken; ids must be all different.")
-                    seen.add(i)
-            records = Records.of(
-                {"id": i, "question": question, "columns": dict(more)}
-                for i, question, more in zip(given_ids, questions, columns or [{}] * len(questions))
-            )
-            start = len(self)
-            self._pending.append((StoredVectors.of(vectors, self._vectors.storage), records))
-            taken.update({i: start + place for place, i in enumerate(given_ids)})
-        return given_ids
+        return self._store.add(vectors, questions, ids, columns)
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many. A graph is given up: make it again.
@@ -254,53 +226,31 @@ class QuestionIndex:
         Raises:
           ArgumentError: an id that is not there; nothing is removed then.
         """
-        ids = [ids] if isinstance(ids, (str, int)) else list(ids)
-        with self._lock:
-            vectors, records, _ = self._joined()
-            places = self._places()
-            missing = [i for i in ids if i not in places]
-            if missing:
-                raise ArgumentError(
-                    f"There is no question with the id {missing[0]!r} in the index."
-                )
-            keep = np.ones(len(vectors), bool)
-            keep[[places[i] for i in ids]] = False
-            kept = np.flatnonzero(keep)
-            self._vectors, self._records = vectors.take(kept), records.take(kept)
-            self._graph = self._ids = None
-            return int(len(keep) - len(kept))
+        return self._store.remove([ids] if isinstance(ids, (str, int)) else list(ids))
 
     def make_graph(self) -> None:
         """Makes the graph for approximate search, on all cores; needs usearch."""
-        with self._lock:
-            vectors, _, graph = self._joined()
-            if graph is None:
-                graph = Graph(vectors.values.shape[1])
-                graph.add(vectors)
-                self._graph = graph
+        self._store.make_graph()
 
     # ---- Asking ----
 
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._vectors) + sum(len(vectors) for vectors, _ in self._pending)
+        return len(self._store)
 
     @property
     def vectors(self) -> StoredVectors:
         """The questions' vectors, as they are stored."""
-        with self._lock:
-            return self._joined()[0]
+        return self._store.state().vectors
 
     @property
     def records(self) -> Records:
         """Each question as a dict: id, question, columns."""
-        with self._lock:
-            return self._joined()[1]
+        return self._store.state().records
 
     @property
     def has_graph(self) -> bool:
         """Whether approximate search can be done at once."""
-        return self._graph is not None
+        return self._store.has_graph
 
     def search(
         self,
@@ -360,62 +310,7 @@ class QuestionIndex:
         """`search` for vectors, float32 [queries, d]: (rows, similarities, records)."""
         if approximate:
             self.make_graph()
-        with self._lock:
-            vectors, records, graph = self._joined()
+        vectors, records, graph = self._store.state()
         if approximate is False or graph is None:
             return *top_k(vectors, queries, k), records
         return *graph.search(vectors, queries, k), records
-
-    def _joined(self) -> tuple[StoredVectors, Records, Graph | None]:
-        """Everything in one piece; what was added since the last call is joined to the rest."""
-        if self._pending:
-            added_vectors, added_records = map(list, zip(*self._pending))
-            start = len(self._vectors)
-            self._vectors = self._vectors.joined(added_vectors)
-            self._records = self._records.joined(added_records)
-            self._pending = []
-            if self._graph is not None:
-                self._graph.add(self._vectors, start)
-        return self._vectors, self._records, self._graph
-
-    def _places(self) -> dict[str | int, int]:
-        """Each id's row."""
-        if self._ids is None:
-            self._ids = {record["id"]: row for row, record in enumerate(self._joined()[1])}
-        return self._ids
-
-
-def encode_questions(
-    detector: DuplicateDetector, questions: Sequence[str], processes: int | None = None
-) -> np.ndarray:
-    """`DuplicateDetector.encode` for very many questions: tokenized on all cores.
-
-    Args:
-      detector: the model.
-      questions: the texts.
-      processes: how many processes tokenize; every core where None, this process alone where 1.
-
-    Returns:
-      float32 [questions, d].
-    """
-    questions = list(questions)
-    if len(questions) < MANY or processes == 1 or set(map(type, questions)) != {str}:
-        return detector.encode(questions)
-    from siamese.ragged import Ragged
-    from siamese.token_workers import tokenize_in_workers, usable_cores
-
-    vectors = np.empty((len(questions), detector.tower.output_size), np.float32)
-    tokens, _ = tokenize_in_workers(questions, processes or usable_cores(), lambda count: None)
-    lookup = detector.vocabulary.encode
-    for start in range(0, len(questions), CHUNK):
-        part = [lookup(words)[:MAX_TOKENS] for words in tokens[start : start + CHUNK]]
-        vectors[start : start + CHUNK] = detector._encoder.encode(Ragged.from_lists(part))
-    return vectors
-
-
-def _checked_id(value: Any) -> str | int:
-    if isinstance(value, np.integer):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise DataError(f"An id must be text or a whole number, not {value!r:.40}.")
-    return value

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from siamese.detector import DuplicateDetector
+from siamese.encode_many import encode_questions
 from siamese.encoder import TowerConfig
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nearest import SEGMENT, StoredVectors, top_k
 from siamese.question_list import read_questions
-from siamese.search import QuestionIndex, encode_questions
+from siamese.search import QuestionIndex
 from siamese.text import Vocabulary
 
 SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
