@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 import os
 import re
-import socket
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +28,9 @@ from siamese.checkpoint_files import (
     vocabulary_checksum,
     write_checkpoint_files,
 )
+from siamese.compatibility import check_compatible
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.trees import leaves_with_places
+from siamese.run_lock import lock_run
 
 __all__ = [
     "Checkpoint",
@@ -48,11 +47,6 @@ __all__ = [
     "save_checkpoint",
     "vocabulary_checksum",
 ]
-
-try:
-    import fcntl
-except ImportError:  # Windows: no lock between writers.
-    fcntl = None
 
 _DIRECTORY = re.compile(r"step-([0-9]{8,18})(?:\.([0-9]{1,9}))?")
 
@@ -121,7 +115,7 @@ class CheckpointWriter:
         self._best = (best_metric, higher_is_better)
         try:
             self.run_dir.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(self.run_dir)
+            self._lock = lock_run(self.run_dir)
         except OSError as error:
             raise CheckpointError(explain(error, self.run_dir)) from error
         remove_stale(self.run_dir)
@@ -257,92 +251,3 @@ def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newes
         f"None of the {len(passed_over)} checkpoints in {run_dir} can be used, and nothing was changed:"
         f"\n{reasons}\nGive another directory, or start anew there with --overwrite."
     )
-
-
-def check_compatible(
-    checkpoint: Checkpoint,
-    vocabulary_checksum: str | None = None,
-    shapes: Any = None,
-    slot_shapes: Any = None,
-) -> None:
-    """Refuses a checkpoint of another model or another vocabulary.
-
-    Args:
-      checkpoint: the loaded checkpoint.
-      vocabulary_checksum: that of the vocabulary in use; None leaves it unchecked.
-      shapes: the model's weights, or any tree of things with a `shape`; None leaves it unchecked.
-      slot_shapes: the optimizer's slots, likewise.
-
-    Raises:
-      CheckpointError: names both sides and the way out.
-    """
-    where = checkpoint.path or f"The checkpoint of step {checkpoint.step}"
-    way_out = (
-        "Use the vocabulary and configuration saved in the checkpoint, or train into another "
-        "directory; --overwrite starts this one anew."
-    )
-    mine = checkpoint.vocabulary_checksum
-    if vocabulary_checksum is not None and mine != vocabulary_checksum:
-        had = f"vocabulary {mine[:12]}" if mine else "no vocabulary"
-        raise CheckpointError(
-            f"{where} was made with {had}, and {vocabulary_checksum[:12]} is in use "
-            f"(checksums): the same token ids would mean other words. {way_out}"
-        )
-    for what, saved, wanted in (
-        ("weights", checkpoint.weights, shapes),
-        ("optimizer slots", checkpoint.slots, slot_shapes),
-    ):
-        if wanted is not None:
-            difference = _difference(saved, wanted)
-            if difference:
-                raise CheckpointError(
-                    f"{where} is of another model: {what} {difference}. {way_out}"
-                )
-
-
-def _lock(run_dir: Path) -> int | None:
-    """Takes the directory's lock; None where there are no locks or this process has it already."""
-    if fcntl is None:
-        return None
-    descriptor = os.open(run_dir / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()
-        os.close(descriptor)
-        if holder == _this_process():
-            return None  # Another loop of this process, such as a notebook cell run again.
-        raise CheckpointError(
-            f"Another process writes checkpoints to {run_dir} ({holder or 'unknown'}). Wait until "
-            "it ends or stop it, or give another directory."
-        ) from None
-    except OSError:
-        os.close(descriptor)
-        return None  # Some network drives know no locks; names are unique all the same.
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, _this_process().encode(), 0)
-    return descriptor
-
-
-def _this_process() -> str:
-    return f"process {os.getpid()} on {socket.gethostname()}"
-
-
-def _difference(saved: Any, wanted: Any) -> str | None:
-    """The first place where two trees differ in structure or shape, in words."""
-    places = _shapes(leaves_with_places(saved))
-    wanted_places = _shapes(leaves_with_places(wanted))
-    for place in [*wanted_places, *places]:
-        if place not in places:
-            return f"have nothing at {place}, and the model has shape {wanted_places[place]}"
-        if place not in wanted_places:
-            return f"have shape {places[place]} at {place}, and the model has nothing there"
-        if places[place] != wanted_places[place]:
-            return (
-                f"have shape {places[place]} at {place}, and the model has {wanted_places[place]}"
-            )
-    return None
-
-
-def _shapes(leaves: Iterable[tuple[str, Any]]) -> dict[str, tuple[int, ...]]:
-    return {place: tuple(getattr(leaf, "shape", ())) for place, leaf in leaves}

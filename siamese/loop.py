@@ -8,12 +8,9 @@ of devices with one and the same loss, and a stop at any moment that loses nothi
 
 from __future__ import annotations
 
+import functools
 import io
-import json
 import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
@@ -22,27 +19,19 @@ from unittest import mock
 
 import numpy as np
 
-from siamese import checkpoints, compat, course_files, devices
+from siamese import compat, devices
 from siamese.encoder import enable_compile_cache
-from siamese.errors import ArgumentError, SiameseError
+from siamese.errors import ArgumentError
 from siamese.freed_memory import keep_freed_memory
+from siamese.loss_watch import LossSums, LossWatch
 from siamese.randomness import keeping_generators
-from siamese.trees import leaves_with_places, unflatten
+from siamese.run_files import RunFiles, restore_positions
+from siamese.stop_signals import StopSignals
 
 compat.prepare()
 
 import jax  # noqa: E402
-from trax import fastmath  # noqa: E402
 from trax.supervised import training  # noqa: E402
-
-# The loss must stay at twice the margin for so long to count as collapsed. Every run of the course's model
-# starts there: Trax's LSTM adds its forget bias of 1 to all four gates, so the first states are almost the
-# same whatever the question, and it takes a few hundred steps of warm-up to leave.
-COLLAPSE_STEPS = 600
-
-
-class TrainingError(SiameseError):
-    """Training cannot go on: the loss or the weights are no numbers any more."""
 
 
 class Loop(training.Loop):
@@ -90,12 +79,11 @@ class Loop(training.Loop):
         enable_compile_cache()
         keep_freed_memory()
         self._mesh = mesh if mesh is not None else devices.mesh()
-        self._extras = checkpoint_extras or dict
         self.on_step = on_step
-        self._margin = margin if margin is not None else getattr(task.loss_layer, "_margin", None)
-        self._keep, self._best_metric, self._course_file = keep, best_metric, course_file
-        self._patience, self._quiet = patience, quiet
-        self._collapsed_for = 0
+        if margin is None:
+            margin = getattr(task.loss_layer, "_margin", None)
+        self._watch = LossWatch(margin, patience)
+        self._course_file, self._quiet = course_file, quiet
         self._saved_step: int | None = None
         self.warnings: list[str] = []
         self.resumed_from: Path | None = None
@@ -103,6 +91,12 @@ class Loop(training.Loop):
             raise ArgumentError("Several processes need the same random_seed: give one.")
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
+        self._files_of = functools.partial(
+            RunFiles, keep=keep, best_metric=best_metric, extras=checkpoint_extras or dict
+        )
+        self._files = None
+        if stock.get("output_dir") is not None:
+            self._files = self._files_of(stock["output_dir"])
         # Trax refuses to use fewer devices than there are, and its own way of using several computes
         # the loss on each one's part of the batch. It is told of one; the mesh spreads the arrays.
         self._made = False
@@ -127,11 +121,12 @@ class Loop(training.Loop):
 
         Raises:
           TrainingError: the loss or the weights became NaN or infinite; checkpoints stay as they are.
+          CheckpointError: `output_dir` cannot be written, or another process trains there.
         """
         last = self._step + n_steps
-        with self._open_summary_writers() as writers, _Signals() as signals:
-            period = _Period(self)
-            while self._step < last and not signals.received and not self._out_of_patience():
+        with self._writing(), self._open_summary_writers() as writers, StopSignals() as signals:
+            period = LossSums()
+            while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1
                 loss, stats = self._run_one_step(0, False)
                 period.add(loss, stats)
@@ -139,15 +134,15 @@ class Loop(training.Loop):
                     self.on_step(self, loss)
                 if self._eval_at(self._step):
                     self._report(period, writers)
-                    period = _Period(self)
+                    period = LossSums()
                 # After the evaluation, which draws batches too: a resumed run must not repeat them.
                 if self._checkpoint_at(self._step):
                     self.save_checkpoint("model")
             if period.steps:
-                self._check_loss(float(period.last))
+                self._watch.check_finite(float(period.last), self._step)
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
-            if self._course_file and self._output_dir is not None and self.is_chief:
+            if self._course_file and self._files is not None and self.is_chief:
                 self.write_course_file()
             if signals.received:
                 self._say(f"Stopped by {signals.received.name} after step {self._step}.")
@@ -164,10 +159,13 @@ class Loop(training.Loop):
             batch, rng, step=step, learning_rate=learning_rate
         )
 
-    def _report(self, period: _Period, writers) -> None:
+    def _report(self, period: LossSums, writers) -> None:
         """Prints and records the mean loss since the last report, then runs the evaluations."""
-        self._check_loss(float(period.last))
-        self.note_loss(float(period.loss) / period.steps, period.steps)
+        self._watch.check_finite(float(period.last), self._step)
+        warning = self._watch.collapse_warning(float(period.loss) / period.steps, period.steps)
+        if warning:
+            self.warnings.append(warning)
+            self._say("Warning: " + warning)
         with self._as_quiet_as_asked():
             self._log_training_progress(
                 task=self._tasks[0],
@@ -178,24 +176,24 @@ class Loop(training.Loop):
                 summary_writer=writers[0][0],
             )
             self.run_evals(writers[1])
-        if self._output_dir is None or not self.is_chief:
-            return
-        figures = {"step": self._step, "seconds": round(time.time(), 3)}
-        for mode, prefix in (("train", "metrics/"), ("train", "training/"), ("eval", "metrics/")):
-            for name in self._history.metrics_for_mode(mode):
-                points = self._history.get(mode, name)
-                if name.startswith(prefix) and points and points[-1][0] == self._step:
-                    figures[f"{mode}/{name.removeprefix(prefix)}"] = float(points[-1][1])
-        with open(self._metrics_file, "a", encoding="utf-8") as lines:
-            lines.write(json.dumps(figures) + "\n")
+        if self._files is not None and self.is_chief:
+            self._files.add_metrics(self._history, self._step)
 
-    def _out_of_patience(self) -> bool:
-        """Whether the validation loss has not become lower for `patience` evaluations."""
-        if not self._patience or not self._eval_tasks:
+    def _is_out_of_patience(self) -> bool:
+        if not self._eval_tasks:
             return False
         name = f"metrics/{self._eval_tasks[0].metric_names[0]}"
-        values = [value for _, value in self._history.get("eval", name)]
-        return bool(values) and len(values) - 1 - int(np.argmin(values)) >= self._patience
+        return self._watch.out_of_patience([v for _, v in self._history.get("eval", name)])
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Holds the output directory for this process, without lines of steps that were lost."""
+        if self._files is None or not self.is_chief:
+            yield
+            return
+        with self._files.writing():
+            self._files.forget_metrics_after(self._step)
+            yield
 
     def _as_quiet_as_asked(self):
         quiet = self._quiet or jax.process_index() > 0
@@ -205,28 +203,6 @@ class Loop(training.Loop):
         if self.is_chief:
             return super()._open_summary_writers()
         return nullcontext(([None], [None] * len(self._eval_tasks)))
-
-    def _check_loss(self, loss: float) -> None:
-        if not np.isfinite(loss):
-            raise TrainingError(
-                f"The loss is {loss} at step {self._step}. Try a smaller learning rate, and look for "
-                "questions without tokens. Checkpoints saved before are whole: training can go on "
-                "from the last of them."
-            )
-
-    def note_loss(self, loss: float, steps: int = 1) -> None:
-        """Watches for collapse: a loss that stays at twice the margin means all vectors are equal."""
-        if self._margin is None:
-            return
-        at_collapse = abs(loss - 2 * self._margin) < 0.004 * self._margin
-        self._collapsed_for = self._collapsed_for + steps if at_collapse else 0
-        if self._collapsed_for >= COLLAPSE_STEPS and not self.warnings:
-            self.warnings.append(
-                f"The loss has stayed at {loss:.3f}, twice the margin, for {self._collapsed_for} steps: "
-                "all questions have the same vector (collapse). Try a smaller learning rate, a longer "
-                "warm-up, closest='below_positive' for the first steps, or another seed."
-            )
-            self._say("Warning: " + self.warnings[-1])
 
     def _say(self, text: str) -> None:
         if self.is_chief:
@@ -250,40 +226,28 @@ class Loop(training.Loop):
     # ---- Checkpoints ----
 
     @property
-    def _metrics_file(self) -> Path:
-        return Path(self._output_dir) / "metrics.jsonl"
+    def slots(self):
+        """The optimizer's slots."""
+        return self._trainer_per_task[0].slots
+
+    @property
+    def rng(self):
+        """The JAX key that the next step's is split from."""
+        return self._rng
 
     def save_checkpoint(self, basename: str = "model") -> None:
         """Saves everything that a resumed run needs to go on as if it had never stopped.
 
         Args:
           basename: 'model'; Trax's other names (lowest_..., highest_...) are what `best_metric` is for.
+
+        Raises:
+          CheckpointError: the directory cannot be written; earlier checkpoints are untouched.
+          TrainingError: the weights are not finite; nothing is saved.
         """
-        if self._output_dir is None or not self.is_chief:
+        if self._files is None or not self.is_chief:
             return
-        weights = _on_host(self._model.weights)
-        for place, leaf in leaves_with_places(weights):
-            if not np.all(np.isfinite(np.asarray(leaf, dtype=np.float32))):
-                raise TrainingError(
-                    f"Weights {place} are not finite at step {self._step}; nothing was saved. Go on "
-                    "from the last checkpoint with a smaller learning rate."
-                )
-        checkpoints.save_checkpoint(
-            self._output_dir,
-            checkpoints.Checkpoint(
-                step=self._step,
-                weights=weights,
-                slots=_on_host(self._trainer_per_task[0].slots),
-                model_state=_on_host({"model": self._model.state, "eval": self._eval_model.state}),
-                random_state={"loop": np.asarray(self._rng)},
-                batch_position=self._position(),
-                history=self._history.to_dict(),
-                metrics=self._latest_metrics(),
-                **self._extras(),
-            ),
-            keep=self._keep,
-            best_metric=self._best_metric,
-        )
+        self._files.save(self)
         self._saved_step = self._step
 
     def load_checkpoint(self, directory=None, filename=None) -> None:
@@ -294,21 +258,20 @@ class Loop(training.Loop):
           filename: must be None: a course file is read by `siamese.course_files`.
 
         Raises:
-          CheckpointError: the checkpoint is of another model; both shapes are named.
+          CheckpointError: the checkpoint is of another model or vocabulary; both are named.
         """
-        directory = directory or self._output_dir
-        if directory is None or not self._made:  # Trax calls this before the evaluations are there.
+        if filename is not None:
+            raise ArgumentError(
+                "load_checkpoint reads a directory of checkpoints, not a file; for Trax's own file "
+                "use model.init_from_file."
+            )
+        if not self._made:  # Trax calls this before the evaluations are there.
             return
-        found, passed_over = checkpoints.load_newest(directory)
-        for path, reason in passed_over:
-            self._say(f"Passed over {path}: {reason}")
-        if found is None:
-            found = self._course_checkpoint(Path(directory))
+        files = self._files if directory is None else self._files_of(directory)
+        found = None if files is None else files.load(self, self._say)
         if found is None:
             return
-        trainer = self._trainer_per_task[0]
-        checkpoints.check_compatible(found, shapes=self._model.weights, slot_shapes=trainer.slots)
-        trainer.slots = found.slots
+        self._trainer_per_task[0].slots = found.slots
         self._step = found.step
         if found.random_state is not None:
             self._rng = jax.numpy.asarray(found.random_state["loop"])
@@ -318,107 +281,12 @@ class Loop(training.Loop):
         self._eval_model.state = found.model_state["eval"]
         self.resumed_from = found.path
         self._saved_step = found.step
-        self._restore_positions(found.batch_position or {})
+        restore_positions(self, found.batch_position or {}, self._say)
         self._place_on_devices()
-
-    def _course_checkpoint(self, directory: Path) -> checkpoints.Checkpoint | None:
-        """The ``model.pkl.gz`` of a directory that Trax's own Loop wrote, if it has one."""
-        if not (directory / "model.pkl.gz").exists():
-            return None
-        saved = course_files.read_course_model(directory)
-        trainer = self._trainer_per_task[0]
-        slots = course_files.read_course_slots(saved)[0]
-        return checkpoints.Checkpoint(
-            step=saved.step,
-            weights=unflatten(saved.weights, self._model.weights),
-            model_state={"model": self._model.state, "eval": self._eval_model.state},
-            slots=unflatten(slots, trainer.slots, "optimizer slots"),
-            history=saved.history,
-            path=saved.path,
-        )
 
     def write_course_file(self) -> Path:
         """Writes ``model.pkl.gz`` and its companions as Trax's Loop does, for `init_from_file`."""
-        return course_files.write_course_model(
-            self._output_dir,
-            _on_host(self._model.weights),
-            _on_host(self._model.state),
-            input_signature=self._batch_signature[: self._model.n_in],
-            slots=[_on_host(self._trainer_per_task[0].slots)],
-            step=self._step,
-            history=self._history.to_dict(),
-        )
-
-    def _generators(self) -> Iterator[tuple[str, Any]]:
-        yield "train", self._tasks[0].labeled_data
-        for i, task in enumerate(self._eval_tasks):
-            yield f"eval{i}", task.labeled_data
-
-    def _position(self) -> dict[str, Any]:
-        """Where each generator of batches stands; a plain generator has no position to save."""
-        return {n: g.state() for n, g in self._generators() if hasattr(g, "state")}
-
-    def _restore_positions(self, position: dict[str, Any]) -> None:
-        for name, generator in self._generators():
-            if name in position and hasattr(generator, "restore"):
-                generator.restore(position[name])
-            elif self._step:
-                self._say(
-                    f"The {name} batches start from the beginning: their generator keeps no position."
-                )
-
-    def _latest_metrics(self) -> dict[str, float]:
-        names = self._history.metrics_for_mode("eval")
-        return {
-            name.removeprefix("metrics/"): float(self._history.get("eval", name)[-1][1])
-            for name in names
-            if self._history.get("eval", name)
-        }
-
-
-class _Period:
-    """Sums of loss and optimizer figures since the last report, kept on the device until asked for."""
-
-    def __init__(self, loop: Loop):
-        self._start = time.time()
-        self.steps, self.loss, self.last, self.stats = 0, 0.0, None, {}
-
-    def add(self, loss, stats) -> None:
-        self.steps += 1
-        self.loss = self.loss + loss
-        self.last = loss
-        for name, value in stats.items():
-            self.stats[name] = self.stats.get(name, 0.0) + value
-
-    def seconds(self) -> float:
-        return max(time.time() - self._start, 1e-9)
-
-
-class _Signals:
-    """Remembers SIGINT and SIGTERM instead of dying of them; only in the main thread."""
-
-    def __enter__(self) -> _Signals:
-        self.received: signal.Signals | None = None
-        self._before = {}
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._remember)
-        return self
-
-    def _remember(self, number, frame):
-        if self.received is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.received = signal.Signals(number)
-
-    def __exit__(self, *_) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def raise_received(self) -> None:
-        if self.received is signal.SIGINT:
-            raise KeyboardInterrupt
-        if self.received is not None:
-            raise SystemExit(128 + self.received)
+        return self._files.save_course_file(self, self._batch_signature[: self._model.n_in])
 
 
 @contextmanager
@@ -426,7 +294,3 @@ def _no_pickled_counters() -> Iterator[None]:
     """Trax's Loop unpickles `data_counters0.pkl`, whoever wrote it; our positions need no such file."""
     with mock.patch.object(training.inputs, "load_data_counters", lambda *args: None):
         yield
-
-
-def _on_host(tree):
-    return fastmath.nested_map(np.asarray, tree)

@@ -496,10 +496,11 @@ def kill_while_saving(run, kills, seed):
     body = program(
         "found, _ = ck.load_newest(sys.argv[1])\n"
         "step = found.step if found else 0\n"
-        "print('ready', flush=True)\n"
+        "first = step + 5\n"
         "while True:\n"
         "    step += 5\n"
         "    ck.save_checkpoint(sys.argv[1], a_checkpoint(step, step / 7), keep=2)\n"
+        "    if step == first: print('ready', flush=True)\n"
     )
     generator, reached, leftovers = random.Random(seed), 0, 0
     for _ in range(kills):

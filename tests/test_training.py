@@ -21,6 +21,7 @@ from siamese import (
     TripletLoss,
     data_generator,
     devices,
+    loss_watch,
     train_model,
 )
 from siamese.checkpoints import list_checkpoints
@@ -184,16 +185,41 @@ def test_a_loss_that_is_no_number_stops_with_advice_and_saves_nothing(tmp_path):
     assert [saved.step for saved in list_checkpoints(tmp_path)] == [2]
 
 
-def test_collapse_is_noticed_once(capsys):
-    loop = train_model(small_siamese, TripletLoss, *generators(), None)
-    for _ in range(700):
-        loop.note_loss(0.5001)
-    assert len(loop.warnings) == 1 and "all questions have the same vector" in loop.warnings[0]
-    assert capsys.readouterr().out.count("Warning") == 1
-    loop = train_model(small_siamese, TripletLoss, *generators(), None)
-    for i in range(700):
-        loop.note_loss(0.5 if i % 50 else 0.3)
-    assert not loop.warnings
+def test_collapse_is_noticed_once(capsys, monkeypatch):
+    # Trax's own start: every vector is almost the same, and a learning rate of 0 leaves it there.
+    monkeypatch.setattr(loss_watch, "COLLAPSE_STEPS", 20)
+    loop = train_model(
+        small_siamese, TripletLoss, *generators(), None, lr_schedule=lambda step: 0.0, margin=0.25,
+        eval_at=lambda step: step % 10 == 0,
+    )  # fmt: skip
+    loop.run(60)
+    losses = [loss for _, loss in loop.history.get("train", "metrics/TripletLoss")]
+    if max(abs(loss - 0.5) for loss in losses) < 0.001:
+        assert len(loop.warnings) == 1 and "all questions have the same vector" in loop.warnings[0]
+        assert capsys.readouterr().out.count("Warning") == 1
+    else:
+        pytest.fail(f"the course's model did not start at twice the margin: {losses}")
+
+
+def test_metrics_of_lost_steps_are_taken_out_when_a_run_goes_on(tmp_path):
+    losses_of(tmp_path, [4], eval_at=lambda step: True, checkpoint_at=lambda step: step == 4)
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4]
+    with open(tmp_path / "metrics.jsonl", "a") as file:  # A run killed after step 6, in a line.
+        file.write('{"step": 5}\n{"step": 6, "seconds')
+    losses_of(tmp_path, [2], eval_at=lambda step: True)
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert "eval/TripletLoss" in json.loads(lines[4])
+
+
+def test_another_vocabulary_is_refused_though_the_shapes_agree(tmp_path):
+    words = {"words": ["a", "b"]}
+    losses_of(tmp_path, [2], checkpoint_extras=lambda: {"vocabulary": words})
+    with pytest.raises(CheckpointError, match="same token ids would mean other words"):
+        losses_of(tmp_path, [2], checkpoint_extras=lambda: {"vocabulary": {"words": ["b", "a"]}})
+    losses_of(tmp_path, [2], checkpoint_extras=lambda: {"vocabulary": words})
+    assert list_checkpoints(tmp_path)[0].step == 4
 
 
 def run_script(text, *args, **options):
