@@ -43,6 +43,8 @@ def prepare() -> None:
     after_import("trax.fastmath.numpy", _mend_tree_unflatten)
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
     after_import("trax.trax2keras", standins.explain_keras_3)
+    for module in ("trax.layers.base", "trax.supervised.training"):
+        after_import(module, _read_plain_pickles_only)
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
@@ -214,3 +216,36 @@ def _restore_random_number_generators(trainer_lib) -> None:
         patched["trax.supervised.trainer_lib.init_random_number_generators"] = (
             "left Trax 1.4; the course calls it"
         )
+
+
+def _read_plain_pickles_only(module) -> None:
+    """Trax's `init_from_file` and `unpickle_from_file` would run whatever a stranger's file asks for.
+
+    Their module sees a `pickle` whose `load` takes arrays, numbers, text and plain containers alone.
+    """
+    plain = types.ModuleType("pickle (plain values only)")
+    plain.__dict__.update(vars(module.pickle))
+
+    def load(file):
+        from trax.shapes import ShapeDtype
+
+        from siamese.safe_pickle import Signature, read_plain_pickle
+
+        def as_trax(value):
+            if isinstance(value, Signature):
+                return ShapeDtype(value.shape, value.dtype)
+            if type(value) in (tuple, list):
+                return type(value)(map(as_trax, value))
+            return value
+
+        name = getattr(file, "name", None) or "the file"
+        content = read_plain_pickle(file.read(), str(name))
+        if isinstance(content, dict) and "input_signature" in content:
+            content["input_signature"] = as_trax(content["input_signature"])
+        return content
+
+    plain.load = load
+    module.pickle = plain
+    patched[f"pickle in {module.__name__}"] = (
+        "reads plain values only: a model file from a stranger could run any code"
+    )

@@ -3,16 +3,19 @@
 Each case runs in a process of its own, because what was imported before matters.
 """
 
+import gzip
 import os
+import pickle
 import struct
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from siamese import standins
+from siamese import compat, standins
 from siamese.quiet import quiet_load
 
 ROOT = Path(__file__).parents[1]
@@ -410,3 +413,60 @@ def test_what_was_patched_is_told_with_its_reason():
         "host_count",
     ):
         assert name in shown
+
+
+class _RunsCode:
+    """Pickled, it asks the reader to create a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return Path.touch, (self.marker,)
+
+
+def test_trax_own_readers_run_nothing_of_a_strangers_file(tmp_path):
+    import siamese
+
+    compat.prepare()
+    from trax.supervised import training
+
+    marker, file = tmp_path / "ran", tmp_path / "model.pkl.gz"
+    content = {"flat_weights": [_RunsCode(marker)], "flat_state": [], "input_signature": None}
+    file.write_bytes(gzip.compress(pickle.dumps(content)))
+    pickle.loads(gzip.decompress(file.read_bytes()))
+    assert marker.exists()  # The file is hostile indeed:
+    marker.unlink()
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        siamese.Siamese(10, 4).init_from_file(str(file))
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        training.unpickle_from_file(str(file), gzip=True)
+    plain = tmp_path / "plain.pkl"
+    plain.write_bytes(pickle.dumps(_RunsCode(marker)))
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        training.unpickle_from_file(str(plain))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_trax_own_readers_still_read_honest_files(tmp_path, weights_only):
+    import siamese
+
+    compat.prepare()
+    from trax import shapes
+    from trax.supervised import training
+
+    signature = (shapes.ShapeDtype((2, 3), np.int32),) * 2
+    model, again = siamese.Siamese(10, 4), siamese.Siamese(10, 4)
+    model.init(signature)
+    file = str(tmp_path / "model.pkl.gz")
+    model.save_to_file(file, input_signature=signature)
+    again.init_from_file(file, weights_only=weights_only)
+    tokens = np.array([[2, 3, 1], [4, 5, 6]], np.int32)
+    for expected, found in zip(model((tokens, tokens)), again((tokens, tokens)), strict=True):
+        np.testing.assert_array_equal(expected, found)
+    training.pickle_to_file({"step": 3, "slots": [1.5]}, str(tmp_path / "a.pkl"), gzip=True)
+    assert training.unpickle_from_file(str(tmp_path / "a.pkl"), gzip=True) == {
+        "step": 3,
+        "slots": [1.5],
+    }
