@@ -176,6 +176,25 @@ def data(flags: argparse.Namespace) -> Result:
     return Result(render(found), found)
 
 
+def grade(flags: argparse.Namespace) -> Result:
+    """`siamese grade`: students' notebooks, run and checked."""
+    from siamese.grade import grade_notebooks, table
+
+    grades = grade_notebooks(
+        flags.notebooks,
+        number=flags.notebook,
+        time_limit=flags.time_limit,
+        check_limit=flags.check_limit,
+        note=_note,
+    )
+    found = {
+        "notebooks": [one.to_dict() for one in grades],
+        "points": sum(one.points for one in grades),
+        "out_of": sum(one.out_of for one in grades),
+    }
+    return Result(table(grades, details=flags.details), found)
+
+
 def doctor(flags: argparse.Namespace) -> Result:
     """`siamese doctor`: the state of the installation."""
     from siamese.doctor import examine, render

@@ -13,21 +13,36 @@ Example:
 
 from __future__ import annotations
 
-from .beyond_checks import check_expected_calibration_error, check_one_shot
-from .classify_checks import check_classify
-from .generator_checks import check_data_generator
-from .loss_checks import check_symmetric_loss, check_triplet_loss_fn
-from .model_checks import check_normalize, check_shared_towers, check_siamese
-from .predict_checks import check_predict
-from .repair_checks import check_count_false_negatives, check_masked_mean
+from .beyond_checks import calibration, check_expected_calibration_error, check_one_shot, one_shot
+from .classify_checks import answers, check_classify
+from .generator_checks import check_data_generator, generator
+from .loss_checks import check_symmetric_loss, check_triplet_loss_fn, symmetric, triplet
+from .model_checks import (
+    check_normalize,
+    check_shared_towers,
+    check_siamese,
+    normal,
+    shared,
+    siamese,
+)
+from .predict_checks import check_predict, prediction
+from .repair_checks import (
+    check_count_false_negatives,
+    check_masked_mean,
+    false_negatives,
+    masked,
+)
 from .score import Failure, Score
 from .similarity_checks import (
     check_closest_negative,
     check_cosine_similarity,
     check_mean_negative,
+    closest,
+    cosine,
+    mean,
 )
-from .threshold_checks import check_accuracy_at, check_best_threshold
-from .training_checks import check_train_model
+from .threshold_checks import accuracy, best, check_accuracy_at, check_best_threshold
+from .training_checks import check_train_model, training
 
 # Number of the notebook -> name of the function in it -> its check.
 EXERCISES = {
@@ -54,8 +69,18 @@ EXERCISES = {
     },
 }
 
+# Name of the function -> how many cases its check has.
+OUT_OF = {
+    exercise.name: len(exercise.cases)
+    for exercise in (
+        *(cosine, mean, closest, normal, shared, accuracy, best, generator, siamese, triplet),
+        *(training, answers, prediction, symmetric, masked, false_negatives, one_shot, calibration),
+    )
+}
+
 __all__ = [
     "EXERCISES",
+    "OUT_OF",
     "Failure",
     "Score",
     *(check.__name__ for checks in EXERCISES.values() for check in checks.values()),

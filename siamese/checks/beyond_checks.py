@@ -36,7 +36,7 @@ def _one_shot_hint(came, expected, scores, names, hint):
             return "this is the place of the best example: return its name"
         return "return the name alone, or None"
     if came is None:
-        return hint or "the best cosine is above the threshold: it has a name"
+        return hint or "the best cosine, the largest, is above the threshold: it has a name"
     if expected is None:
         best = names[int(np.argmax(scores))]
         return hint or (
@@ -44,9 +44,13 @@ def _one_shot_hint(came, expected, scores, names, hint):
             if came == best
             else "no cosine is above the threshold, and this is not even the best example"
         )
+    if hint:
+        return hint
+    if came == names[int(np.argmax(np.abs(scores)))]:
+        return "a cosine of -1 is the opposite, not the same: no absolute values"
     if came == names[int(np.argmin(scores))]:
         return "this is the least similar example: larger cosines are more alike"
-    return hint or "this example is above the threshold, but another one has a larger cosine"
+    return "another example has a larger cosine: not the first above the threshold but the best"
 
 
 _one_shot_case("a vector near one example", [0.8, 0.6], 0.7, "north-east")

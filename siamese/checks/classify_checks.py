@@ -50,6 +50,8 @@ def _questions(n, seed=5):
     draw = np.random.default_rng(seed)
     q1 = [[int(t), *[9] * int(k)] for t, k in zip(draw.integers(2, 8, n), draw.integers(0, 4, n))]
     q2 = [[int(t), *[9] * int(k)] for t, k in zip(draw.integers(2, 8, n), draw.integers(0, 4, n))]
+    if n > 2:  # Two dot products of exactly 0.5.
+        q1[1][0], q2[1][0], q1[2][0], q2[2][0] = 2, 3, 3, 2
     scores = np.array([float(DIRECTIONS[a[0]] @ DIRECTIONS[b[0]]) for a, b in zip(q1, q2)])
     y = (scores > 0.45).astype(np.int64)
     y[::4] = 1 - y[::4]  # A model that is sometimes wrong.
@@ -62,7 +64,14 @@ def _classify_mistakes(scores, y, threshold, batch_size):
     whole = n // batch_size * batch_size
     rounded = -(-n // batch_size) * batch_size
     wrapped = (found == truth)[np.arange(rounded) % n]
-    return [
+    short_batch = [
+        ((found == truth)[:whole], "the pairs of the last, short batch are left out"),
+        ((found == truth)[:whole].sum() / n, "the pairs of the last, short batch are left out"),
+        (wrapped, "the last batch was filled up with pairs that were counted before"),
+        (wrapped.sum() / n, "the last batch was filled up with pairs that were counted before"),
+        (right / rounded, "divided by the size of all batches: the last one is short"),
+    ]  # fmt: skip
+    return (short_batch if n % batch_size else []) + [
         ((scores >= threshold) == truth, "a dot product equal to the threshold counted as a duplicate: "
          "> is asked for, not >="),
         (right, "this is the number of right answers, not their share"),
@@ -74,11 +83,6 @@ def _classify_mistakes(scores, y, threshold, batch_size):
         ((scores > 0.7) == truth, "the threshold is always 0.7: use the argument"),
         ((scores > 0.5) == truth, "the threshold is always 0.5: use the argument"),
         (right / batch_size, "divided by the batch size: divide by the number of pairs"),
-        ((found == truth)[:whole], "the pairs of the last, short batch are left out"),
-        ((found == truth)[:whole].sum() / n, "the pairs of the last, short batch are left out"),
-        (wrapped, "the last batch was filled up with pairs that were counted before"),
-        (wrapped.sum() / n, "the last batch was filled up with pairs that were counted before"),
-        (right / rounded, "divided by the size of all batches: the last one is short"),
     ]  # fmt: skip
 
 

@@ -61,8 +61,8 @@ def as_numbers(came: Any, wanted: np.ndarray) -> np.ndarray:
         raise Wrong(show(wanted), "None", "the function returned nothing: is `return` missing?")
     try:
         array = np.asarray(came)
-        if array.dtype.kind not in "biuf":
-            array = array.astype(np.float64)
+        if array.dtype.kind == "c":
+            raise TypeError("complex numbers")
         return array.astype(np.float64)
     except (TypeError, ValueError):
         kind = "numbers" if wanted.ndim else "a number"

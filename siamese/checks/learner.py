@@ -15,7 +15,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# Where the frames of the checks themselves come from; `siamese grade` runs them from text.
+HERE = (
+    "<siamese.checks",
+    os.path.dirname(os.path.abspath(globals().get("__file__", "/siamese/checks/learner.py"))),
+)
 
 
 class TooSlow(BaseException):
@@ -62,20 +66,22 @@ class Learner:
           stopped: whether the function ended with an error; without one, only a name that is None
             and stays None counts.
         """
-        if self.result is None:
-            return "it returned None; is `return` missing?"
+        nothing = "it returned None; is `return` missing?" if self.result is None else ""
         try:
             source = textwrap.dedent(inspect.getsource(self.fn))
             tree = ast.parse(source)
         except (OSError, TypeError, SyntaxError):
-            return ""
+            return nothing
         lines = source.splitlines()
         for value in _nones(tree, stopped):
             return f"there is a None to replace: {lines[value.lineno - 1].strip()}"
         body = tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else []
         if body and all(isinstance(node, ast.Pass) or _is_text(node) for node in body):
             return "its body is empty"
-        return ""
+        returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        if any(value is not None and ast.unparse(value) != "None" for value in returned):
+            return ""  # None may be an answer, if a wrong one.
+        return nothing
 
 
 def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
@@ -132,7 +138,7 @@ def describe_error(error: BaseException, file: str = "") -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(HERE) and not frame.filename.startswith("<siamese.checks")
+        if not frame.filename.startswith(HERE)
     ]
     own = [frame for frame in frames if frame.filename == file] or frames[:1]
     if own:

@@ -43,6 +43,7 @@ def _normal_mistakes(x):
             "the mean of the squares, not their sum",
         ),
         (lengths, "these are the rows' lengths: divide the rows by them"),
+        (lengths[:, None], "these are the rows' lengths: divide the rows by them"),
         (x, "the rows are as they were"),
     ]
     if x.shape[0] == x.shape[1]:

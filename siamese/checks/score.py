@@ -88,7 +88,9 @@ class Score:
 
     def __str__(self) -> str:
         if not self.written:
-            return f"exercise {self.exercise} is not written yet ({self.failures[0].came})"
+            why = self.failures[0].came
+            told = "" if "not written" in why else f" ({why})"
+            return f"exercise {self.exercise} is not written yet{told}"
         sign = "✓" if self.full else "✗"
         head = f"{sign} {self.exercise}: {self.points} of {self.out_of} cases"
         lines, alike = [head], 0

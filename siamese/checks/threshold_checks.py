@@ -129,7 +129,10 @@ def _expect_best(came, scores, labels, hint):
     if abs(threshold - wanted) < 1e-9:
         hint = "this is the best accuracy; the exercise asks for the threshold that reaches it"
     elif at_or_above >= wanted - 1e-9:
-        hint = "it is best with >=, but a pair is a duplicate where its score is > the threshold"
+        hint = (
+            "it is best with >=, but a pair is a duplicate where its score is > the threshold. "
+            + hint
+        )
     elif threshold in (0.5, 0.7):
         hint = f"is it always {threshold}? it must come from these scores. " + hint
     elif reached <= 1 - wanted + 1e-9:
