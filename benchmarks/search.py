@@ -26,7 +26,7 @@ import numpy as np
 
 from siamese.clusters import clusters
 from siamese.detector import DuplicateDetector
-from siamese.duplicate_groups import duplicate_groups, similar_pairs
+from siamese.grouping import duplicate_groups, similar_pairs
 from siamese.encode_many import encode_questions
 from siamese.nearest import STORAGES, StoredVectors, top_k
 from siamese.questions import read_pairs

@@ -13,7 +13,8 @@ from siamese import compat
 
 __version__ = "0.1.0"
 
-# Public name -> the module (room) that defines it.
+# Public name -> the module (room) that defines it. A name must not be that of a room: importing the
+# room would put the module in the name's place.
 _EXPORTS = {
     "SiameseError": "errors",
     "ShapeError": "errors",
@@ -32,7 +33,6 @@ _EXPORTS = {
     "QuestionPairs": "questions",
     "read_pairs": "questions",
     "iter_pairs": "questions",
-    "clusters": "questions",
     "embedded_corpus": "corpus",
     "data_generator": "batches",
     "PairBatches": "batches",
@@ -44,7 +44,9 @@ _EXPORTS = {
     "best_threshold": "evaluation",
     "predict": "detector",
     "DuplicateDetector": "detector",
+    "explain": "explanation",
     "QuestionIndex": "search",
+    "duplicate_groups": "grouping",
     "OneShotClassifier": "oneshot",
     "TrainConfig": "config",
     "Trainer": "trainer",

@@ -19,7 +19,14 @@ examples:
   siamese train --questions questions.csv            the course's experiment on Quora's file
   siamese evaluate runs/course --questions new.csv   how good a saved model is on labelled pairs
   siamese predict runs/course "How old are you?" "What is your age?"
+  siamese explain runs/course "How old are you?" "What is your age?"     which words decide
+  siamese index runs/course questions.csv --output old                   encode old questions once
+  siamese search old "How old are you?"              has it been asked before?
+  siamese duplicates old --output groups.csv         groups of duplicates in the whole list
+  siamese app runs/course --index old                all of that on a local web page
+  siamese import-weights model.pkl.gz mine --vocab vocab.json            a model of the course's file
   siamese data questions.csv                         what is in a file of pairs
+  siamese grade handed-in/*.ipynb                    run and check students' notebooks
   siamese doctor                                     versions, devices, what was patched and why""",
     "demo": """\
 example:
@@ -42,7 +49,12 @@ examples:
   ... | siamese predict runs/course -""",
     "explain": """\
 example:
-  siamese explain runs/course "How old are you?" "What is your age?\"""",
+  siamese explain runs/course "How old are you?" "What is your age?"
+  siamese explain runs/course "How old are you?" "What is your age?" --plot words.png""",
+    "app": """\
+examples:
+  siamese app runs/course
+  siamese app runs/course --index old --port 8000       (needs gradio: pip install 'siamese[app]')""",
     "index": """\
 examples:
   siamese index runs/course questions.csv --output old
@@ -58,6 +70,11 @@ examples:
     "import-weights": """\
 example:
   siamese import-weights model.pkl.gz --vocab vocab.json mine""",
+    "grade": """\
+examples:
+  siamese grade handed-in/*.ipynb
+  siamese grade 04_assignment.ipynb --details
+  siamese grade handed-in/*.ipynb --notebook 4 --json > grades.json""",
     "data": """\
 examples:
   siamese data questions.csv
@@ -149,6 +166,17 @@ def build_parser() -> argparse.ArgumentParser:
     data.add_argument("--train-rows", type=int, help="of the split by rows that is described")
     data.add_argument("--test-rows", type=int, help="likewise")
 
+    grade = command("grade", "run students' notebooks and check their functions")
+    grade.add_argument("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file")
+    grade.add_argument("--notebook", type=int, help="which one they are, 1 to 7 [found out]")
+    grade.add_argument(
+        "--time-limit", type=float, default=600, help="seconds for the cells of one [%(default)s]"
+    )
+    grade.add_argument(
+        "--check-limit", type=float, default=180, help="seconds for one check [%(default)s]"
+    )
+    grade.add_argument("--details", action="store_true", help="show every failed case")
+
     command("doctor", "print versions, devices, what was patched and why, what is missing")
     return parser
 
@@ -160,6 +188,15 @@ def _add_search_commands(command: Callable[[str, str], argparse.ArgumentParser])
     explain.add_argument("model", help=a_model)
     explain.add_argument("question1")
     explain.add_argument("question2")
+    explain.add_argument(
+        "--plot", metavar="FILE", help="draw the words there: .png, .svg or .pdf (needs matplotlib)"
+    )
+
+    app = command("app", "serve a local web page: compare two questions, search old ones")
+    app.add_argument("model", help=a_model)
+    app.add_argument("--index", help="directory that `siamese index` wrote, to search in")
+    app.add_argument("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
+    app.add_argument("--port", type=int, default=7860, help="0 picks a free one [%(default)s]")
 
     index = command(
         "index", "encode a list of questions, to search it and to find duplicates in it"

@@ -78,7 +78,7 @@ def search(flags: argparse.Namespace) -> Result:
 
 def duplicates(flags: argparse.Namespace) -> Result:
     """`siamese duplicates`: the groups of duplicates in an index, as CSV."""
-    from siamese.duplicate_groups import duplicate_groups, group_rows
+    from siamese.grouping import duplicate_groups, group_rows
 
     made = _load_index(flags)
     threshold = made.detector.threshold if flags.threshold is None else flags.threshold
@@ -162,10 +162,26 @@ def import_weights(flags: argparse.Namespace) -> Result:
 def explain(flags: argparse.Namespace) -> Result:
     """`siamese explain`: which words pull a similarity up or down."""
     from siamese.detector import DuplicateDetector
-    from siamese.explain import explain as explained
+    from siamese.explanation import explain as explained
 
     found = explained(DuplicateDetector.load(flags.model), flags.question1, flags.question2)
-    return Result(str(found), found.as_dict())
+    if not flags.plot:
+        return Result(str(found), found.as_dict())
+    from siamese.explanation_plot import plot_explanation
+    from siamese.picture import save_picture
+
+    save_picture(plot_explanation(found), flags.plot)
+    return Result(f"{found}\n\nDrawn in {flags.plot}.", {**found.as_dict(), "plot": flags.plot})
+
+
+def app(flags: argparse.Namespace) -> int:
+    """`siamese app`: a web page on this machine, until Ctrl-C."""
+    from siamese.app import serve
+
+    if flags.json:
+        raise ArgumentError("A page is for people; leave --json out.")
+    serve(flags.model, flags.index, host=flags.host, port=flags.port)
+    return 0
 
 
 def _load_index(flags: argparse.Namespace):

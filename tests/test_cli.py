@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from siamese import embedded_corpus
+from siamese.cli import EXAMPLES
 
 ROOT = Path(__file__).parents[1]
 SMALL = ["--steps", "6", "--d-model", "8", "--batch-size", "16", "--eval-every", "3"]
@@ -54,12 +55,16 @@ def run(questions_csv, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["demo"], ["train"], ["evaluate"], ["predict"], ["data"], ["doctor"]]
+    "command",
+    [[], *([name] for name in EXAMPLES if name)],
+    ids=lambda command: " ".join(command) or "siamese",
 )
 def test_help_shows_examples(command):
     shown = siamese(*command, "--help")
     assert shown.returncode == 0 and "example" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 110
+    if not command:  # the first page names every command, in an example too
+        assert all(f"siamese {name} " in shown.stdout for name in EXAMPLES if name)
 
 
 def test_help_and_data_load_neither_jax_nor_trax():

@@ -41,6 +41,11 @@ class Explanation(NamedTuple):
         """Words that the model has never seen: all of them look the same to it."""
         return [w.word for w in (*self.words1, *self.words2) if not w.known]
 
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the similarity is above the threshold."""
+        return self.similarity > self.threshold
+
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         return {
@@ -57,7 +62,7 @@ class Explanation(NamedTuple):
         every = [abs(w.effect) for w in (*self.words1, *self.words2) if w.effect is not None]
         largest = max(every, default=0) or 1
         width = max((len(w.word) for w in (*self.words1, *self.words2)), default=0)
-        verdict = "duplicate" if self.similarity > self.threshold else "not a duplicate"
+        verdict = "duplicate" if self.is_duplicate else "not a duplicate"
         lines = [f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {verdict}"]
         for question, words in ((self.question1, self.words1), (self.question2, self.words2)):
             lines += ["", f"  {question}"]

@@ -8,7 +8,7 @@ from test_search import make_detector
 from siamese.detector import DuplicateDetector
 from siamese.encoder import TowerConfig
 from siamese.errors import DataError
-from siamese.explain import explain
+from siamese.explanation import explain
 
 
 @pytest.mark.parametrize("mask_padding", [True, False])

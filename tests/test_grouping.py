@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from siamese import duplicate_groups as module
+from siamese import grouping as module
 from siamese.clusters import connected_groups
-from siamese.duplicate_groups import duplicate_groups, similar_pairs
+from siamese.grouping import duplicate_groups, similar_pairs
 from siamese.errors import ArgumentError
 from siamese.nearest import StoredVectors
 
