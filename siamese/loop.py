@@ -25,7 +25,7 @@ from siamese.errors import ArgumentError
 from siamese.freed_memory import keep_freed_memory
 from siamese.loss_watch import LossSums, LossWatch
 from siamese.randomness import keeping_generators
-from siamese.run_files import RunFiles, restore_positions
+from siamese.run_files import RunFiles, disk_errors_explained, restore_positions
 from siamese.stop_signals import StopSignals
 
 compat.prepare()
@@ -105,6 +105,7 @@ class Loop(training.Loop):
             devices.told_of_one(),
             _no_pickled_counters(),
             self._as_quiet_as_asked(),
+            disk_errors_explained(stock.get("output_dir")),
         ):
             super().__init__(model, [task], **stock)
         self._made = True
@@ -124,7 +125,12 @@ class Loop(training.Loop):
           CheckpointError: `output_dir` cannot be written, or another process trains there.
         """
         last = self._step + n_steps
-        with self._writing(), self._open_summary_writers() as writers, StopSignals() as signals:
+        with (
+            self._writing(),
+            disk_errors_explained(self._output_dir),
+            self._open_summary_writers() as writers,
+            StopSignals() as signals,
+        ):
             period = LossSums()
             while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1

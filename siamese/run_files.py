@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -168,6 +169,20 @@ class RunFiles:
                 lines.write(json.dumps(figures) + "\n")
         except OSError as error:
             raise CheckpointError(explain(error, self.metrics_file)) from error
+
+
+@contextmanager
+def disk_errors_explained(directory: str | Path | None) -> Iterator[None]:
+    """Turns a full or read-only disk, met by Trax's own writing, into a CheckpointError.
+
+    Other system errors pass: they may come from the caller's generators.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        raise CheckpointError(explain(error, error.filename or directory or "a file")) from error
 
 
 def restore_positions(loop, positions: dict[str, Any], say: Callable[[str], None]) -> None:

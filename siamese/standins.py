@@ -13,13 +13,13 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import itertools
 import os
 import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from siamese import event_files
 from siamese.errors import MissingDependencyError
 from siamese.quiet import quiet_load
 
@@ -267,47 +267,21 @@ def _set_seed(seed):
         _real("tensorflow").random.set_seed(seed)
 
 
-def _make_tensor_proto(values, shape):
-    from tensorboardX.proto import tensor_pb2, tensor_shape_pb2
-
-    dims = [tensor_shape_pb2.TensorShapeProto.Dim(size=size) for size in shape]
-    return tensor_pb2.TensorProto(
-        dtype="DT_STRING",
-        string_val=values,
-        tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=dims),
-    )
-
-
-def _tensorboard(module: str, name: str | None = None):
-    """A name of tensorboardX, which has the same protocol buffers and event writer."""
-    found = importlib.import_module(f"tensorboardX.{module}")
-    return getattr(found, name) if name else found
-
-
-def _event_file_writer(log_dir, max_queue=10, flush_seconds=120, suffix=None):
-    # Names by the second alone: a second writer within it would begin the first one's file anew.
-    unique = f".{os.getpid()}.{next(_writers)}{suffix or ''}"
-    return _tensorboard("event_file_writer", "EventFileWriter")(
-        log_dir, max_queue, flush_seconds, unique
-    )
-
-
-_writers = itertools.count()
 _LIGHT = {
     "tensorflow.io.gfile": _gfile,
     "tensorflow.random.set_seed": lambda: _set_seed,
     "tensorflow.TensorShape": lambda: _Proxy("tensorflow.TensorShape"),
     "tensorflow.DType": lambda: _Proxy("tensorflow.DType"),
-    "tensorflow.make_tensor_proto": lambda: _make_tensor_proto,
-    "tensorflow.compat.v1.Summary": lambda: _tensorboard("proto.summary_pb2", "Summary"),
-    "tensorflow.compat.v1.SummaryMetadata": lambda: _tensorboard(
+    "tensorflow.make_tensor_proto": lambda: event_files.make_tensor_proto,
+    "tensorflow.compat.v1.Summary": lambda: event_files.tensorboard("proto.summary_pb2", "Summary"),
+    "tensorflow.compat.v1.SummaryMetadata": lambda: event_files.tensorboard(
         "proto.summary_pb2", "SummaryMetadata"
     ),
-    "tensorflow.compat.v1.HistogramProto": lambda: _tensorboard(
+    "tensorflow.compat.v1.HistogramProto": lambda: event_files.tensorboard(
         "proto.summary_pb2", "HistogramProto"
     ),
-    "tensorflow.core.util.event_pb2": lambda: _tensorboard("proto.event_pb2"),
+    "tensorflow.core.util.event_pb2": lambda: event_files.tensorboard("proto.event_pb2"),
     "tensorflow.python.summary.writer.event_file_writer.EventFileWriter": (
-        lambda: _event_file_writer
+        lambda: event_files.EventFileWriter
     ),
 }

@@ -319,12 +319,6 @@ def test_where_a_package_is_missing_the_error_says_who_needs_it_and_how_to_get_i
     assert remedy in last
 
 
-def test_two_event_writers_of_one_second_keep_their_own_files(tmp_path):
-    for _ in range(3):
-        standins._event_file_writer(str(tmp_path)).close()
-    assert len(list(tmp_path.glob("events.out.tfevents.*"))) == 3
-
-
 def test_training_needs_no_tensorflow_at_all(tmp_path):
     """The same loop where TensorFlow and Gym cannot be imported."""
     done = run(
