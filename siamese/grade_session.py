@@ -14,7 +14,7 @@ from typing import Any
 
 from siamese import kernel as kernels
 from siamese.checks import OUT_OF
-from siamese.kernel import Kernel, Outcome
+from siamese.kernel import ENDED, Kernel, Outcome
 
 MOST_RESTARTS = 8
 _DEFINITIONS = (
@@ -54,7 +54,7 @@ class Session:
             self.kernel = Kernel(work)
             self.kernel.run(self._request("remember()"), kernels.START_SECONDS, silent=True)
             # exit() in a cell ends that cell, not the kernel.
-            self.kernel.run("get_ipython().keepkernel_on_exit = True", 10, silent=True)
+            self.kernel.run("get_ipython().ask_exit = lambda: None", 10, silent=True)
             if all(self._run_cell(i) for i in range(len(self.cells))):
                 return
         self.stop()
@@ -80,7 +80,9 @@ class Session:
                 return False
         return True
 
-    def check(self, number: int, function: str, seconds: float) -> dict[str, Any]:
+    def check(
+        self, number: int, function: str, seconds: float, *, again: bool = True
+    ) -> dict[str, Any]:
         """The score of one function as a dict; never raises for what the function does."""
         if self.kernel is None:
             return _nothing(function, "the notebook ends Python again and again")
@@ -91,6 +93,9 @@ class Session:
         outcome = self.kernel.run(self._request(call), seconds, silent=True)
         if outcome.status == "dead":
             self.stop()
+            if again and outcome.message == ENDED:  # Perhaps what an earlier cell had set going.
+                self.prepare()
+                return self.check(number, function, seconds, again=False)
         try:
             found = json.loads(result.read_text(encoding="utf-8"))
             score = found["score"]
@@ -119,15 +124,16 @@ class Session:
         """Code for the kernel: runs `call` with `isolated` and the sources, leaves nothing behind."""
         data = base64.b64encode(zlib.compress(json.dumps(self.sources).encode())).decode()
         return (
-            "def __siamese_grade__(namespace):\n"
+            "def __siamese_grade__():\n"  # It takes nothing by a name that the notebook may have reused.
             "    import base64, builtins, json, zlib\n"
             f"    sources = json.loads(zlib.decompress(base64.b64decode({data!r})))\n"
-            "    scope = {'__name__': '_siamese_isolated', 'sources': sources, 'namespace': namespace}\n"
+            "    scope = {'__name__': '_siamese_isolated', 'sources': sources,\n"
+            "             'namespace': __siamese_grade__.__globals__}\n"
             "    builtins.exec(builtins.compile(sources['isolated'], '<siamese.checks.isolated>', 'exec'),"
             " scope)\n"
             f"    builtins.exec({call!r}, scope)\n"
             "try:\n"
-            "    __siamese_grade__(globals())\n"
+            "    __siamese_grade__()\n"
             "finally:\n"
             "    del __siamese_grade__\n"
         )

@@ -19,6 +19,7 @@ from siamese.errors import DataError, MissingDependencyError
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 5.0  # for a cell to end after it was interrupted
+ENDED = "it ended Python"
 
 
 class Outcome(NamedTuple):
@@ -119,7 +120,7 @@ class Kernel:
                 reply = self._client.get_shell_msg(timeout=max(0.01, min(0.25, left)))
             except queue.Empty:
                 if not self._manager.is_alive():
-                    return Outcome("dead", "it ended Python")
+                    return Outcome("dead", ENDED)
                 if left <= 0:
                     return Outcome("timeout", f"no answer within {seconds:.0f} s")
                 continue
