@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from siamese import batches, saved_model
 from siamese.encoder import Encoder, TowerConfig
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.text import Vocabulary, word_tokenize
 
 MAX_TOKENS = 512  # Longer questions are cut: beyond it the mean of an LSTM says nothing more.
@@ -68,19 +69,32 @@ class DuplicateDetector:
           CheckpointError: missing, damaged, or of another version.
         """
         weights, vocabulary, facts = saved_model.read_model(path)
-        calibration = facts["calibration"]
-        if calibration is not None:
-            from siamese.calibration import Calibration
+        with saved_model.unreadable_explained(path):
+            calibration = facts["calibration"]
+            if calibration is not None:
+                from siamese.calibration import Calibration
 
-            calibration = Calibration.from_dict(calibration)
-        return cls(
-            weights,
-            vocabulary,
-            TowerConfig(**facts["tower"]),
-            threshold=facts["threshold"],
-            calibration=calibration,
-            card=facts["card"],
-        )
+                calibration = Calibration.from_dict(calibration)
+            tower = TowerConfig(**facts["tower"])
+            if tower.vocab_size < vocabulary.size:
+                raise CheckpointError(
+                    f"{path} has {vocabulary.size:,} words and an embedding of {tower.vocab_size:,} "
+                    "rows. The files belong to different models."
+                )
+            known = {"pooling": ("mean", "max"), "compute": ("float32", "bfloat16")}
+            for name, accepted in known.items():
+                if getattr(tower, name) not in accepted:
+                    raise ValueError(f"{name} is {getattr(tower, name)!r}")
+            if not math.isfinite(facts["threshold"]):
+                raise ValueError(f"the threshold is {facts['threshold']}")
+            return cls(
+                weights,
+                vocabulary,
+                tower,
+                threshold=facts["threshold"],
+                calibration=calibration,
+                card=facts["card"],
+            )
 
     def save(self, path: str | os.PathLike) -> Path:
         """Writes the model's directory, whole or not at all; see `siamese.saved_model`."""

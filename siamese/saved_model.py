@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import numpy as np
 
 from siamese import manifest as manifests
 from siamese.atomic import atomic_directory, explain, remove_directory
-from siamese.errors import CheckpointError
+from siamese.errors import CheckpointError, SiameseError
 from siamese.text import Vocabulary
 
 FORMAT_VERSION = 1
@@ -83,6 +85,7 @@ def read_model(
 
     Raises:
       CheckpointError: missing, damaged, or of another version; the message says which file.
+      DataError: the vocabulary is none.
     """
     path = find_model(path)
     try:
@@ -92,16 +95,32 @@ def read_model(
             raise CheckpointError(
                 f"{path} is a checkpoint of a training run, not a saved model. Give the run's directory."
             )
-        facts = json.loads(files["detector.json"])
     except OSError as error:
         raise CheckpointError(explain(error, path, "read")) from error
-    if facts.get("version") != FORMAT_VERSION:
-        raise CheckpointError(
-            f"{path} has format version {facts.get('version')!r}; this siamese reads {FORMAT_VERSION}."
-        )
-    from safetensors.numpy import load
+    with unreadable_explained(path):
+        from safetensors.numpy import load
 
-    return load(files["weights.safetensors"]), Vocabulary.load(path / "vocabulary.json"), facts
+        facts = json.loads(files["detector.json"])
+        if facts["version"] != FORMAT_VERSION:
+            raise CheckpointError(
+                f"{path} has format version {facts['version']!r}; this siamese reads {FORMAT_VERSION}."
+            )
+        weights = load(files["weights.safetensors"])
+        return weights, Vocabulary.load(path / "vocabulary.json"), facts
+
+
+@contextmanager
+def unreadable_explained(path: os.PathLike | str) -> Iterator[None]:
+    """Turns whatever goes wrong with content whose checksums are right into a CheckpointError."""
+    try:
+        yield
+    except SiameseError:
+        raise
+    except Exception as error:  # safetensors' own error is a bare Exception.
+        raise CheckpointError(
+            f"{path} cannot be read, though its checksums are right ({type(error).__name__}: "
+            f"{str(error)[:200]}). It was not written by this siamese; use another model."
+        ) from error
 
 
 def find_model(path: os.PathLike | str) -> Path:
