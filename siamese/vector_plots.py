@@ -126,14 +126,15 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
         signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
         planes[title] = centred @ (directions * signs[:, None])[:2].T  # [n, 2]
     reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
-    with new_picture(3.4 * len(panels), 3.4 + 0.2 * len(distinct)) as figure:
+    with new_picture(3.4 * len(panels), 3.8 + 0.2 * len(distinct)) as figure:
         row = np.ravel(figure.subplots(1, len(panels), sharex=True, sharey=True))
         for axes, (title, plane) in zip(row, planes.items()):
             for name, (colour, mark) in zip(distinct, _MARKS):
                 chosen = np.array([other == name for other in names])
                 axes.plot(*plane[chosen].T, mark, color=colour, markersize=6, alpha=0.75,
                           markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
-            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            axes.set_box_aspect(1)
             axes.set_title(title)
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, [str(label).replace("$", r"\$") for label in labels],
@@ -172,6 +173,7 @@ def plot_states(
         for axes in (left, right):
             axes.grid(False)
         left.set(ylabel="number of the state's entry")
+        left.yaxis.get_major_locator().set_params(integer=True)
         left.set_title(title)
         figure.colorbar(image, ax=right, label="value", fraction=0.5)
     return figure

@@ -288,7 +288,7 @@ q1, q2 = next(
 )
 untrained.init(trax.shapes.signature((q1, q2)))
 v1, v2 = (np.asarray(v) for v in untrained((q1, q2)))
-plot_similarity_matrix(v1 @ v2.T, rows=texts[:4], columns=texts[4:])
+plot_similarity_matrix(v1 @ v2.T, rows=texts[:4])
 
 # %% [markdown]
 # Every question is like every other: all cosines are nearly 1, on the diagonal and off it. Training has to
