@@ -175,6 +175,9 @@ def build_parser() -> argparse.ArgumentParser:
     grade.add_argument(
         "--check-limit", type=float, default=180, help="seconds for one check [%(default)s]"
     )
+    grade.add_argument(
+        "--memory-limit", type=float, default=8, metavar="GIB", help="0 for none [%(default)s]"
+    )
     grade.add_argument("--details", action="store_true", help="show every failed case")
 
     command("doctor", "print versions, devices, what was patched and why, what is missing")

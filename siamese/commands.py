@@ -178,13 +178,12 @@ def data(flags: argparse.Namespace) -> Result:
 
 def grade(flags: argparse.Namespace) -> Result:
     """`siamese grade`: students' notebooks, run and checked."""
-    from siamese.grade import grade_notebooks, table
+    from siamese.grade import Limits, grade_notebooks, table
 
     grades = grade_notebooks(
         flags.notebooks,
         number=flags.notebook,
-        time_limit=flags.time_limit,
-        check_limit=flags.check_limit,
+        limits=Limits(flags.time_limit, flags.check_limit, flags.memory_limit),
         note=_note,
     )
     found = {

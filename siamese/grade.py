@@ -23,9 +23,7 @@ from typing import Any
 
 from siamese.checks import EXERCISES
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
-from siamese.grade_session import MOST_RESTARTS, Session
-
-TIME_LIMIT, CHECK_LIMIT = 600.0, 180.0  # seconds
+from siamese.grade_session import MOST_RESTARTS, Limits, Session
 
 
 @dataclass
@@ -80,8 +78,7 @@ def grade_notebooks(
     paths: Sequence[str | Path],
     *,
     number: int | None = None,
-    time_limit: float = TIME_LIMIT,
-    check_limit: float = CHECK_LIMIT,
+    limits: Limits = Limits(),  # noqa: B008  (it is immutable)
     note=lambda text: None,
 ) -> list[Grade]:
     """Grades notebooks one after the other; what goes wrong in one is noted and stops no other.
@@ -89,16 +86,15 @@ def grade_notebooks(
     Args:
       paths: the notebooks.
       number: which of the course's notebooks they all are; found out for each where None.
-      time_limit: seconds for the cells of one notebook. No cell takes more than half of what is left.
-      check_limit: seconds for the check of one function.
+      limits: the time and memory of one notebook.
       note: called with a line of text as the work goes on.
 
     Raises:
       ArgumentError: limits that are not positive, or no such notebook number.
       MissingDependencyError: the packages for notebooks are not installed.
     """
-    if not (time_limit > 0 and check_limit > 0):
-        raise ArgumentError("time limits are seconds above 0.")
+    if not (limits.cells > 0 and limits.check > 0 and limits.gigabytes >= 0):
+        raise ArgumentError("Time limits are seconds above 0, the memory limit is gigabytes or 0.")
     if number is not None and number not in EXERCISES:
         raise ArgumentError(f"There are notebooks 1 to {max(EXERCISES)}; number is {number}.")
     grades = []
@@ -111,11 +107,13 @@ def grade_notebooks(
         try:
             cells = read_code_cells(path)
             grade.notebook = number or which_notebook(path, cells)
-            _grade(grade, cells, sources, time_limit, check_limit)
+            _grade(grade, cells, sources, limits)
         except MissingDependencyError:
             raise
         except SiameseError as error:
             grade.error = str(error)
+        except Exception as error:  # Whatever it is, the others are graded.
+            grade.error = f"{type(error).__name__}: {error}"
         grade.seconds = time.monotonic() - started
         grades.append(grade)
     return grades
@@ -156,8 +154,10 @@ def read_code_cells(path: str | Path) -> list[str]:
 
 def _only_checks(cell) -> bool:
     """Whether nbgrader calls it a test: the checks run later, from our own copy."""
-    marks = cell.metadata.get("nbgrader", {})
-    return bool(marks.get("grade") and not marks.get("solution") and "def " not in cell.source)
+    marks = cell.metadata.get("nbgrader")
+    return isinstance(marks, dict) and bool(
+        marks.get("grade") and not marks.get("solution") and "def " not in cell.source
+    )
 
 
 def which_notebook(path: str | Path, cells: Sequence[str]) -> int:
@@ -182,15 +182,15 @@ def which_notebook(path: str | Path, cells: Sequence[str]) -> int:
     return best
 
 
-def _grade(grade: Grade, cells, sources, time_limit: float, check_limit: float) -> None:
+def _grade(grade: Grade, cells, sources, limits: Limits) -> None:
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
-        session = Session(Path(folder), cells, sources, time_limit)
+        session = Session(Path(folder), cells, sources, limits)
         try:
             session.prepare()
             for function in EXERCISES[grade.notebook]:
                 if session.kernel is None and session.restarts <= MOST_RESTARTS:
                     session.prepare()
-                grade.exercises.append(session.check(grade.notebook, function, check_limit))
+                grade.exercises.append(session.check(grade.notebook, function))
         finally:
             session.stop()
         grade.cells = [{"cell": i + 1, "what": what} for i, what in sorted(session.failed.items())]

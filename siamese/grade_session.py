@@ -10,7 +10,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from siamese import kernel as kernels
 from siamese.checks import OUT_OF
@@ -26,17 +26,32 @@ _DEFINITIONS = (
 )
 
 
+class Limits(NamedTuple):
+    """What a notebook may use.
+
+    Attributes:
+      cells: seconds for all its cells together. No cell takes more than half of what is left.
+      check: seconds for the check of one function.
+      gigabytes: memory, and the size of a file; 0 for no limit. Only where the system has such limits.
+    """
+
+    cells: float = 600.0
+    check: float = 180.0
+    gigabytes: float = 8.0
+
+
 class Session:
     """A notebook's kernel with all its cells run, made again when it is lost."""
 
-    def __init__(self, folder: Path, cells: Sequence[str], sources, time_limit: float):
+    def __init__(self, folder: Path, cells: Sequence[str], sources, limits: Limits):
         self.folder, self.cells, self.sources = folder, list(cells), sources
         self.kernel: Kernel | None = None
         self.failed: dict[int, str] = {}  # cell -> what happened
         self.deadly: set[int] = set()  # cells of which only the definitions run
         self.replaced: set[str] = set()
         self.restarts = -1  # the first start is none
-        self._until = time.monotonic() + time_limit
+        self._until = time.monotonic() + limits.cells
+        self._gigabytes, self._check_seconds = limits.gigabytes, limits.check
 
     def stop(self) -> None:
         """Ends the kernel."""
@@ -52,7 +67,9 @@ class Session:
             work = self.folder / f"run-{self.restarts}"
             work.mkdir(parents=True, exist_ok=True)  # The notebook may have removed it.
             self.kernel = Kernel(work)
-            self.kernel.run(self._request("remember()"), kernels.START_SECONDS, silent=True)
+            self.kernel.run(
+                self._request(f"remember({self._gigabytes!r})"), kernels.START_SECONDS, silent=True
+            )
             # exit() in a cell ends that cell, not the kernel.
             self.kernel.run("get_ipython().ask_exit = lambda: None", 10, silent=True)
             if all(self._run_cell(i) for i in range(len(self.cells))):
@@ -80,9 +97,7 @@ class Session:
                 return False
         return True
 
-    def check(
-        self, number: int, function: str, seconds: float, *, again: bool = True
-    ) -> dict[str, Any]:
+    def check(self, number: int, function: str, *, again: bool = True) -> dict[str, Any]:
         """The score of one function as a dict; never raises for what the function does."""
         if self.kernel is None:
             return _nothing(function, "the notebook ends Python again and again")
@@ -90,12 +105,12 @@ class Session:
         package = f"_checks_{secrets.token_hex(8)}"
         call = f"grade(sources, namespace, {number}, {function!r}, {package!r}, {str(result)!r})"
         self.folder.mkdir(parents=True, exist_ok=True)
-        outcome = self.kernel.run(self._request(call), seconds, silent=True)
+        outcome = self.kernel.run(self._request(call), self._check_seconds, silent=True)
         if outcome.status == "dead":
             self.stop()
             if again and outcome.message == ENDED:  # Perhaps what an earlier cell had set going.
                 self.prepare()
-                return self.check(number, function, seconds, again=False)
+                return self.check(number, function, again=False)
         try:
             found = json.loads(result.read_text(encoding="utf-8"))
             score = found["score"]

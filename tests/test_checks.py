@@ -1,6 +1,7 @@
 """The machinery of the checks: blanks, errors, endless loops, output, broken inputs; never a traceback."""
 
 import contextlib
+import functools
 import random
 import subprocess
 import sys
@@ -103,6 +104,26 @@ def test_none_in_proper_code_is_no_blank(doubled):
 def test_the_librarys_own_functions_are_no_answer():
     score = checks.check_data_generator(siamese.data_generator)
     assert not score.written and "write your own" in score.failures[0].came
+
+
+def test_calling_the_librarys_own_function_is_no_answer():
+    from siamese import TripletLossFn as loss
+    from siamese.similarity import l2_normalize
+
+    def TripletLossFn(v1, v2, margin=0.25):
+        return siamese.TripletLossFn(v1, v2, margin)
+
+    def data_generator(*arguments, **options):
+        from siamese.batches import data_generator as made
+
+        yield from made(*arguments, **options)
+
+    assert "own TripletLossFn" in checks.check_triplet_loss_fn(TripletLossFn).failures[0].came
+    assert not checks.check_data_generator(data_generator).written
+    part = functools.partial(loss, margin=0.25)
+    assert "write your own" in checks.check_triplet_loss_fn(part).failures[0].came
+    exec("def normalize(x): return l2_normalize(x)", scope := {"l2_normalize": l2_normalize})
+    assert "own l2_normalize" in checks.check_normalize(scope["normalize"]).failures[0].came
 
 
 def test_an_error_is_a_failed_case_with_the_learners_line(doubled, capsys):

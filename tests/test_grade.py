@@ -19,7 +19,7 @@ nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from siamese.grade import Grade, grade_notebooks, table, which_notebook  # noqa: E402
+from siamese.grade import Grade, Limits, grade_notebooks, table, which_notebook  # noqa: E402
 from siamese.grade_session import definitions  # noqa: E402
 
 slow = pytest.mark.slow  # each starts kernels
@@ -37,7 +37,8 @@ def notebook_file(folder, name, *cells):
 
 def graded(*paths, **options):
     """The grades, and for each a dict: function -> (points, out_of)."""
-    grades = grade_notebooks(paths, **{"time_limit": 60, "check_limit": 30, **options})
+    number, options = options.pop("number", None), {"cells": 60, "check": 30, **options}
+    grades = grade_notebooks(paths, number=number, limits=Limits(**options))
     return grades, [
         {e["function"]: (e["points"], e["out_of"]) for e in grade.exercises} for grade in grades
     ]
@@ -86,6 +87,8 @@ HOSTILE = {
     "closed output": "import os, sys; sys.stdout = None; os.close(1); os.close(2)",
     "shadowed names": "print = exec = open = compile = globals = str = len = None",
     "a child that goes on": "import subprocess; subprocess.Popen(['sleep', '300'])",
+    "memory without end": "kept = []\nwhile True: kept.append(bytearray(10**8))",
+    "a file without end": "with open('big', 'wb') as file:\n    while True: file.write(bytes(10**7))",
     "a kill from a thread": "import os, threading; threading.Timer(0.5, os._exit, [1]).start()\n"
     "import time; time.sleep(3)",
 }
@@ -102,7 +105,7 @@ def test_no_cell_keeps_the_other_cells_functions_from_their_points(tmp_path, cel
         SOLUTION["best_threshold"],
     )
     started = time.monotonic()
-    grades, points = graded(path, time_limit=16)
+    grades, points = graded(path, cells=16, gigabytes=1)
     assert points[0] == {name: FULL[name] for name in EXERCISES[3]}, table(grades)
     assert time.monotonic() - started < 60
 
@@ -136,7 +139,7 @@ def test_a_function_that_never_comes_back_costs_its_own_points_only(tmp_path, bo
         SOLUTION["best_threshold"].replace("accuracy_at(scores, labels, threshold)",
                                            "np.mean((scores > threshold) == labels)"),
     )  # fmt: skip
-    grades, points = graded(path, check_limit=6)
+    grades, points = graded(path, check=6)
     assert points[0]["accuracy_at"] == (0, FULL["accuracy_at"][1])
     assert points[0]["best_threshold"] == FULL["best_threshold"], table(grades)
 
@@ -177,6 +180,20 @@ def test_the_librarys_own_function_gives_no_points(tmp_path):
 
 
 @slow
+def test_what_nbgrader_calls_a_test_is_not_run(tmp_path):
+    path = notebook_file(tmp_path, "06_x.ipynb", *(SOLUTION[name] for name in EXERCISES[6]))
+    notebook = nbformat.read(path, as_version=4)
+    test = nbformat.v4.new_code_cell("import time; time.sleep(100)")
+    test.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "t", "points": 1}
+    odd = nbformat.v4.new_code_cell("x = 1")
+    odd.metadata["nbgrader"] = "nonsense"
+    notebook.cells += [test, odd]
+    nbformat.write(notebook, path)
+    grades, points = graded(path)
+    assert points[0] == {name: FULL[name] for name in EXERCISES[6]} and grades[0].seconds < 60
+
+
+@slow
 def test_one_bad_file_stops_no_other(tmp_path):
     damaged = tmp_path / "01_damaged.ipynb"
     damaged.write_text('{"cells": [')
@@ -212,7 +229,7 @@ def test_the_notebooks_of_this_repository(kind, number):
     found = sorted(folder.glob(f"{number:02}_*.ipynb"))
     if not found:
         pytest.skip("the notebooks are not generated: make notebooks")
-    grades, points = graded(found[0], time_limit=300, check_limit=180)
+    grades, points = graded(found[0], cells=300, check=180)
     assert grades[0].notebook == number and not grades[0].error and not grades[0].replaced
     expected = FULL if kind == "solution" else {name: (0, count) for name, count in OUT_OF.items()}
     assert points[0] == {name: expected[name] for name in EXERCISES[number]}, table(grades)
@@ -243,7 +260,7 @@ def test_limits_and_numbers_are_checked():
     with pytest.raises(ArgumentError, match="1 to 7"):
         grade_notebooks([], number=8)
     with pytest.raises(ArgumentError, match="above 0"):
-        grade_notebooks([], time_limit=0)
+        grade_notebooks([], limits=Limits(cells=0))
 
 
 def test_a_table_of_nothing():

@@ -21,8 +21,18 @@ GUARDED = (
 OWN_BUSINESS = {"builtins": {"_", "print", "input"}, "sys": None, "signal": None, "warnings": None}
 
 
-def remember() -> None:
-    """Called before the notebook's first cell: keeps the guarded modules' contents."""
+def remember(gigabytes: float) -> None:
+    """Called before the notebook's first cell: sets limits, keeps the guarded modules' contents.
+
+    Args:
+      gigabytes: the most memory that the kernel may take, and the largest file; 0 sets no limits.
+    """
+    with contextlib.suppress(ImportError, ValueError, OSError):  # There are none on Windows.
+        import resource
+
+        if gigabytes:
+            for kind in (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE):
+                resource.setrlimit(kind, (int(gigabytes * 2**30),) * 2)
     kept = {name: dict(vars(importlib.import_module(name))) for name in GUARDED}
     sys.modules["_siamese_grading"] = kept
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import inspect
 import linecache
 import os
@@ -20,6 +21,16 @@ HERE = (
     "<siamese.checks",
     os.path.dirname(os.path.abspath(globals().get("__file__", "/siamese/checks/learner.py"))),
 )
+
+
+# What of the library does an exercise's work: calling it is no solution.
+SAME_WORK = {
+    "normalize": {"l2_normalize"},
+    "shared_towers": {"Siamese"},
+    "TripletLossFn": {"TripletLoss", "loss_from_scores"},
+    "symmetric_loss": {"TripletLossFn", "TripletLoss", "loss_from_scores"},
+    "one_shot": {"OneShotClassifier"},
+}
 
 
 class TooSlow(BaseException):
@@ -42,11 +53,15 @@ class Learner:
             raise TypeError(f"{name} is None")
         if not callable(fn):
             raise TypeError(f"{name} is no function, but {type(fn).__name__}")
-        module = getattr(inspect.unwrap(fn), "__module__", "") or ""
+        plain = _plain(fn)
+        module = str(getattr(plain, "__module__", ""))
         if module.split(".")[0] in ("siamese", "trax"):
             raise TypeError(f"this is the function of {module}: write your own")
+        code = getattr(plain, "__code__", None)
+        borrowed = _borrowed(plain, {name, *SAME_WORK.get(name, ())}) if code else ""
+        if borrowed:
+            raise TypeError(f"it calls the library's own {borrowed}: write your own")
         self.fn, self.name = fn, name
-        code = getattr(inspect.unwrap(fn), "__code__", None)
         self.file = code.co_filename if code else ""
         self.stopped = False  # whether the case ended with an error
         self.result: Any = ...  # of the last call
@@ -82,6 +97,35 @@ class Learner:
         if any(value is not None and ast.unparse(value) != "None" for value in returned):
             return ""  # None may be an answer, if a wrong one.
         return nothing
+
+
+def _plain(fn: Any) -> Any:
+    """The function inside wrappers and partials."""
+    try:
+        fn = inspect.unwrap(fn)
+        while isinstance(fn, functools.partial):
+            fn = inspect.unwrap(fn.func)
+    except ValueError:  # It wraps itself.
+        pass
+    return fn
+
+
+def _borrowed(fn: Any, names: set[str]) -> str:
+    """Which of the library's functions of those names the function calls; empty for none."""
+    used: set[str] = set()
+    waiting = [fn.__code__]
+    while waiting:
+        code = waiting.pop()
+        used.update(part for name in code.co_names for part in name.split("."))
+        waiting += [constant for constant in code.co_consts if inspect.iscode(constant)]
+    if "siamese" in used and used & names:
+        return min(used & names)
+    for value in map(fn.__globals__.get, used):
+        if str(getattr(value, "__module__", "")).startswith("siamese."):
+            name = getattr(value, "__name__", "")
+            if name in names:
+                return name
+    return ""
 
 
 def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
