@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 
-from siamese import standins
+from siamese import course_nltk, standins
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
@@ -43,6 +43,7 @@ def prepare() -> None:
     after_import("trax.fastmath.numpy", _mend_tree_unflatten)
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
     after_import("trax.trax2keras", standins.explain_keras_3)
+    after_import("nltk", course_nltk.provide_punkt)
     for module in ("trax.layers.base", "trax.supervised.training"):
         after_import(module, _read_plain_pickles_only)
 
