@@ -5,10 +5,13 @@
     python benchmarks/speed.py --contenders trax,ours,torch --peer-python .venv-bench/bin/python
 
 Each contender runs in a process of its own, which also gives its peak memory and its time to the first
-step; the processes take turns, round after round, and the medians over rounds are compared. All have the
-same sizes, the same loss and Adam at the same rate. The floor of a step is its arithmetic (the LSTM's
-products, forward and twice that backward, of every token, padding included) at the speed of a large
-matrix product measured in the same run.
+step, with an empty compile cache in the first round and a filled one after it. The processes take turns,
+round after round. A figure is the sum over the batches of each batch's median time over all passes and
+rounds. The floor of a step is its arithmetic (the LSTM's products, forward and twice that backward, of
+every token, padding included) at the speed of a large matrix product, measured before and after.
+
+Ours tells glibc to keep freed memory (siamese/freed_memory.py). Unless --own-allocator is given, every
+contender runs with that setting, from the environment, so that the LSTMs are compared and not this.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -24,169 +28,16 @@ import time
 from pathlib import Path
 
 import numpy as np
+from speed_contenders import D_MODEL, MAKERS
+from speed_report import plot, plot_growth, table
 
-D_MODEL, RATE = 128, 0.001
-NAMES = {
-    "trax": "stock Trax, course batches",
-    "ours": "siamese, course preset",
-    "torch": "PyTorch nn.LSTM, course batches",
-    "keras": "Keras LSTM (JAX), course batches",
-    "ours_masked": "siamese, PairBatches, masked",
-    "torch_packed": "PyTorch packed, PairBatches",
+KEEP_FREED = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
+    "MALLOC_TOP_PAD_": str(64 << 20),
+    "MALLOC_ARENA_MAX": "1",
 }
-
-
-# ---- Contenders: each gives step(q1, q2) and encode(q), which return when the result is there ----
-
-
-def make_trax(vocab: int, fast: bool, masked: bool):
-    """Stock Trax's trainer on the course's model, or ours."""
-    import functools
-
-    from siamese import Siamese, TripletLoss, train_model
-
-    if not fast:  # Trax alone: its own Loop and trainer, the course's cells.
-        import trax
-        from trax import layers as tl
-        from trax import shapes
-        from trax.fastmath import numpy as fastnp
-
-        def normalize(x):
-            return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
-
-        def loss(v1, v2, margin=0.25):
-            scores = fastnp.dot(v1, v2.T)
-            positive, eye = fastnp.diagonal(scores), fastnp.eye(len(scores))
-            closest = (scores - 2 * eye).max(axis=1)
-            mean = (scores * (1 - eye)).sum(axis=1) / (len(scores) - 1)
-            zero = fastnp.maximum
-            return fastnp.mean(
-                zero(0, margin - positive + closest) + zero(0, margin - positive + mean)
-            )
-
-        tower = tl.Serial(
-            tl.Embedding(vocab, D_MODEL), tl.LSTM(D_MODEL), tl.Mean(axis=1), tl.Fn("N", normalize)
-        )
-        model = tl.Parallel(tower, tower)
-        both = tl.Serial(model, tl.Fn("L", lambda v1, v2: loss(v1, v2)))
-        sample = (np.ones((2, 4), np.int32),) * 2
-        both.init(shapes.signature(sample))
-        optimizer = trax.optimizers.Adam(RATE)
-        optimizer.tree_init(both.weights)
-        trainer = trax.optimizers.Trainer(both, optimizer, n_devices=1)
-        run = tl.Accelerate(model, n_devices=1)
-
-        def step(q1, q2):
-            rng = trax.fastmath.random.get_prng(0)
-            return float(trainer.one_step((q1, q2), rng, step=1, learning_rate=RATE)[0])
-
-        return step, lambda q: [np.asarray(v) for v in run((q[: len(q) // 2], q[len(q) // 2 :]))]
-
-    import jax
-
-    from siamese.encoder import TowerConfig, encode
-    from siamese.model import tower_weights
-
-    sample = iter([(np.ones((2, 4), np.int32),) * 2] * 4)
-    loop = train_model(
-        functools.partial(Siamese, vocab, D_MODEL, mask_padding=masked),
-        TripletLoss,
-        sample,
-        sample,
-        None,
-        lr_schedule=lambda step: RATE,
-        quiet=True,
-    )
-    trainer, config = loop._trainer_per_task[0], TowerConfig(vocab, D_MODEL, mask_padding=masked)
-    rng, weights = np.asarray(loop.new_rng()), jax.device_put(tower_weights(loop.model))
-    run = jax.jit(lambda weights, q: encode(weights, q, config))
-
-    def step(q1, q2):
-        return float(trainer.one_step((q1, q2), rng, step=1, learning_rate=RATE)[0])
-
-    return step, lambda q: np.asarray(run(weights, q))
-
-
-def make_torch(vocab: int, packed: bool):
-    """nn.Embedding, nn.LSTM and Adam, with autograd; packed sequences leave padding out."""
-    import torch
-    from torch import nn
-
-    embedding, lstm = nn.Embedding(vocab, D_MODEL), nn.LSTM(D_MODEL, D_MODEL, batch_first=True)
-    adam = torch.optim.Adam([*embedding.parameters(), *lstm.parameters()], RATE)
-
-    def tower(q):
-        x = embedding(q)
-        if packed:
-            lengths = (q != 1).sum(1)
-            rows = nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
-            states, _ = nn.utils.rnn.pad_packed_sequence(lstm(rows)[0], batch_first=True)
-            pooled = states.sum(1) / lengths[:, None]  # Padded states are zero.
-        else:
-            pooled = lstm(x)[0].mean(1)
-        return nn.functional.normalize(pooled, dim=1)
-
-    def step(q1, q2):
-        v = tower(torch.from_numpy(np.concatenate([q1, q2])).long())  # Both towers in one batch.
-        scores = v[: len(q1)] @ v[len(q1) :].T
-        eye, positive = torch.eye(len(q1)), scores.diagonal()
-        closest, mean = (
-            (scores - 2 * eye).amax(1),
-            (scores * (1 - eye)).sum(1) / (len(q1) - 1),
-        )
-        loss = ((0.25 - positive + closest).relu() + (0.25 - positive + mean).relu()).mean()
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        return float(loss)
-
-    def encode(q):
-        with torch.inference_mode():
-            return tower(torch.from_numpy(q).long()).numpy()
-
-    return step, encode
-
-
-def make_keras(vocab: int):
-    """Keras's Embedding, LSTM and Adam on its JAX backend, through train_on_batch."""
-    os.environ["KERAS_BACKEND"] = "jax"
-    import keras
-    from keras import layers, ops
-
-    tower = keras.Sequential(
-        [
-            layers.Embedding(vocab, D_MODEL),
-            layers.LSTM(D_MODEL, return_sequences=True),
-            layers.GlobalAveragePooling1D(),
-            layers.UnitNormalization(),
-        ]
-    )
-
-    def loss(_, v):
-        half = ops.shape(v)[0] // 2
-        scores, eye = v[:half] @ ops.transpose(v[half:]), ops.eye(half)
-        positive = ops.diagonal(scores)
-        closest = ops.max(scores - 2 * eye, axis=1)
-        mean = ops.sum(scores * (1 - eye), axis=1) / (half - 1)
-        return ops.mean(ops.relu(0.25 - positive + closest) + ops.relu(0.25 - positive + mean))
-
-    tower.compile(keras.optimizers.Adam(RATE), loss, jit_compile=True)
-
-    def step(q1, q2):
-        q = np.concatenate([q1, q2])
-        return float(tower.train_on_batch(q, np.zeros((len(q), 1), np.float32)))
-
-    return step, lambda q: np.asarray(tower.predict_on_batch(q))
-
-
-MAKERS = {
-    "trax": lambda vocab: make_trax(vocab, False, False),
-    "ours": lambda vocab: make_trax(vocab, True, False),
-    "ours_masked": lambda vocab: make_trax(vocab, True, True),
-    "torch": lambda vocab: make_torch(vocab, False),
-    "torch_packed": lambda vocab: make_torch(vocab, True),
-    "keras": make_keras,
-}
+MASKED = ("ours_masked", "torch_packed")
 
 
 # ---- One contender's process ----
@@ -206,42 +57,113 @@ def child(name: str, batches_file: str) -> None:
         step(*batch)
         first = first or time.perf_counter() - start
         encode(np.concatenate(batch))
-    training, encoding = [], []
+    taken = {"train": [], "encode": [], "train_cpu": []}  # Each [pass][batch], seconds.
     for _ in range(repeats):
-        at = time.perf_counter()
+        row = {part: [] for part in taken}
         for batch in batches:
+            at, cpu = time.perf_counter(), time.process_time()
             step(*batch)
-        training.append(time.perf_counter() - at)
-        at = time.perf_counter()
-        for batch in batches:
-            encode(np.concatenate(batch))
-        encoding.append(time.perf_counter() - at)
+            row["train"].append(time.perf_counter() - at)
+            row["train_cpu"].append(time.process_time() - cpu)
+        for q in [np.concatenate(batch) for batch in batches]:
+            at = time.perf_counter()
+            encode(q)
+            row["encode"].append(time.perf_counter() - at)
+        for part, times in row.items():
+            taken[part].append(times)
     peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    result = {"train_s": statistics.median(training), "encode_s": statistics.median(encoding)}
-    print(json.dumps({**result, "first_step_s": first, "peak_mib": peak}))
+    print(json.dumps({**taken, "first_step_s": first, "peak_mib": peak}))
 
 
-def measure(name: str, batches: list, vocab: int, repeats: int, python: str) -> dict:
+def busy_seconds() -> float:
+    """Processor time that all processes of this machine have taken, and that was taken from it."""
+    user, nice, system, _, _, irq, soft, steal = (
+        int(v) for v in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
+    )
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds() -> float:
+    """Processor time of the processes that were started from here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(name: str, batches: list, vocab: int, cache: str, arguments) -> dict:
     """Runs one contender in its own process."""
+    peer = arguments.peer_python if name.startswith(("torch", "keras")) else None
+    environment = {**os.environ, "XDG_CACHE_HOME": cache}
+    environment |= {} if arguments.own_allocator else KEEP_FREED
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
         arrays = {f"q1_{i}": b[0] for i, b in enumerate(batches)}
         arrays |= {f"q2_{i}": b[1] for i, b in enumerate(batches)}
-        np.savez(file, vocab=vocab, repeats=repeats, **arrays)
+        np.savez(file, vocab=vocab, repeats=arguments.repeats, **arrays)
         file.flush()
-        command = [python, __file__, "--child", name, file.name]
-        done = subprocess.run(command, capture_output=True, text=True)
+        command = [peer or sys.executable, __file__, "--child", name, file.name]
+        start, busy, own = time.perf_counter(), busy_seconds(), own_seconds()
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        others = (busy_seconds() - busy) - (own_seconds() - own)
+        share = others / (time.perf_counter() - start) / os.cpu_count()
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return {**json.loads(done.stdout.strip().splitlines()[-1]), "others_share": share}
 
 
-# ---- The table ----
+def rounds(jobs: dict, arguments) -> dict:
+    """Each job (contender, batches, vocabulary) once a round, in turn; see this module's docstring."""
+    found = {key: [] for key in jobs}
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(arguments.rounds):
+            for key, (name, batches, vocab) in jobs.items():
+                own_cache = f"{cache}/{key.replace('/', '_')}"
+                found[key].append(measure(name, batches, vocab, own_cache, arguments))
+                print(f"  {key}: {brief(found[key][-1])}", file=sys.stderr, flush=True)
+    return {key: pooled(runs, jobs[key][1]) for key, runs in found.items()}
 
 
-def peak_gflops() -> float:
+def brief(run: dict) -> str:
+    if "error" in run:
+        return run["error"]
+    step = 1000 * float(np.median(run["train"], axis=0).mean())
+    return f"{step:.1f} ms a step, {run['others_share']:.0%} of the cores with others"
+
+
+def pooled(runs: list[dict], batches: list) -> dict:
+    """A job's figures over its rounds."""
+    good = [run for run in runs if "error" not in run]
+    if not good:
+        return runs[0]
+    pairs = sum(len(batch[0]) for batch in batches)
+
+    def seconds(part, pick):
+        return float(pick(np.concatenate([run[part] for run in good]), axis=0).sum())
+
+    train, encode = (seconds(part, np.median) for part in ("train", "encode"))
+    best = seconds("train", np.min)
+    later = [run["first_step_s"] for run in good[1:]] or [good[0]["first_step_s"]]
+    return {
+        "train_pairs_per_s": pairs / train,
+        "encode_questions_per_s": 2 * pairs / encode,
+        "step_ms": 1000 * train / len(batches),
+        "gflops": gflop(batches) / train,
+        "best_train_pairs_per_s": pairs / best,
+        "best_encode_questions_per_s": 2 * pairs / seconds("encode", np.min),
+        "best_gflops": gflop(batches) / best,
+        "cpu_ms": 1000 * seconds("train_cpu", np.median) / len(batches),
+        "first_step_s": good[0]["first_step_s"],
+        "first_step_cached_s": statistics.median(later),
+        "peak_mib": statistics.median(run["peak_mib"] for run in good),
+        "others_share": statistics.median(run["others_share"] for run in good),
+    }
+
+
+# ---- Batches and the floor ----
+
+
+def peak_gflops(runs: int = 12) -> float:
     """Float32 speed of a 2048 x 2048 product, the best of several."""
     a, best = np.ones((2048, 2048), np.float32), 1e9
-    for _ in range(8):
+    for _ in range(runs):
         start = time.perf_counter()
         a @ a
         best = min(best, time.perf_counter() - start)
@@ -285,92 +207,31 @@ def random_batch(vocab: int, size: int, length: int) -> tuple:
     return tuple(draw.randint(2, vocab, (size, length)).astype(np.int32) for _ in range(2))
 
 
-def rounds(jobs: dict, arguments) -> dict:
-    """Each job (contender, batches, vocabulary) once a round, in turn; medians over the rounds."""
-    found = {key: [] for key in jobs}
-    for _ in range(arguments.rounds):
-        for key, (name, batches, vocab) in jobs.items():
-            python = arguments.peer_python if name.startswith(("torch", "keras")) else None
-            figures = measure(name, batches, vocab, arguments.repeats, python or sys.executable)
-            found[key].append(figures)
-            print(f"  {key}: {figures}", file=sys.stderr, flush=True)
-    medians = {}
-    for key, runs in found.items():
-        good = [run for run in runs if "error" not in run]
-        if not good:
-            medians[key] = runs[0]
-            continue
-        batches = jobs[key][1]
-        row = {k: statistics.median(run[k] for run in good) for k in good[0]}
-        pairs = sum(len(batch[0]) for batch in batches)
-        row |= {
-            "train_pairs_per_s": pairs / row["train_s"],
-            "encode_questions_per_s": 2 * pairs / row["encode_s"],
-            "step_ms": 1000 * row["train_s"] / len(batches),
-            "gflops": gflop(batches) / row["train_s"],
-        }
-        medians[key] = row
-    return medians
+def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:
+    """Milliseconds to draw one batch of 256 from PairBatches over so many made-up pairs, and at start."""
+    from siamese import PairBatches
+    from siamese.ragged import Ragged
 
-
-def table(result: dict) -> str:
-    """The figures as Markdown."""
-    lines = [
-        f"{result['data']}; large product {result['peak_gflops']:.0f} GFLOP/s.",
-        "",
-        "| contender | pairs/s | x Trax | questions/s | step ms | GFLOP/s | x floor | MiB | first step s |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    base = result["main"].get("trax", {}).get("train_pairs_per_s")
-    for key, row in result["main"].items():
-        if "error" in row:
-            lines.append(f"| {NAMES[key]} | not run: {row['error']} |")
-            continue
-        ratio = f"{row['train_pairs_per_s'] / base:.2f}" if base else ""
-        lines.append(
-            f"| {NAMES[key]} | {row['train_pairs_per_s']:,.0f} | {ratio} "
-            f"| {row['encode_questions_per_s']:,.0f} | {row['step_ms']:.1f} | {row['gflops']:.0f} "
-            f"| {result['peak_gflops'] / row['gflops']:.1f} | {row['peak_mib']:.0f} "
-            f"| {row['first_step_s']:.1f} |"
+    found = {}
+    for size in sizes:
+        draw = np.random.default_rng(0)
+        lengths = np.clip(draw.lognormal(2.35, 0.45, 2 * size).round(), 3, 64).astype(np.int64)
+        ids = Ragged(
+            draw.integers(2, 40_000, lengths.sum()).astype(np.int32),
+            np.concatenate([[0], np.cumsum(lengths)]),
         )
-    for title, part in (("shape", "shapes"), ("vocabulary", "vocabularies")):
-        if result.get(part):
-            lines += [
-                "",
-                f"| {title} | contender | step ms | us a pair | MiB |",
-                "|---|---|---|---|---|",
-            ]
-            for key, row in result[part].items():
-                where, name = key.rsplit(" ", 1)
-                if "error" not in row:
-                    lines.append(
-                        f"| {where} | {NAMES[name]} | {row['step_ms']:.1f} "
-                        f"| {1e6 / row['train_pairs_per_s']:.0f} | {row['peak_mib']:.0f} |"
-                    )
-    return "\n".join(lines) + "\n"
-
-
-def plot(result: dict, path: Path) -> None:
-    """Training and encoding speed of the contenders as bars."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    rows = {NAMES[k]: r for k, r in result["main"].items() if "error" not in r}
-    figure, axes = plt.subplots(1, 2, figsize=(11, 3.2), sharey=True, layout="constrained")
-    for axis, field, title in (
-        (axes[0], "train_pairs_per_s", "training, pairs/s"),
-        (axes[1], "encode_questions_per_s", "encoding, questions/s"),
-    ):
-        values = [row[field] for row in rows.values()]
-        colours = ["C0" if name.startswith("siamese") else "0.6" for name in rows]
-        axis.bar_label(axis.barh(list(rows), values, color=colours), fmt="{:,.0f}", padding=3)
-        axis.set_title(title)
-        axis.margins(x=0.15)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].invert_yaxis()
-    figure.savefig(path, dpi=120)
+        rows = np.arange(size), np.arange(size, 2 * size)
+        start = time.perf_counter()
+        with PairBatches(ids, ids, 256, rows=rows, seed=34, last="drop", prefetch=0) as batches:
+            next(batches)
+            first = time.perf_counter() - start
+            taken = []
+            for _ in range(200):
+                at = time.perf_counter()
+                next(batches)
+                taken.append(time.perf_counter() - at)
+        found[f"{size:,}"] = {"first_ms": 1000 * first, "batch_ms": 1000 * statistics.median(taken)}
+    return found
 
 
 def main() -> None:
@@ -378,28 +239,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--questions", help="a file of labelled pairs; the embedded corpus if none")
     parser.add_argument("--splits", help='JSON with {"rows": {"train": [start, stop]}}')
-    parser.add_argument("--contenders", default=",".join(NAMES), help="comma-separated")
+    parser.add_argument("--contenders", default=",".join(MAKERS), help="comma-separated")
     parser.add_argument("--peer-python", help="interpreter that has torch and keras")
     parser.add_argument("--batches", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=5, help="passes in each process")
-    parser.add_argument("--parts", default="main,shapes,vocabularies")
+    parser.add_argument("--parts", default="main,shapes,vocabularies,data")
+    parser.add_argument("--own-allocator", action="store_true", help="glibc as each sets it itself")
+    parser.add_argument("--add", action="store_true", help="keep the output's other parts")
     parser.add_argument("--output", default=str(Path(__file__).with_name("results") / "speed"))
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
         child(*arguments.child)
         return
-    course, ours, vocab = load(arguments)
     names, parts = arguments.contenders.split(","), arguments.parts.split(",")
-    data = "Quora rows" if arguments.questions else "embedded corpus"
-    data = f"{data}, {len(course)} batches of 256 pairs, vocabulary {vocab:,}, d_model {D_MODEL}"
-    result = {"data": data, "peak_gflops": peak_gflops(), "cores": os.cpu_count(), "main": {}}
-    masked = ("ours_masked", "torch_packed")
+    plain = [name for name in names if name not in MASKED]
+    output = Path(arguments.output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    stored = output.with_suffix(".json")
+    result = json.loads(stored.read_text()) if arguments.add and stored.exists() else {}
+    result |= {"cores": os.cpu_count(), "peak_gflops": max(peak_gflops(), peak_gflops())}
     if "main" in parts:
-        jobs = {n: (n, ours if n in masked else course, vocab) for n in names}
-        result["main"] = rounds(jobs, arguments)
-    plain = [name for name in names if name not in masked]
+        course, ours, vocab = load(arguments)
+        jobs = {n: (n, ours if n in MASKED else course, vocab) for n in names}
+        data = "Quora rows" if arguments.questions else "embedded corpus"
+        result["data"] = f"{data}, {len(course)} batches of 256 pairs, vocabulary {vocab:,}"
+        part = "own_allocator" if arguments.own_allocator else "main"
+        result[part] = rounds(jobs, arguments)
     if "shapes" in parts:
         jobs = {
             f"{size} x {length} {name}": (name, [random_batch(41699, size, length)] * 2, 41699)
@@ -415,12 +282,15 @@ def main() -> None:
             for name in plain
         }
         result["vocabularies"] = rounds(jobs, arguments)
-    output = Path(arguments.output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+    if "data" in parts:
+        result["data_sizes"] = data_sizes()
+    result["peak_gflops"] = max(result["peak_gflops"], peak_gflops())
+    stored.write_text(json.dumps(result, indent=1) + "\n")
     output.with_suffix(".md").write_text(table(result))
-    if result["main"]:
+    if result.get("main"):
         plot(result, output.with_suffix(".png"))
+    if result.get("shapes"):
+        plot_growth(result, output.with_name(output.name + "_growth.png"))
     print(table(result))
 
 
