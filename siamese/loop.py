@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -25,7 +24,12 @@ from siamese.errors import ArgumentError
 from siamese.freed_memory import keep_freed_memory
 from siamese.loss_watch import LossSums, LossWatch
 from siamese.randomness import keeping_generators
-from siamese.run_files import RunFiles, disk_errors_explained, restore_positions
+from siamese.run_files import (
+    RunFiles,
+    closing_batches,
+    disk_errors_explained,
+    restore_positions,
+)
 from siamese.stop_signals import StopSignals
 
 compat.prepare()
@@ -103,7 +107,6 @@ class Loop(training.Loop):
         with (
             keeping_generators(),
             devices.told_of_one(),
-            _no_pickled_counters(),
             self._as_quiet_as_asked(),
             disk_errors_explained(stock.get("output_dir")),
         ):
@@ -129,6 +132,7 @@ class Loop(training.Loop):
             self._writing(),
             disk_errors_explained(self._output_dir),
             self._open_summary_writers() as writers,
+            closing_batches(self),
             StopSignals() as signals,
         ):
             period = LossSums()
@@ -218,8 +222,6 @@ class Loop(training.Loop):
 
     def _place_on_devices(self) -> None:
         """Copies weights, state and optimizer slots to every device of the mesh."""
-        if self._mesh is None:
-            return
         trainer = self._trainer_per_task[0]
         accelerated = trainer.accelerated_model_with_loss
         accelerated.weights = devices.replicate(self._mesh, accelerated.weights)
@@ -293,10 +295,3 @@ class Loop(training.Loop):
     def write_course_file(self) -> Path:
         """Writes ``model.pkl.gz`` and its companions as Trax's Loop does, for `init_from_file`."""
         return self._files.save_course_file(self, self._batch_signature[: self._model.n_in])
-
-
-@contextmanager
-def _no_pickled_counters() -> Iterator[None]:
-    """Trax's Loop unpickles `data_counters0.pkl`, whoever wrote it; our positions need no such file."""
-    with mock.patch.object(training.inputs, "load_data_counters", lambda *args: None):
-        yield
