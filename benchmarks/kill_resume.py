@@ -1,8 +1,10 @@
 """Kills a training run with SIGKILL at random moments and checks that nothing is lost.
 
 A child process trains a small course model and saves every 5 steps. The parent kills it again and again,
-mostly while it trains, sometimes while it starts. Every restart must go on from a whole checkpoint, no
-step may get lost twice, and the finished weights must equal those of a run never interrupted, bit for bit.
+mostly while it trains, evaluates or saves, sometimes while it starts. Every restart must go on from a whole
+checkpoint, no step may get lost twice, and the finished weights must equal those of a run never
+interrupted, bit for bit. A kill comes a random number of steps and a random part of a second after a
+start, so that it falls into training however busy the machine is.
 
     python benchmarks/kill_resume.py --kills 50
 """
@@ -37,15 +39,11 @@ def child(folder: str, steps: int) -> None:
         folder,
         random_seed=7,
         checkpoint_at=lambda step: step % SAVE_EVERY == 0,
+        eval_at=lambda step: step % 20 == 0,
         course_file=False,
     )
-    resumed = loop.step
-
-    def note(loop, loss):
-        if loop.step == resumed + 3:  # Compiled: from here on the steps are quick.
-            print("READY", resumed, flush=True)
-
-    loop.on_step = note
+    print("RESUMED", loop.step, flush=True)
+    loop.on_step = lambda loop, loss: print("STEP", loop.step, flush=True)
     loop.run(steps - loop.step)
     print("DONE", loop.step, flush=True)
 
@@ -58,23 +56,21 @@ def start(folder: Path, steps: int) -> subprocess.Popen:
     )
 
 
-def wait_for(process: subprocess.Popen, word: str) -> int | None:
-    """The number after `word` in the child's output, or None where it ended without it."""
+def wait_for(process: subprocess.Popen, word: str, at_least: int = 0) -> int:
+    """The first number from `at_least` on that follows `word` in the child's output."""
     for line in process.stdout:
         if line.startswith("Passed over"):
             raise SystemExit(f"A restart found a checkpoint that was not whole: {line}")
-        if line.startswith(word):
+        if line.startswith(word) and int(line.split()[1]) >= at_least:
             return int(line.split()[1])
-    return None
+    raise SystemExit(f"The run ended before {word} {at_least}: give more --steps.")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument(
-        "--longest", type=float, default=2.5, help="seconds of training before a kill"
-    )
+    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--longest", type=int, default=40, help="steps of training before a kill")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     flags = parser.parse_args()
@@ -92,11 +88,12 @@ def main() -> None:
         while kills < flags.kills:
             process = start(killed, flags.steps)
             if dice.random() < 0.2:
-                time.sleep(dice.uniform(0, 3))  # while it imports, loads and compiles
+                time.sleep(dice.uniform(0, 6))  # while it imports, loads and compiles
                 at_start += 1
             else:
-                resumed_at.append(wait_for(process, "READY"))
-                time.sleep(dice.uniform(0, flags.longest))
+                resumed_at.append(wait_for(process, "RESUMED"))
+                wait_for(process, "STEP", resumed_at[-1] + dice.randint(1, flags.longest))
+                time.sleep(dice.uniform(0, 0.2))
             process.send_signal(signal.SIGKILL)
             rest = process.stdout.read()
             process.wait()
@@ -104,7 +101,7 @@ def main() -> None:
                 raise SystemExit("The run finished before all kills were done: give more --steps.")
             kills += 1
         process = start(killed, flags.steps)
-        resumed_at.append(wait_for(process, "READY"))
+        resumed_at.append(wait_for(process, "RESUMED"))
         assert wait_for(process, "DONE") == flags.steps and process.wait() == 0
         assert resumed_at == sorted(resumed_at), f"a restart went back: {resumed_at}"
         assert resumed_at[-1] > 0, (

@@ -67,10 +67,11 @@ def train(flags: argparse.Namespace) -> Result:
     """`siamese train`: the course's experiment, or any other of its kind."""
     from siamese.questions import read_pairs
 
-    if flags.distributed or flags.coordinator:
+    hosts = (flags.coordinator, flags.processes, flags.process_id)
+    if flags.distributed or any(value is not None for value in hosts):
         from siamese import devices
 
-        devices.connect(flags.coordinator, flags.processes, flags.process_id)
+        devices.connect(*hosts)
     config = configs.config_from_flags(flags)
     _note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = read_pairs(flags.questions)

@@ -44,7 +44,7 @@ def prepare() -> None:
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
     after_import("trax.trax2keras", standins.explain_keras_3)
     after_import("nltk", course_nltk.provide_punkt)
-    for module in ("trax.layers.base", "trax.supervised.training"):
+    for module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
         after_import(module, _read_plain_pickles_only)
 
 
@@ -220,7 +220,7 @@ def _restore_random_number_generators(trainer_lib) -> None:
 
 
 def _read_plain_pickles_only(module) -> None:
-    """Trax's `init_from_file` and `unpickle_from_file` would run whatever a stranger's file asks for.
+    """Trax's readers of model files and data counters would run whatever a stranger's file asks for.
 
     Their module sees a `pickle` whose `load` takes arrays, numbers, text and plain containers alone.
     """

@@ -45,8 +45,8 @@ def connect(coordinator: str | None, processes: int | None, process_id: int | No
         jax.distributed.initialize(coordinator, processes, process_id)
     except (ValueError, RuntimeError) as error:
         raise ArgumentError(
-            f"The processes could not be joined: {error}. Give --coordinator HOST:PORT, --processes N "
-            "and --process-id I to each, I from 0 to N - 1."
+            f"The processes could not be joined: {str(error).rstrip('.')}. Give --coordinator "
+            "HOST:PORT, --processes N and --process-id I to each, I from 0 to N - 1."
         ) from error
 
 

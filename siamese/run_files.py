@@ -194,6 +194,20 @@ def restore_positions(loop, positions: dict[str, Any], say: Callable[[str], None
             say(f"The {name} batches start from the beginning: their generator keeps no position.")
 
 
+@contextmanager
+def closing_batches(loop) -> Iterator[None]:
+    """Ends the background threads of batches that keep their position and can go on from it.
+
+    Python's own generators are left alone: a closed one is at its end.
+    """
+    try:
+        yield
+    finally:
+        for _, generator in _generators(loop):
+            if all(hasattr(generator, name) for name in ("state", "restore", "close")):
+                generator.close()
+
+
 def on_host(tree: Any) -> Any:
     """The tree with NumPy arrays for those on devices."""
     import jax

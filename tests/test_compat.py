@@ -439,6 +439,11 @@ def test_trax_own_readers_run_nothing_of_a_strangers_file(tmp_path):
     plain.write_bytes(pickle.dumps(_RunsCode(marker)))
     with pytest.raises(siamese.CheckpointError, match="refused"):
         training.unpickle_from_file(str(plain))
+    from trax.data import inputs
+
+    plain.rename(tmp_path / "data_counters0.pkl")
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        inputs.load_data_counters(str(tmp_path))
     assert not marker.exists()
 
 

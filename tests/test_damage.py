@@ -176,3 +176,23 @@ def test_a_hostile_course_file_is_refused_at_the_command_line(tmp_path, train, c
         refused(process, "model.pkl.gz")
     assert not marker.exists() and not (tmp_path / "imported").exists()
     assert [p.name for p in run.iterdir() if p.name != ".lock"] == ["model.pkl.gz"]
+
+
+def test_a_damaged_or_hostile_model_is_refused_by_the_commands_that_answer(
+    whole_run,
+    tmp_path,
+    questions_csv,  # noqa: F811
+):
+    marker = tmp_path / "ran"
+    shutil.copytree(whole_run / "model", tmp_path / "model")
+    (tmp_path / "model" / "weights.safetensors").write_bytes(pickle.dumps(RunsCode(marker)))
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    (hostile / "model.pkl.gz").write_bytes(gzip.compress(pickle.dumps(RunsCode(marker))))
+    for model, message in (
+        (tmp_path / "model", "weights.safetensors"),
+        (hostile, "no saved model"),
+    ):
+        refused(siamese("predict", model, "What is this?", "What is that?"), message)
+        refused(siamese("evaluate", model, "--questions", questions_csv), message)
+    assert not marker.exists()
