@@ -75,12 +75,20 @@ def child(name: str, batches_file: str) -> None:
     print(json.dumps({**taken, "first_step_s": first, "peak_mib": peak}))
 
 
+def cores() -> set[int]:
+    """The cores that this process may use: `taskset -c 0` leaves one."""
+    return os.sched_getaffinity(0)
+
+
 def busy_seconds() -> float:
-    """Processor time that all processes of this machine have taken, and that was taken from it."""
-    user, nice, system, _, _, irq, soft, steal = (
-        int(v) for v in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
-    )
-    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+    """Time that our cores have worked, for whomever, or were taken away by the machine's host."""
+    ticks = 0
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *values = line.split()
+        if name in {f"cpu{core}" for core in cores()}:
+            user, nice, system, _, _, irq, soft, steal = map(int, values[:8])
+            ticks += user + nice + system + irq + soft + steal
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def own_seconds() -> float:
@@ -103,7 +111,7 @@ def measure(name: str, batches: list, vocab: int, cache: str, arguments) -> dict
         start, busy, own = time.perf_counter(), busy_seconds(), own_seconds()
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         others = (busy_seconds() - busy) - (own_seconds() - own)
-        share = others / (time.perf_counter() - start) / os.cpu_count()
+        share = others / (time.perf_counter() - start) / len(cores())
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
     return {**json.loads(done.stdout.strip().splitlines()[-1]), "others_share": share}
@@ -259,7 +267,7 @@ def main() -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     stored = output.with_suffix(".json")
     result = json.loads(stored.read_text()) if arguments.add and stored.exists() else {}
-    result |= {"cores": os.cpu_count(), "peak_gflops": max(peak_gflops(), peak_gflops())}
+    result |= {"cores": len(cores()), "peak_gflops": max(peak_gflops(), peak_gflops())}
     if "main" in parts:
         course, ours, vocab = load(arguments)
         jobs = {n: (n, ours if n in MASKED else course, vocab) for n in names}

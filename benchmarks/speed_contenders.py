@@ -96,7 +96,7 @@ def make_torch(vocab: int, packed: bool):
     import torch
     from torch import nn
 
-    torch.set_num_threads(os.cpu_count())
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.set_flush_denormal(True)  # As XLA does.
     embedding, lstm = nn.Embedding(vocab, D_MODEL), nn.LSTM(D_MODEL, D_MODEL)
     adam = torch.optim.Adam([*embedding.parameters(), *lstm.parameters()], RATE, fused=True)
