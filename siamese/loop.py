@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
@@ -155,7 +156,8 @@ class Loop(training.Loop):
             if self._course_file and self._files is not None and self.is_chief:
                 self.write_course_file()
             if signals.received:
-                self._say(f"Stopped by {signals.received.name} after step {self._step}.")
+                go_on = "" if self._files is None else " Run the same again to go on from there."
+                self._say(f"Stopped by {signals.received.name} after step {self._step}.{go_on}")
         self._eval_model.weights = self._model.weights
         signals.raise_received()
 
@@ -215,8 +217,8 @@ class Loop(training.Loop):
         return nullcontext(([None], [None] * len(self._eval_tasks)))
 
     def _say(self, text: str) -> None:
-        if self.is_chief:
-            training._log(text)
+        if self.is_chief:  # Who asks for quiet may print JSON on stdout.
+            print(text, file=sys.stderr if self._quiet else sys.stdout, flush=True)
 
     # ---- Devices ----
 

@@ -63,8 +63,8 @@ class LossWatch:
         self._warned = True
         return (
             f"The loss has stayed at {loss:.3f}, twice the margin, for {self._collapsed_for} steps: "
-            "all questions have the same vector (collapse). Try a smaller learning rate, a longer "
-            "warm-up, closest='below_positive' for the first steps, or another seed."
+            "all questions have the same vector (collapse). Try lstm_bias='forget_gate', a smaller "
+            "learning rate, a longer warm-up, closest='below_positive', or another seed."
         )
 
     def out_of_patience(self, valid_losses: Sequence[float]) -> bool:
