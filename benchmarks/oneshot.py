@@ -1,12 +1,13 @@
-"""One-shot classes on the embedded corpus: accuracy with 1, 3 and 5 examples a subject, beside TF-IDF.
+"""One-shot classes on the embedded corpus: accuracy with a few examples a class, beside TF-IDF.
 
 Usage: python benchmarks/oneshot.py --model demo=demo [--model best=runs/best]
            [--results benchmarks/results/oneshot]
 
-The classes are the corpus's subjects, the questions those of its test part, each once. A question
-gets the class of its nearest example; the examples are drawn 20 times. TF-IDF knows the words of all
-these questions. A model trained on the corpus (`siamese demo`) has seen other questions of the same
-subjects; one trained elsewhere has not.
+The questions are those of the corpus's test part, each once. The classes are its 60 subjects ("baking"),
+or its meanings (the same question in other words, as in a list of frequent questions). A question gets
+the class of its nearest example; the examples are drawn 20 times. TF-IDF knows the words of all these
+questions. A model trained on the corpus (`siamese demo`) has seen other questions of the same
+subjects, but none of these meanings; one trained elsewhere has seen neither.
 """
 
 from __future__ import annotations
@@ -19,11 +20,30 @@ from siamese.corpus import embedded_corpus
 from siamese.detector import DuplicateDetector
 from siamese.oneshot import evaluate_one_shot
 
+CLASSES = {"subject": (1, 3, 5), "meaning": (1, 2, 3)}  # and how many examples of each
 
-def subject_questions() -> tuple[list[str], list[str]]:
-    """The test part's distinct questions and the subject of each."""
-    found = {q.text: q.subject for q in embedded_corpus().questions if q.part == "test"}
-    return list(found), list(found.values())
+
+def table(models: dict[str, DuplicateDetector], classes: str, repeats: int) -> tuple[dict, str]:
+    """The figures of each model, and the table in Markdown."""
+    asked = [question for question in embedded_corpus().questions if question.part == "test"]
+    questions, labels = [q.text for q in asked], [getattr(q, classes) for q in asked]
+    found, lines = {}, {}
+    for name, detector in models.items():
+        rows = evaluate_one_shot(
+            detector, questions, labels, examples=CLASSES[classes], repeats=repeats
+        )
+        found[name] = [row._asdict() for row in rows]
+        for column, label in (("model", f"siamese, `{name}`"), ("tfidf", "TF-IDF")):
+            lines[label] = [
+                f"{getattr(row, column):.3f} ± {getattr(row, f'{column}_std'):.3f}" for row in rows
+            ]
+    text = (
+        f"## Classes: {classes}s\n\n{rows[0].questions:,} questions of {rows[0].classes} {classes}s; "
+        f"guessing gives {1 / rows[0].classes:.3f}.\n\n"
+        f"| nearest example by | {' | '.join(f'{row.examples} a {classes}' for row in rows)} |\n"
+        f"|{'---|' * (1 + len(rows))}\n"
+    )
+    return found, text + "".join(f"| {label} | {' | '.join(v)} |\n" for label, v in lines.items())
 
 
 def main() -> None:
@@ -33,29 +53,19 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--results", default="benchmarks/results/oneshot", metavar="PREFIX")
     flags = parser.parse_args()
-    questions, labels = subject_questions()
-    found, lines = {}, []
-    for model in flags.model:
-        name, folder = model.split("=", 1)
-        detector = DuplicateDetector.load(folder)
-        rows = evaluate_one_shot(detector, questions, labels, repeats=flags.repeats)
-        found[name] = [row._asdict() for row in rows]
-        for column, label in (("model", f"siamese, `{name}`"), ("tfidf", "TF-IDF nearest example")):
-            values = [
-                f"{getattr(row, column):.3f} ± {getattr(row, f'{column}_std'):.3f}" for row in rows
-            ]
-            line = f"| {label} | {' | '.join(values)} |"
-            if line not in lines:
-                lines.append(line)
-    first = rows[0]
-    text = (
-        "# One-shot classes, measured\n\nMade by `python benchmarks/oneshot.py`. "
-        f"{first.questions:,} questions of the embedded corpus's test part about {first.classes} "
-        f"subjects; accuracy ± standard deviation over {flags.repeats} draws of the examples; "
-        f"guessing gives {1 / first.classes:.3f}.\n\n"
-        f"| nearest example by | {' | '.join(f'{row.examples} a subject' for row in rows)} |\n"
-        f"|{'---|' * (1 + len(rows))}\n" + "\n".join(lines) + "\n"
+    named = dict(model.split("=", 1) for model in flags.model)
+    models = {name: DuplicateDetector.load(folder) for name, folder in named.items()}
+    found, text = (
+        {},
+        (
+            "# One-shot classes, measured\n\nMade by `python benchmarks/oneshot.py`: questions of the "
+            "embedded corpus's test part; accuracy ± standard deviation over "
+            f"{flags.repeats} draws of the examples. Classes with too few questions are left out.\n"
+        ),
     )
+    for classes in CLASSES:
+        found[classes], more = table(models, classes, flags.repeats)
+        text += f"\n{more}"
     path = Path(flags.results)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")
