@@ -1,6 +1,5 @@
 """QuestionIndex: brute force is the reference; edge cases, damage and other models first."""
 
-import json
 import threading
 
 import numpy as np
@@ -10,8 +9,6 @@ from siamese.detector import DuplicateDetector
 from siamese.encode_many import encode_questions
 from siamese.encoder import TowerConfig
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.nearest import SEGMENT, StoredVectors, top_k
-from siamese.question_list import read_questions
 from siamese.search import QuestionIndex
 from siamese.text import Vocabulary
 
@@ -38,66 +35,6 @@ def random_questions(count, seed=1):
 @pytest.fixture(scope="module")
 def detector():
     return make_detector()
-
-
-def brute_force(vectors, query, k):
-    products = vectors.astype(np.float64) @ query.astype(np.float64)
-    order = np.argsort(-products, kind="stable")[:k]
-    return order, products[order]
-
-
-# ---- The search itself ----
-
-
-@pytest.mark.parametrize("n", [1, SEGMENT - 1, SEGMENT, SEGMENT + 1, 1000, 70_001])
-@pytest.mark.parametrize("k", [1, 10, 100])
-def test_top_k_equals_brute_force(n, k):
-    rng = np.random.default_rng(n + k)
-    vectors = rng.standard_normal((n, 16)).astype(np.float32)
-    queries = rng.standard_normal((5, 16)).astype(np.float32)
-    rows, products = top_k(StoredVectors.of(vectors), queries, k)
-    assert rows.shape == products.shape == (5, min(n, k))
-    for i, query in enumerate(queries):
-        order, wanted = brute_force(vectors, query, k)
-        np.testing.assert_array_equal(rows[i], order)
-        np.testing.assert_allclose(products[i], wanted, atol=1e-5)
-
-
-def test_top_k_is_the_same_alone_and_in_company():
-    rng = np.random.default_rng(3)
-    kept = StoredVectors.of(rng.standard_normal((5000, 16)).astype(np.float32))
-    queries = rng.standard_normal((600, 16)).astype(np.float32)
-    rows, products = top_k(kept, queries, 7)
-    for i in (0, 299, 599):
-        alone = top_k(kept, queries[i : i + 1], 7)
-        np.testing.assert_array_equal(alone[0][0], rows[i])
-        np.testing.assert_array_equal(alone[1][0], products[i])
-
-
-def test_equal_products_come_in_the_order_of_rows():
-    rows, _ = top_k(StoredVectors.of(np.ones((100, 4), np.float32)), np.ones((1, 4)), 5)
-    assert rows[0].tolist() == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(("storage", "error"), [("float16", 1e-3), ("int8", 1e-2)])
-def test_smaller_storage_is_close_and_exact_on_what_it_keeps(storage, error):
-    rng = np.random.default_rng(5)
-    vectors = rng.standard_normal((3000, 32)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors[17] = 0
-    kept = StoredVectors.of(vectors, storage)
-    assert np.abs(kept.rows(slice(None)) - vectors).max() < error
-    assert kept.nbytes < vectors.nbytes * 0.6
-    query = vectors[5]
-    rows, products = top_k(kept, query[None], 10)
-    order, wanted = brute_force(kept.rows(slice(None)), query, 10)
-    np.testing.assert_array_equal(rows[0], order)
-    np.testing.assert_allclose(products[0], wanted, atol=1e-5)
-
-
-def test_unknown_storage_is_refused():
-    with pytest.raises(ArgumentError, match="float32, float16, int8"):
-        StoredVectors.of(np.zeros((1, 2)), "int4")
 
 
 # ---- Edge cases of the index ----
@@ -334,65 +271,3 @@ def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
     with pytest.raises(CheckpointError):
         QuestionIndex.load(tmp_path / "model", detector)
     assert (tmp_path / "mine.txt").read_text() == "keep"
-
-
-# ---- Approximate ----
-
-
-def test_graph_search_finds_what_brute_force_finds(detector, tmp_path):
-    pytest.importorskip("usearch")
-    questions = list(dict.fromkeys(random_questions(3000)))
-    index = QuestionIndex.build(detector, questions, approximate=True)
-    asked = random_questions(50, seed=4)
-    exact = index.search(asked, k=10, approximate=False)
-    near = index.search(asked, k=10)
-    shared = sum(len({h.id for h in a} & {h.id for h in b}) for a, b in zip(exact, near))
-    assert shared / 500 >= 0.95
-    index.save(tmp_path / "i")
-    loaded = QuestionIndex.load(tmp_path / "i", detector)
-    assert loaded.has_graph
-    assert [h.id for h in loaded.search(asked[0])] == [h.id for h in near[0]]
-    loaded.add("rice rice rice rice rice rice rice rice rice rice ?")
-    hit = loaded.search("rice rice rice rice rice rice rice rice rice rice ?", k=1)[0]
-    assert hit.similarity == pytest.approx(1, abs=1e-5)
-
-
-# ---- Lists of questions ----
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "ids", "columns"),
-    [
-        ("a.txt", "how far?\n\nhow, old?\n", None, None),
-        ("a.csv", 'id,question,by\n7,how far?,me\n8,"",x\n9,"how, old?",you\n', ["7", "9"], "by"),
-        ("a.tsv", "qid\ttext\tby\n7\thow far?\tme\n9\thow, old?\tyou\n", ["7", "9"], "by"),
-        (
-            "a.jsonl",
-            '{"id": 7, "text": "how far?", "by": "me"}\n{"id": 9, "text": "how, old?", "by": "you"}\n',
-            [7, 9],
-            "by",
-        ),
-        ("a.csv", 'question1,question2\nhow far?,"how, old?"\n"how, old?",how far?\n', None, None),
-    ],
-)
-def test_question_files(tmp_path, name, content, ids, columns):
-    path = tmp_path / name
-    path.write_text(content)
-    found = read_questions(path)
-    assert found.questions == ["how far?", "how, old?"]
-    assert found.ids == ids
-    assert found.columns == (columns and [{"by": "me"}, {"by": "you"}])
-
-
-def test_question_file_faults_are_named(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("number,words\n1,how far?\n")
-    with pytest.raises(DataError, match="number, words"):
-        read_questions(path)
-    assert read_questions(path, column="words", id_column="number").ids == ["1"]
-    path.write_text('{"question": "how"}\n{"question": \n')
-    with pytest.raises(DataError, match="line 2"):
-        read_questions(path)
-    path.write_text(json.dumps({"question": 5}) + "\n")
-    with pytest.raises(DataError, match="not text"):
-        read_questions(path)
