@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 
 from siamese import course_nltk, standins
+from siamese.freed_memory import keep_freed_memory
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
@@ -37,6 +38,8 @@ def prepare() -> None:
     _prepared = True
     sys.meta_path.insert(0, _Hooks())
     _silence_known_warnings()
+    # Before JAX has threads: glibc gives each a heap of its own, which holds no large block.
+    after_import("jax", lambda module: keep_freed_memory())
     after_import("jax", _restore_jax_functions)
     after_import("jax.interpreters.xla", _restore_device_array)
     after_import("trax.layers.assert_shape", _use_light_inspect)

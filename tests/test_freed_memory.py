@@ -36,3 +36,18 @@ def test_elsewhere_it_does_nothing(monkeypatch):
 
     monkeypatch.setattr(freed_memory.sys, "platform", "darwin")
     assert freed_memory.keep_freed_memory.__wrapped__() is False
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc only")
+def test_it_is_set_before_jax_has_threads():
+    # Set later, threads have heaps of their own by then, which hand large blocks back at each step.
+    script = """
+import siamese, siamese.compat, sys
+siamese.compat.prepare()
+from siamese.freed_memory import keep_freed_memory
+assert keep_freed_memory.cache_info().currsize == 0, "too soon"
+import jax
+from jax._src import xla_bridge
+assert keep_freed_memory.cache_info().currsize == 1 and not xla_bridge._backends
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
