@@ -87,7 +87,7 @@ def grade_notebooks(
       paths: the notebooks.
       number: which of the course's notebooks they all are; found out for each where None.
       limits: the time and memory of one notebook.
-      note: called with a line of text as the work goes on.
+      note: called with a line of text after each notebook.
 
     Raises:
       ArgumentError: limits that are not positive, or no such notebook number.
@@ -101,7 +101,6 @@ def grade_notebooks(
     # Read before any notebook runs: one could change the files.
     sources = check_sources()
     for path in paths:
-        note(f"{path} ...")
         grade = Grade(str(path))
         started = time.monotonic()
         try:
@@ -116,6 +115,8 @@ def grade_notebooks(
             grade.error = f"{type(error).__name__}: {error}"
         grade.seconds = time.monotonic() - started
         grades.append(grade)
+        found = grade.error or f"{grade.points}/{grade.out_of}"
+        note(f"{path}: {found} ({grade.seconds:.0f} s)")
     return grades
 
 
