@@ -3,6 +3,7 @@
     python notebooks/build.py            # all of them; or name some: 01 04
     python notebooks/build.py --check    # are they up to date? executes nothing
     python notebooks/build.py --execute  # run each solution in a clean kernel, write nothing
+    python notebooks/build.py --text     # keep the outputs of those in which only text has changed
 
 The sources are in Jupytext's percent format. Their cell markers say what a cell is for:
 
@@ -30,6 +31,8 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from PIL import Image
+
+from siamese.atomic import write_bytes_atomically
 
 HERE = Path(__file__).resolve().parent
 SETUP = HERE / "setup_cell.py"
@@ -67,15 +70,9 @@ def read_source(path: Path) -> nbformat.NotebookNode:
         roles = {k: v for k, v in cell.metadata.items() if not k.startswith("lines_to_")}
         if roles.pop("setup", False):
             cell.source = SETUP.read_text(encoding="utf-8").rstrip("\n")
-        maker = (
-            nbformat.v4.new_markdown_cell
-            if cell.cell_type == "markdown"
-            else nbformat.v4.new_code_cell
-        )
-        new = maker(cell.source)
-        exercise, check, points = (
-            roles.pop(name, None) for name in ("exercise", "check", "points")
-        )
+        new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(cell.source)
+        exercise, check = roles.pop("exercise", None), roles.pop("check", None)
+        points = roles.pop("points", None)
         if roles:
             raise ValueError(f"{path.name}: unknown words in a cell marker: {sorted(roles)}")
         if exercise:
@@ -83,22 +80,16 @@ def read_source(path: Path) -> nbformat.NotebookNode:
             new.metadata["nbgrader"] = _nbgrader(exercise, solution=True)
         if check:
             new.metadata["nbgrader"] = _nbgrader(f"check_{check}", points=points)
-        name = (
-            exercise
-            or (check and f"check-{check}")
-            or hashlib.sha256(new.source.encode()).hexdigest()[:10]
-        )
+        by_text = hashlib.sha256(new.source.encode()).hexdigest()[:10]
+        name = exercise or (f"check-{check}" if check else by_text)
         while name in used:
             name += "-2"
         used.add(name)
         new.id = name
         notebook.cells.append(new)
-    if set(exercises) != {
-        c.id.removeprefix("check-") for c in notebook.cells if c.id.startswith("check-")
-    }:
-        raise ValueError(
-            f"{path.name}: every exercise needs one check, and every check an exercise."
-        )
+    checks = [c.id.removeprefix("check-") for c in notebook.cells if c.id.startswith("check-")]
+    if set(exercises) != set(checks):
+        raise ValueError(f"{path.name}: every exercise needs one check, and the other way round.")
     return notebook
 
 
@@ -216,11 +207,23 @@ def _shrink_pictures(output) -> None:
         data["image/png"] = base64.b64encode(file.getvalue()).decode("ascii") + "\n"
 
 
+def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode | None:
+    """The notebook with the outputs of the one at `path`; None where a line of code differs."""
+    there = nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
+    new = nbformat.from_dict(notebook)
+    old_code, code = ([c for c in n.cells if c.cell_type == "code"] for n in (there, new))
+    if [cell.source for cell in old_code] != [cell.source for cell in code]:
+        return None
+    for cell, old in zip(code, old_code):
+        cell.outputs, cell.execution_count = old.outputs, old.execution_count
+    return new
+
+
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
-    """Writes a notebook where it has changed."""
+    """Writes a notebook, whole or not at all."""
     nbformat.validate(notebook)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    write_bytes_atomically(path, f"{nbformat.writes(notebook)}\n".encode())
 
 
 def stale(source: Path) -> list[str]:
@@ -262,6 +265,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--execute", action="store_true", help="run the solutions and write nothing"
     )
+    parser.add_argument("--text", action="store_true", help="execute only where code has changed")
     options = parser.parse_args(arguments)
     chosen = sources(options.names)
     if options.check:
@@ -277,9 +281,11 @@ def main(arguments: list[str] | None = None) -> int:
     for source in chosen:
         start = time.monotonic()
         made = read_source(source)
-        executed = execute(solution_version(made), HERE)
+        solution, path = solution_version(made), HERE / "solution" / f"{source.stem}.ipynb"
+        executed = with_outputs(solution, path) if options.text else None
+        executed = executed or execute(solution, HERE)
         if not options.execute:
-            write(executed, HERE / "solution" / f"{source.stem}.ipynb")
+            write(executed, path)
             write(student_version(made), HERE / "student" / f"{source.stem}.ipynb")
         print(f"{source.stem}: {time.monotonic() - start:.0f} s", flush=True)
     return 0

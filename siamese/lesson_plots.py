@@ -108,7 +108,7 @@ def plot_similarity_matrix(
             axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **options))
 
         for i, j in np.argwhere(kept_apart):
-            box(i, j, hatch="xx", edgecolor=GREY, linewidth=0)
+            box(i, j, hatch="xx", edgecolor="white" if scores[i, j] > 0.3 else GREY, linewidth=0)
         for i in range(size):
             box(i, i, edgecolor=DARK, linewidth=2.6)
         if closest is not None:

@@ -138,11 +138,25 @@ def test_stale_notebooks_are_told(build, made, tmp_path):
     ]
 
 
+def test_outputs_stay_where_only_text_has_changed(build, made, tmp_path):
+    text = "# %% [markdown]\n# old\n\n# %%\nprint(3)\n"
+    path = tmp_path / "solution" / "01_small.ipynb"
+    assert build.with_outputs(made(text), path) is None
+    build.write(build.execute(made(text), tmp_path), path)
+    kept = build.with_outputs(made(text.replace("old", "new")), path)
+    assert kept.cells[0].source == "new" and kept.cells[1].outputs[0].text == "3\n"
+    assert build.with_outputs(made(text.replace("3", "4")), path) is None
+
+
 @pytest.mark.parametrize("printed", ["print(object())", "import sys; print('x', file=sys.stderr)"])
 def test_an_output_of_this_machine_only_is_refused(build, made, tmp_path, printed):
     notebook = made(f"# %%\n{printed}\n")
     with pytest.raises(ValueError, match=r" at 0x|writes to stderr"):
         build.execute(notebook, tmp_path)
+
+
+def test_there_are_seven():
+    assert [path.name[:2] for path in SOURCES] == ["01", "02", "03", "04", "05", "06", "07"]
 
 
 @names

@@ -358,7 +358,8 @@ def TripletLoss(margin=0.25):
 #
 # ### Exercise 4: `train_model`
 #
-# Both `Siamese` and `TripletLoss` arrive as *functions*: call them to make the layers.
+# Both `Siamese` and `TripletLoss` arrive as *functions*: call them to make the layers. The `random_seed` makes every
+# run start from the same weights.
 
 
 # %% exercise="train_model"
@@ -386,7 +387,7 @@ def train_model(Siamese, TripletLoss, train_generator, val_generator, output_dir
     )
     eval_task = training.EvalTask(labeled_data=val_generator, metrics=[TripletLoss()])
     training_loop = training.Loop(
-        Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir
+        Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir, random_seed=34
     )
     ### BLANK
     # # Replace each None.
@@ -398,7 +399,9 @@ def train_model(Siamese, TripletLoss, train_generator, val_generator, output_dir
     #     lr_schedule=None,
     # )
     # eval_task = training.EvalTask(labeled_data=None, metrics=None)  # metrics is a list
-    # training_loop = training.Loop(None, None, eval_tasks=None, output_dir=output_dir)
+    # training_loop = training.Loop(
+    #     None, None, eval_tasks=None, output_dir=output_dir, random_seed=34
+    # )
     ### END SOLUTION
     return training_loop
 
