@@ -45,11 +45,12 @@ def index(flags: argparse.Namespace) -> Result:
     }
     kind = "approximate and exact search" if made.has_graph else "exact search"
     text = (
-        f"{len(made):,} questions, {made.vectors.nbytes / 1e6:,.0f} MB of vectors, for {kind}, in "
-        f"{seconds:.0f} s."
+        f"{len(made):,} questions, {made.vectors.nbytes / 1e6:,.1f} MB of vectors, for {kind}, in "
+        f"{seconds:.1f} s."
     )
     if found.left_out:
-        text += f"\n{found.left_out:,} empty questions were left out."
+        some = "question was" if found.left_out == 1 else "questions were"
+        text += f"\n{found.left_out:,} empty {some} left out."
     return Result(f'{text}\nSaved in {output}. Ask it: siamese search {output} "..."', facts)
 
 
@@ -68,6 +69,9 @@ def search(flags: argparse.Namespace) -> Result:
         "seconds": round(seconds, 4),
     }
     lines = [_hit_text(hit) for hit in hits]
+    cut = made.detector.threshold if flags.threshold is None else flags.threshold
+    if any(hit.is_duplicate for hit in hits):
+        lines.append(f"* a duplicate: cosine above {cut:.3f}")
     if not lines:
         why = "the index is empty" if not len(made) else "the question has no words"
         lines = [f"Nothing found: {why}."]
@@ -97,8 +101,8 @@ def duplicates(flags: argparse.Namespace) -> Result:
         "seconds": round(seconds, 1),
     }
     summary = (
-        f"{len(made):,} questions, cosine above {threshold:.3f}: {len(groups):,} groups of "
-        f"{len(rows):,} questions, the largest of {facts['largest']:,}; {seconds:.1f} s."
+        f"{len(made):,} questions, cosine above {threshold:.3f}: {len(groups):,} groups that "
+        f"hold {len(rows):,} questions, the largest {facts['largest']:,}; {seconds:.1f} s."
     )
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
@@ -202,4 +206,4 @@ def _hit(hit) -> dict[str, Any]:
 def _hit_text(hit) -> str:
     mark = "*" if hit.is_duplicate else " "
     probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-    return f"{mark} {hit.similarity:.3f}{probability}  [{hit.id}] {hit.question}"
+    return f"{mark} {hit.similarity:6.3f}{probability}  [{hit.id}] {hit.question}"
