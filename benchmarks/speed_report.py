@@ -30,6 +30,8 @@ def table(result: dict) -> str:
         lines += ["| pairs | first batch ms | each batch ms |", "|---|---|---|"]
         for size, row in result["data_sizes"].items():
             lines.append(f"| {size} | {row['first_ms']:.0f} | {row['batch_ms']:.2f} |")
+    for note in result.get("notes", ()):
+        lines += ["", note]
     return "\n".join(lines) + "\n"
 
 
