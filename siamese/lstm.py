@@ -178,7 +178,7 @@ def _forward(reverse, give, kernel, bias, x, mask, keep=True):
         x_t, mask_t = inputs
         z = product(x_t, wx) + product(h, wh) + bias  # [batch, 4 * d_model]
         i, j, f, o = jnp.split(z, 4, axis=-1)
-        i, j, f, o = jax.nn.sigmoid(i), jnp.tanh(j), jax.nn.sigmoid(f), jax.nn.sigmoid(o)
+        i, j, f, o = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o)
         c_new = c * f + i * j
         h_new = o * jnp.tanh(c_new)
         kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, h)) if keep else None
@@ -233,20 +233,27 @@ def _backward(reverse, give, saved, d_out):
         d_bias = d_bias + dz.sum(axis=0)
         dz = dz.astype(x.dtype)
         d_input = product(dz, back)  # [batch, d_in + d_model]
-        d_kernel = d_kernel + product(jnp.concatenate([x_t, h], axis=-1).T, dz)
+        d_kernel = tuple(d + product(a.T, dz) for d, a in zip(d_kernel, (x_t, h)))
         dh, dc = d_input[:, d_in:], dc * f
         if before is not None:
             dh, dc = dh + before[0], dc + before[1]
         return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(x.dtype)
 
     zero = jnp.zeros(kept[0].shape[1:], exact)
-    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros(bias.shape, exact))
+    parts = tuple(jnp.zeros((n, 4 * d_model), exact) for n in (d_in, d_model))
+    start = (zero, zero, parts, jnp.zeros(bias.shape, exact))
     inputs = (kept, x, mask, d_out if give == "states" else None)
     (_, _, d_kernel, d_bias), dx = lax.scan(step, start, inputs, reverse=not reverse)
+    d_kernel = jnp.concatenate(d_kernel)
     return d_kernel.astype(kernel.dtype), d_bias.astype(bias.dtype), dx, None
 
 
 _run.defvjp(_forward, _backward)
+
+
+def _sigmoid(x):
+    """1 / (1 + exp(-x)); XLA's tanh takes less time on a CPU than its exp and a division."""
+    return 0.5 * jnp.tanh(0.5 * x) + 0.5
 
 
 def _time_major(kernel, bias, x, mask):
