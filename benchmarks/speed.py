@@ -237,12 +237,11 @@ def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:
         with PairBatches(ids, ids, 256, rows=rows, seed=34, last="drop", prefetch=0) as batches:
             next(batches)
             first = time.perf_counter() - start
-            taken = []
-            for _ in range(200):
-                at = time.perf_counter()
+            start = time.perf_counter()
+            for _ in range(1000):  # The mean: most are ready, and some plan those after them.
                 next(batches)
-                taken.append(time.perf_counter() - at)
-        found[f"{size:,}"] = {"first_ms": 1000 * first, "batch_ms": 1000 * statistics.median(taken)}
+        each = time.perf_counter() - start
+        found[f"{size:,}"] = {"first_ms": 1000 * first, "batch_ms": each}
     return found
 
 
@@ -271,7 +270,8 @@ def main() -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     stored = output.with_suffix(".json")
     result = json.loads(stored.read_text()) if arguments.add and stored.exists() else {}
-    result |= {"cores": len(cores()), "peak_gflops": max(peak_gflops(), peak_gflops())}
+    peak = max(result.get("peak_gflops", 0), peak_gflops())  # The best ever seen, under --add.
+    result |= {"cores": len(cores()), "peak_gflops": peak}
     if "main" in parts:
         course, ours, vocab = load(arguments)
         jobs = {n: (n, ours if n in MASKED else course, vocab) for n in names}
