@@ -1,7 +1,9 @@
 """The web page: errors without Gradio; with it, in a real browser (slow)."""
 
+import ast
 import shutil
 import socket
+import subprocess
 import sys
 
 import pytest
@@ -67,6 +69,26 @@ def browser():
         started = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.mark.slow
+def test_nothing_is_sent_elsewhere(model):
+    """Serving connects to this machine only: no statistics, no look for a newer version."""
+    pytest.importorskip("gradio")
+    code = (
+        "import sys, time; places = [];"
+        "sys.addaudithook(lambda event, arguments: places.append(arguments[1])"
+        " if event == 'socket.connect' else"
+        " places.append(arguments) if event == 'socket.getaddrinfo' else None);"
+        "from siamese.app import serve; page = serve(sys.argv[1], port=0, wait=False);"
+        "time.sleep(3); page.close(verbose=False); print(places)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
+    )
+    places = ast.literal_eval(done.stdout.strip().splitlines()[-1])
+    local = ("127.0.0.1", "::1", "localhost", "", None)
+    assert places and all(place[0] in local for place in places), places
 
 
 @pytest.mark.slow
