@@ -35,16 +35,22 @@ class Explanation(NamedTuple):
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
+    unknown_alike: bool = True  # whether the model takes all unknown words for one and the same
 
     @property
     def unknown_words(self) -> list[str]:
-        """Words that the model has never seen: all of them look the same to it."""
+        """Words that the model has never seen."""
         return [w.word for w in (*self.words1, *self.words2) if not w.known]
 
     @property
     def is_duplicate(self) -> bool:
         """Whether the similarity is above the threshold."""
         return self.similarity > self.threshold
+
+    @property
+    def unknown_note(self) -> str:
+        """What unknown words mean for the answer."""
+        return unknown_note(self.unknown_alike)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -75,9 +81,7 @@ class Explanation(NamedTuple):
                 lines.append(f"    {word.word:<{width}}  {word.effect:+.3f}  {bar}{note}")
         if self.unknown_words:
             lines += ["", f"  Never seen by the model: {', '.join(self.unknown_words)}."]
-            lines.append(
-                "  All such words look the same to it, a usual reason for a strange answer."
-            )
+            lines.append(f"  {self.unknown_note}")
         return "\n".join(lines)
 
 
@@ -126,7 +130,22 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
                 for word, left in zip(side, without)
             ]
         )
-    return Explanation(question1, question2, similarity, detector.threshold, *effects)
+    alike = takes_unknown_words_for_one(detector)
+    return Explanation(question1, question2, similarity, detector.threshold, *effects, alike)
+
+
+def takes_unknown_words_for_one(detector: DuplicateDetector) -> bool:
+    """Whether all words that the model has never seen have one id."""
+    return not getattr(detector.vocabulary, "unknown_ids", 0)
+
+
+def unknown_note(alike: bool) -> str:
+    """What unknown words mean for an answer; `alike`: the model takes all of them for one."""
+    if alike:
+        return "All such words look the same to it, a usual reason for a strange answer."
+    return (
+        "It can tell such words apart but not what they mean, a usual reason for a strange answer."
+    )
 
 
 def _plain(word: WordEffect) -> dict[str, Any]:

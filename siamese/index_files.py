@@ -198,7 +198,10 @@ def model_checksum(detector: Any) -> str:
         digest.update(f"{name} {array.shape}".encode())
         digest.update(array.data)
     vocabulary = detector.vocabulary
-    words = json.dumps([vocabulary.lowercase, vocabulary.words])
+    facts = [vocabulary.lowercase, vocabulary.words]
+    if getattr(vocabulary, "unknown_ids", 0):
+        facts.append(vocabulary.unknown_ids)
+    words = json.dumps(facts)
     digest.update(words.encode())
     return digest.hexdigest()
 

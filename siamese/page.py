@@ -10,7 +10,13 @@ from typing import Any
 
 from siamese.detector import DuplicateDetector
 from siamese.errors import DataError
-from siamese.explanation import Explanation, WordEffect, explain
+from siamese.explanation import (
+    Explanation,
+    WordEffect,
+    explain,
+    takes_unknown_words_for_one,
+    unknown_note,
+)
 
 ASK_TWO = "<p>Write two questions, and press Compare.</p>"
 MOST_SHOWN = 40  # words of a question; a longer one is cut in the picture, not in the answer
@@ -90,7 +96,8 @@ def hits_table(index: Any, question: str, k: int = 10, threshold: float | None =
             + f'<td class="question">{_escape(hit.question)}</td></tr>'
         )
     header = "".join(f"<th>{name}</th>" for name in columns)
-    unknown = _unknown(index.detector.unknown_words(question))
+    alike = takes_unknown_words_for_one(index.detector)
+    unknown = _unknown(index.detector.unknown_words(question), alike)
     return f'{unknown}<table class="hits"><tr>{header}</tr>{"".join(rows)}</table>'
 
 
@@ -107,19 +114,16 @@ def _answer(detector: DuplicateDetector, found: Explanation) -> str:
     return (
         f'<p class="answer {"yes" if yes else "no"}">{text}</p>'
         f'<table class="facts">{rows}</table>'
-        f"{_unknown(found.unknown_words)}"
+        f"{_unknown(found.unknown_words, found.unknown_alike)}"
     )
 
 
-def _unknown(words: list[str]) -> str:
+def _unknown(words: list[str], alike: bool) -> str:
     """A sentence about words that the model has never seen."""
     if not words:
         return ""
     shown = ", ".join(dict.fromkeys(map(_escape, words[:MOST_SHOWN])))
-    return (
-        f"<p>Never seen by the model: <b>{shown}</b>. All such words look the same to it, a usual "
-        "reason for a strange answer.</p>"
-    )
+    return f"<p>Never seen by the model: <b>{shown}</b>. {unknown_note(alike)}</p>"
 
 
 def _words(found: Explanation) -> str:

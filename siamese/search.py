@@ -41,8 +41,8 @@ class QuestionIndex:
 
     A new question without words, or an index without questions, finds nothing: an empty list. A
     question longer than 512 tokens is cut there. Words that the model has never seen all look the
-    same to it: a question of nothing else finds whatever is similar to "unknown words"; see
-    `DuplicateDetector.unknown_words`.
+    same to it (unless its vocabulary has several ids for them): a question of nothing else finds
+    whatever is similar to "unknown words"; see `DuplicateDetector.unknown_words`.
 
     Make one with `build`, `from_file` or `load`.
 

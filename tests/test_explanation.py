@@ -48,3 +48,9 @@ def test_equal_questions_lose_with_every_word():
 def test_questions_without_words_are_refused(pair):
     with pytest.raises(DataError, match="no words"):
         explain(make_detector(), *pair)
+
+
+def test_the_note_says_whether_unknown_words_look_the_same():
+    found = explain(make_detector(), "how xyzzy", "how plugh")
+    assert "look the same" in str(found)
+    assert "tell such words apart" in str(found._replace(unknown_alike=False))
