@@ -203,6 +203,9 @@ for query in (
         print(f"  {hit.similarity:.3f}  {hit.question}")
 
 # %% [markdown]
+# The collection may not hold what was asked for (the embedded corpus knows neither guitars nor cheap journeys). Then
+# the search still finds *something*, namely the nearest; look at the cosine, and compare it with the threshold.
+#
 # How good is the search? For each test duplicate look for its partner: how often is it first, and among the first
 # ten? (A question has several duplicates in the collection; any of them would do in practice, but only the partner
 # counts here.)
@@ -240,6 +243,10 @@ for group in groups[:3]:
     print(*(collection[member.row] for member in group[:4]), sep="\n", end="\n\n")
 
 # %% [markdown]
+# Higher is purer, up to a point: at the very top stand pairs that differ in a single word, or in the order of two
+# names. "From Greece to Portugal" and "from Portugal to Greece" are different questions with nearly the same vector,
+# and no threshold tells them apart. The answer is a better model, trained on just such pairs.
+#
 # ## 5. One-shot classes
 #
 # Notebook 2 promised it: a similarity, once learned, serves for classes that were never trained. Give **one
@@ -323,6 +330,10 @@ if QUESTIONS is None:
         )
 
 # %% [markdown]
+# Be honest with yourself when you read such a table. Far better than guessing; but for *subjects* common words are a
+# good guide, and this small model does not beat a method that only counts them. It was trained to tell meanings apart
+# within a subject, which is another task, and the one in which counting words was no better than chance (notebook 3).
+#
 # ## Where to go from here
 #
 # Everything of this notebook is a command as well:
