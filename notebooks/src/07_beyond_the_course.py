@@ -181,7 +181,7 @@ plot_reliability(as_it_is, labels, bins=10)
 plot_reliability(calibrated, labels, bins=10)
 
 # %% [markdown]
-# Calibration does not make the model better: the order of the pairs, and with it the ROC AUC, stays as it was. It
+# Calibration does not make the model better: the order of the pairs, and with it the ROC AUC, stays as it was but for ties. It
 # makes it *honest*. (And like a threshold it belongs to a base rate.)
 #
 # ## 3. Search
@@ -332,7 +332,7 @@ if QUESTIONS is None:
 # %% [markdown]
 # Be honest with yourself when you read such a table. Far better than guessing; but for *subjects* common words are a
 # good guide, and this small model does not beat a method that only counts them. It was trained to tell meanings apart
-# within a subject, which is another task, and the one in which counting words was no better than chance (notebook 3).
+# within a subject, which is another task, and the one in which counting words was little better than chance (notebook 3).
 #
 # ## Where to go from here
 #
