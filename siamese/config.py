@@ -41,7 +41,40 @@ class TrainConfig:
         "all_gates",
         "forget_gate",
     )
+    bidirectional: bool = _choice(False, "read each question from its end too, with a second LSTM")
+    vocabulary: str = _choice(
+        "duplicates",
+        "whose words have an embedding: those of the training duplicates, or of all training pairs",
+        "duplicates",
+        "all",
+    )
+    min_count: int = _choice(1, "leave words out that are seen fewer times in training")
+    unknown_ids: int = _choice(
+        0, "embeddings that words without one of their own share, by hash; 0 gives them one"
+    )
+    embedding_init: float = _choice(
+        0.0, "standard deviation of the embedding's first values; 0 takes Trax's"
+    )
+    embedding_dropout: float = _choice(
+        0.0, "share of the embedding's numbers set to zero in training"
+    )
+    word_dropout: float = _choice(0.0, "share of the words taken for unknown in training")
     # The loss
+    loss: str = _choice(
+        "triplet",
+        "the course's triplet loss, or a softmax over the same similarities",
+        "triplet",
+        "softmax",
+    )
+    temperature: float = _choice(0.05, "what cosines are divided by in the softmax")
+    labelled_size: int = _choice(
+        0, "labelled pairs of both kinds that go along with each batch (softmax, bucketed batches)"
+    )
+    labelled_weight: float = _choice(1.0, "how much their loss counts beside the softmax")
+    labelled_duplicates: float = _choice(0.35, "the share of duplicates among them")
+    near_misses: int = _choice(
+        0, "pairs of similar words from different clusters that join them as non-duplicates"
+    )
     margin: float = _choice(0.25, "how much more similar a duplicate must be than a negative")
     closest: str = _choice("hardest", "which negative is the closest", "hardest", "below_positive")
     direction: str = _choice("rows", "which side's negatives count", "rows", "columns", "both")
@@ -67,9 +100,21 @@ class TrainConfig:
         "mask",
         "separate",
     )
+    subject_block: int = _choice(
+        0, "pairs on one subject that come into batches together; 0 mixes all (bucketed batches)"
+    )
     # The optimizer
     learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up")
-    warmup_steps: int = _choice(400, "steps of linear warm-up; then 1/sqrt(step) decay")
+    adam_epsilon: float = _choice(
+        1e-5, "what Adam adds to its denominator; Trax's is large for the embeddings of rare words"
+    )
+    warmup_steps: int = _choice(400, "steps of linear warm-up")
+    schedule: str = _choice(
+        "rsqrt",
+        "the learning rate after the warm-up: 1/sqrt(step), or straight to zero at the run's end",
+        "rsqrt",
+        "linear",
+    )
     # The run
     steps: int = _choice(1000, "training steps, unless epochs is given")
     epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps instead")
@@ -98,7 +143,9 @@ class TrainConfig:
         at_least = {
             "d_model": 1, "margin": 0, "batch_size": 2, "learning_rate": 0, "warmup_steps": 0,
             "steps": 1, "epochs": 0, "eval_every": 1, "checkpoint_every": 1, "keep": 1, "patience": 0,
-            "seed": 0,
+            "seed": 0, "embedding_init": 0, "embedding_dropout": 0, "word_dropout": 0,
+            "labelled_size": 0, "labelled_weight": 0, "labelled_duplicates": 0, "near_misses": 0,
+            "subject_block": 0, "min_count": 1, "unknown_ids": 0,
         }  # fmt: skip
         for name, least in at_least.items():
             if not getattr(self, name) >= least:
@@ -107,6 +154,18 @@ class TrainConfig:
                 )
         if not 0 < self.train_share < 1:
             raise ArgumentError(f"train_share must lie between 0 and 1; it is {self.train_share}.")
+        for name in ("embedding_dropout", "word_dropout", "labelled_duplicates"):
+            if not getattr(self, name) < 1:
+                raise ArgumentError(f"{name} must be below 1; it is {getattr(self, name)}.")
+        for name in ("temperature", "adam_epsilon"):
+            if not getattr(self, name) > 0:
+                raise ArgumentError(f"{name} must be above 0; it is {getattr(self, name)}.")
+        if self.labelled_size and (self.loss != "softmax" or self.batches != "bucketed"):
+            raise ArgumentError("labelled_size goes with loss='softmax' and batches='bucketed'.")
+        if self.near_misses and not self.labelled_size:
+            raise ArgumentError("near_misses are labelled pairs: give labelled_size too.")
+        if self.subject_block and self.batches != "bucketed":
+            raise ArgumentError("subject_block is an option of batches='bucketed'.")
         if self.batches == "course" and (self.swap or self.same != "negatives"):
             raise ArgumentError("swap and same are options of batches='bucketed'.")
 
@@ -120,12 +179,29 @@ class TrainConfig:
         """The most accurate choices measured so far on labelled Quora rows; see the README."""
         chosen = {
             "lowercase": True,
+            "vocabulary": "all",
+            "min_count": 3,
+            "unknown_ids": 3000,
             "mask_padding": True,
             "lstm_bias": "forget_gate",
+            "embedding_init": 0.1,
+            "embedding_dropout": 0.3,
+            "word_dropout": 0.05,
+            "loss": "softmax",
             "direction": "both",
+            "labelled_size": 256,
+            "labelled_duplicates": 0.4,
+            "near_misses": 36_000,
             "batches": "bucketed",
             "same": "mask",
-            "epochs": 4.0,
+            "swap": True,
+            "subject_block": 32,
+            "schedule": "linear",
+            "warmup_steps": 200,
+            "adam_epsilon": 1e-8,
+            "epochs": 8.0,
+            "eval_every": 250,
+            "checkpoint_every": 500,
         }
         return cls(**{**chosen, **changes})
 

@@ -236,7 +236,10 @@ def predict(
         words = word_tokenize(question)
         if not words:
             raise DataError(f"{name} has no words: {question!r}.")
-        encoded.append([vocab.get(word, 0) for word in words])
+        if isinstance(vocab, Vocabulary):
+            encoded.append(vocab.encode(words))  # with its ids of unknown words
+        else:
+            encoded.append([vocab.get(word, 0) for word in words])
     q1, q2 = next(data_generator([encoded[0]], [encoded[1]], 1, pad))
     v1, v2 = model((q1, q2))
     similarity = np.dot(np.asarray(v1[0]), np.asarray(v2[0]))

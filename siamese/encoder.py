@@ -21,6 +21,7 @@ import numpy as np
 
 from siamese.errors import CheckpointError, DataError
 from siamese.ragged import Ragged
+from siamese.similarity import l2_normalize
 
 PAD = 1
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
@@ -54,7 +55,7 @@ class TowerConfig:
     @property
     def output_size(self) -> int:
         """The size of a question's vector."""
-        return self.d_model * (2 if self.bidirectional else 1)
+        return self.d_model * (1 + self.bidirectional)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of the weights."""
@@ -66,13 +67,33 @@ class TowerConfig:
         return found
 
 
-def encode(weights: Mapping, tokens, config: TowerConfig):
+@dataclass(frozen=True)
+class Dropout:
+    """What is left out at random while a tower is trained.
+
+    Args:
+      embedding: the share of the embedding vectors' numbers set to zero; the others grow accordingly
+        (Srivastava et al., 2014).
+      word: the share of words replaced by the unknown word (Iyyer et al., 2015), which so learns what
+        to do with words that are really unknown.
+    """
+
+    embedding: float = 0.0
+    word: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.embedding > 0 or self.word > 0
+
+
+def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
     Args:
       weights: name -> array, see this module's docstring.
       tokens: int32 [batch, length], padded with 1.
       config: the tower's shape.
+      dropout: for training; None leaves nothing out.
+      key: JAX random key; needed with `dropout`.
 
     Returns:
       float32 [batch, output_size], rows of length 1; zero for a row without tokens, where masked.
@@ -80,9 +101,11 @@ def encode(weights: Mapping, tokens, config: TowerConfig):
     import jax.numpy as jnp
 
     from siamese.lstm import lstm_pooled
-    from siamese.similarity import l2_normalize
 
-    x = jnp.take(weights["embedding"], tokens, axis=0, mode="clip")  # [batch, length, d_model]
+    words = _drop_words(tokens, dropout, key) if dropout else tokens
+    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
+    if dropout:
+        x = _drop_numbers(x, dropout, key)
     x = x.astype(config.compute)
     mask = (tokens != PAD) if config.mask_padding else None
     directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
@@ -102,14 +125,41 @@ def encode(weights: Mapping, tokens, config: TowerConfig):
     return l2_normalize(jnp.concatenate(pooled, axis=-1).astype(jnp.float32))
 
 
-def towers(weights: Mapping, q1, q2, config: TowerConfig):
+def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):
     """Both questions through the one tower: (v1, v2). One batch of twice the size is faster."""
+    import jax
     import jax.numpy as jnp
 
     if q1.shape != q2.shape:
-        return encode(weights, q1, config), encode(weights, q2, config)
-    vectors = encode(weights, jnp.concatenate([q1, q2]), config)
+        keys = jax.random.split(key) if dropout else (None, None)
+        return tuple(
+            encode(weights, q, config, dropout, own) for q, own in zip((q1, q2), keys, strict=True)
+        )
+    vectors = encode(weights, jnp.concatenate([q1, q2]), config, dropout, key)
     return vectors[: q1.shape[0]], vectors[q1.shape[0] :]
+
+
+def _drop_words(tokens, dropout: Dropout, key):
+    """Some words replaced by the unknown word, 0; padding stays."""
+    import jax
+    import jax.numpy as jnp
+
+    if not dropout.word:
+        return tokens
+    dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
+    return jnp.where(dropped & (tokens != PAD), 0, tokens)
+
+
+def _drop_numbers(x, dropout: Dropout, key):
+    """Some numbers set to zero, the rest divided by the share that stays: the same mean."""
+    import jax
+    import jax.numpy as jnp
+
+    if not dropout.embedding:
+        return x
+    stays = 1 - dropout.embedding
+    kept = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
+    return jnp.where(kept, x / stays, 0)
 
 
 def encode_few(
@@ -145,9 +195,7 @@ def encode_few(
         if config.pooling == "mean":
             found = found / np.maximum(count, 1).astype(np.float32)
         pooled.append(np.where(count > 0, found, 0))
-    vectors = np.concatenate(pooled, axis=-1)
-    length_of = np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
-    return np.divide(vectors, length_of, out=np.zeros_like(vectors), where=length_of > 0)
+    return l2_normalize(np.concatenate(pooled, axis=-1))
 
 
 def _sigmoid(x):

@@ -6,7 +6,7 @@ import numpy as np
 
 from siamese import compat
 from siamese.config import TrainConfig
-from siamese.encoder import TowerConfig, encode, towers
+from siamese.encoder import Dropout, TowerConfig, encode, towers
 from siamese.errors import ArgumentError
 from siamese.randomness import keeping_generators
 from siamese.similarity import l2_normalize
@@ -27,6 +27,10 @@ def Siamese(
     mask_padding: bool = False,
     fast: bool = True,
     precision: str = "float32",
+    bidirectional: bool = False,
+    embedding_init: float = 0.0,
+    embedding_dropout: float = 0.0,
+    word_dropout: float = 0.0,
 ):
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
@@ -37,9 +41,10 @@ def Siamese(
     Args:
       vocab_size: number of rows of the embedding: the vocabulary's size, padding and unknown included.
       d_model: size of the embedding, of the LSTM's state and of the question vectors.
-      mode: 'train', 'eval' or 'predict', as in the course, where it has no effect on this model. In
-        Trax, ``tl.LSTM(mode='predict')`` would keep its state in the layer, and with one tower used
-        twice the second question would start from the first one's state; so it is not passed on.
+      mode: 'train', 'eval' or 'predict', as in the course. It decides whether dropout, which the course
+        has none of, is done; nothing else. In Trax, ``tl.LSTM(mode='predict')`` would keep its state in
+        the layer, and with one tower used twice the second question would start from the first one's
+        state; so it is not passed on.
       lstm_bias: where the LSTM's bias starts at 1. 'all_gates' is Trax's own: it adds the forget bias to
         input gate, candidate and output gate too, so that at first every question has almost the same
         vector and the loss stays at twice the margin for hundreds of steps. 'forget_gate' is what the
@@ -51,6 +56,11 @@ def Siamese(
         printed form, weights and checkpoints are the same.
       precision: 'float32', or 'bfloat16' for the arithmetic inside the tower; weights, normalisation
         and loss stay float32. For accelerators; needs fast.
+      bidirectional: a second LSTM reads each question from its end; a question's vector is twice as
+        long. Needs fast, as do both kinds of dropout.
+      embedding_init: standard deviation of the embedding's first values; 0 leaves Trax's own.
+      embedding_dropout: share of the embedding's numbers set to zero in training; 0 to below 1.
+      word_dropout: share of words taken for unknown in training; 0 to below 1.
 
     Returns:
       A Trax layer: (q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, d_model] each,
@@ -73,59 +83,84 @@ def Siamese(
         raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
     if lstm_bias not in ("all_gates", "forget_gate"):
         raise ArgumentError(f"lstm_bias must be 'all_gates' or 'forget_gate'; it is {lstm_bias!r}.")
-    if mask_padding and not fast:
-        raise ArgumentError("mask_padding=True needs fast=True: Trax's own layers do not mask.")
+    for name, value in (
+        ("mask_padding", mask_padding),
+        ("bidirectional", bidirectional),
+        ("embedding_dropout", embedding_dropout),
+        ("word_dropout", word_dropout),
+    ):
+        if value and not fast:
+            raise ArgumentError(
+                f"{name}={value!r} needs fast=True: Trax's own layers do not have it."
+            )
+        if "dropout" in name and not 0 <= value < 1:
+            raise ArgumentError(f"{name} must be at least 0 and below 1; it is {value!r}.")
+    if not embedding_init >= 0:
+        raise ArgumentError(f"embedding_init must be at least 0; it is {embedding_init!r}.")
     if precision not in ("float32", "bfloat16") or (precision != "float32" and not fast):
         raise ArgumentError(
             f"precision must be 'float32', or 'bfloat16' with fast=True; it is {precision!r}."
         )
-    config = TowerConfig(vocab_size, d_model, mask_padding=mask_padding, compute=precision)
+    config = TowerConfig(
+        vocab_size,
+        d_model,
+        mask_padding=mask_padding,
+        bidirectional=bidirectional,
+        compute=precision,
+    )
+    started = {}
+    if embedding_init:
+        started["kernel_initializer"] = tl.initializers.RandomNormalInitializer(embedding_init)
     layers = (
-        tl.Embedding(vocab_size, d_model),  # [batch, length] -> [batch, length, d_model]
-        _lstm(d_model, lstm_bias),  # -> [batch, length, d_model]
+        tl.Embedding(vocab_size, d_model, **started),  # [batch, length] -> [batch, length, d_model]
+        *(
+            _lstm(d_model, lstm_bias) for _ in range(1 + bidirectional)
+        ),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
     if not fast:
         tower = tl.Serial(*layers)
         return tl.Parallel(tower, tower)
-    return _FastTowers(_FastTower(config, layers), config)
+    dropout = Dropout(embedding_dropout, word_dropout) if mode == "train" else Dropout()
+    return _FastTowers(_FastTower(config, layers, dropout), config, dropout)
 
 
 class _FastTower(tl.Serial):
     """The tower's layers, run by `siamese.encoder`; the layers are there for weights and printing."""
 
-    def __init__(self, config: TowerConfig, layers):
+    def __init__(self, config: TowerConfig, layers, dropout: Dropout):
         super().__init__(*layers, name="Serial")
-        self._config = config
+        self._config, self._dropout = config, dropout
 
     def forward(self, tokens):
         if _on_tensorflow(self._config):
             return super().forward(tokens)
-        return encode(_named(self.weights), tokens, self._config)
+        return encode(_named(self.weights), tokens, self._config, self._dropout, self.rng)
 
 
 class _FastTowers(tl.Parallel):
     """Twice the same tower, as one batch of twice the size where the questions have one shape."""
 
-    def __init__(self, tower: _FastTower, config: TowerConfig):
+    def __init__(self, tower: _FastTower, config: TowerConfig, dropout: Dropout):
         super().__init__(tower, tower, name="Parallel")
-        self._config = config
+        self._config, self._dropout = config, dropout
 
     def forward(self, inputs):
         if _on_tensorflow(self._config):
             return super().forward(inputs)
-        return towers(_named(self.weights[0]), inputs[0], inputs[1], self._config)
+        weights = _named(self.weights[0])
+        return towers(weights, *inputs[:2], self._config, self._dropout, self.rng)
 
 
 def _on_tensorflow(config: TowerConfig) -> bool:
     """Whether Trax's TensorFlow-NumPy backend is on; the encoder is JAX, Trax's layers run on both."""
     if not fastmath.is_backend(fastmath.Backend.TFNP):
         return False
-    if config.mask_padding or config.compute != "float32":
+    if config != TowerConfig(config.vocab_size, config.d_model):
         raise ArgumentError(
-            "mask_padding and bfloat16 need Trax's JAX backend: its own layers, which the "
-            "TensorFlow-NumPy backend runs, have neither."
+            "mask_padding, bfloat16 and bidirectional need Trax's JAX backend: its own layers, which "
+            "the TensorFlow-NumPy backend runs, have none of them."
         )
     return True
 
@@ -142,9 +177,31 @@ def _lstm(d_model: int, lstm_bias: str):
     return layer
 
 
+def model_options(config: TrainConfig) -> dict:
+    """The arguments of `Siamese` that a training configuration asks for."""
+    return {
+        name: getattr(config, name)
+        for name in (
+            "d_model",
+            "lstm_bias",
+            "mask_padding",
+            "precision",
+            "bidirectional",
+            "embedding_init",
+            "embedding_dropout",
+            "word_dropout",
+        )
+    }
+
+
 def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
     """The shape of the tower that a training configuration asks for."""
-    return TowerConfig(vocab_size, config.d_model, mask_padding=config.mask_padding)
+    return TowerConfig(
+        vocab_size,
+        config.d_model,
+        mask_padding=config.mask_padding,
+        bidirectional=config.bidirectional,
+    )
 
 
 def tower_weights(model) -> dict[str, np.ndarray]:
@@ -154,7 +211,8 @@ def tower_weights(model) -> dict[str, np.ndarray]:
 
 def _named(weights) -> dict:
     """The arrays in a tower's weights, by the names of `siamese.encoder`."""
-    embedding, lstm = weights[:2]
-    kernel, bias = lstm[1][0]
-    named = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
+    named = {"embedding": weights[0]}
+    # Behind the LSTMs come Mean and Normalize, which have no weights.
+    for prefix, lstm in zip(("lstm", "lstm_reverse"), weights[1:-2]):
+        named[f"{prefix}/kernel"], named[f"{prefix}/bias"] = lstm[1][0]
     return {name: array[0] if isinstance(array, tuple) else array for name, array in named.items()}

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ __all__ = ["PAD", "PAD_ID", "UNKNOWN", "UNKNOWN_ID", "Vocabulary", "tokenize_man
 PAD, PAD_ID = "<PAD>", 1
 UNKNOWN, UNKNOWN_ID = "<UNK>", 0  # what `decode` writes for the id of all unknown words
 
-_FORMAT, _VERSION = "siamese vocabulary", 1
+_FORMAT = "siamese vocabulary"
+_VERSIONS = (1, 2)  # 2 has unknown_ids, which a reader of 1 would overlook.
 
 
 class Vocabulary(Mapping):
@@ -30,6 +32,10 @@ class Vocabulary(Mapping):
     where the course uses ``defaultdict(lambda: 0)``. ``word in vocab``, ``len(vocab)`` and
     iteration speak of known words only (``<PAD>`` is one), and ``vocab.get(word)`` is None for an
     unknown one, all as with the course's defaultdict before anyone looked a word up.
+
+    With ``unknown_ids=n`` unknown words have ids too: one of the n behind the last word's, chosen by the
+    word's CRC-32. Two different unknown words are then seldom taken for one (Weinberger et al., 2009,
+    arXiv:0902.2206): two questions that each name something the model has never seen seldom mean the same.
 
     Make one with `from_pairs` (training questions), `from_words` (a list) or `load` (a file).
 
@@ -41,10 +47,12 @@ class Vocabulary(Mapping):
       ([2, 3, 0, 5], ['What', 'is', '<UNK>', '?', '<PAD>'])
     """
 
-    __slots__ = ("_hash", "_ids", "_lowercase", "_words")
+    __slots__ = ("_hash", "_ids", "_lowercase", "_unknown_ids", "_words")
 
-    def __init__(self, words: Iterable[str] = (), *, lowercase: bool = False):
+    def __init__(self, words: Iterable[str] = (), *, lowercase: bool = False, unknown_ids: int = 0):
         """See `from_words`."""
+        if isinstance(unknown_ids, bool) or not isinstance(unknown_ids, int) or unknown_ids < 0:
+            raise ArgumentError(f"unknown_ids must be a whole number >= 0; it is {unknown_ids!r}.")
         ids = {PAD: PAD_ID}
         for word in _checked_words(words):
             if lowercase and word != PAD:
@@ -54,6 +62,7 @@ class Vocabulary(Mapping):
         self._ids = ids
         self._words = tuple(ids)
         self._lowercase = bool(lowercase)
+        self._unknown_ids = unknown_ids
         self._hash: int | None = None
 
     @classmethod
@@ -139,8 +148,23 @@ class Vocabulary(Mapping):
 
     @property
     def size(self) -> int:
-        """Rows that an embedding needs: every id from 0 (unknown) to the last word."""
-        return len(self._ids) + 1
+        """Rows that an embedding needs: every id from 0 (unknown) to the last word, or unknown id."""
+        return len(self._ids) + 1 + self._unknown_ids
+
+    @property
+    def unknown_ids(self) -> int:
+        """How many ids unknown words share; 0 where all of them are 0."""
+        return self._unknown_ids
+
+    def with_unknown_ids(self, unknown_ids: int) -> Vocabulary:
+        """The same words with so many ids for unknown ones.
+
+        Example:
+          >>> vocab = Vocabulary.from_words(["cat"]).with_unknown_ids(100)
+          >>> vocab["cat"], 3 <= vocab["dog"] < vocab.size == 103, "dog" in vocab
+          (2, True, False)
+        """
+        return Vocabulary(self._words, lowercase=self._lowercase, unknown_ids=unknown_ids)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -150,7 +174,15 @@ class Vocabulary(Mapping):
     def __getitem__(self, word: str) -> int:
         if not isinstance(word, str):
             raise ArgumentError(f"A vocabulary is asked for a word (str), not {word!r}.")
-        return self._ids.get(self._fold(word), UNKNOWN_ID)
+        word = self._fold(word)
+        found = self._ids.get(word)
+        if found is None:
+            return self._unknown_id(word) if self._unknown_ids else UNKNOWN_ID
+        return found
+
+    def _unknown_id(self, word: str) -> int:
+        number = zlib.crc32(word.encode("utf-8", "surrogatepass")) % self._unknown_ids
+        return len(self._ids) + 1 + number
 
     def get(self, word: str, default: Any = None) -> Any:
         """The id of a known word, else `default`."""
@@ -167,20 +199,25 @@ class Vocabulary(Mapping):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Vocabulary):
-            return (self._words, self._lowercase) == (other._words, other._lowercase)
+            return self._facts() == other._facts()
         return self._ids == dict(other) if isinstance(other, Mapping) else NotImplemented
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash((self._words, self._lowercase))
+            self._hash = hash(self._facts())
         return self._hash
+
+    def _facts(self) -> tuple:
+        return self._words, self._lowercase, self._unknown_ids
 
     def __reduce__(self):
         # Not the hash: that of a str differs from process to process.
-        return functools.partial(Vocabulary, lowercase=self._lowercase), (self._words,)
+        options = {"lowercase": self._lowercase, "unknown_ids": self._unknown_ids}
+        return functools.partial(Vocabulary, **options), (self._words,)
 
     def __repr__(self) -> str:
         option = ", lowercase=True" if self._lowercase else ""
+        option += f", unknown_ids={self._unknown_ids}" if self._unknown_ids else ""
         first = ", ".join(repr(word) for word in self._words[1:4])
         return f"<Vocabulary of {len(self)} words: {first}{', …' if len(self) > 4 else ''}{option}>"
 
@@ -188,12 +225,12 @@ class Vocabulary(Mapping):
         return word.lower() if self._lowercase and word != PAD else word
 
     def encode(self, question: str | Iterable[str]) -> list[int]:
-        """The ids of a question's tokens; text is tokenized first. Unknown words become 0."""
+        """The ids of a question's tokens; text is tokenized first. Unknown words as in ``vocab[word]``."""
         words = word_tokenize(question) if isinstance(question, str) else question
         return [self[word] for word in words]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words of ids (any integers, a NumPy row too); 0 becomes ``<UNK>``.
+        """The words of ids (any integers, a NumPy row too); 0 and unknown ids become ``<UNK>``.
 
         Raises:
           ArgumentError: where an id is no integer, or none of this vocabulary's.
@@ -204,11 +241,11 @@ class Vocabulary(Mapping):
                 at = index.__index__()
             except AttributeError:
                 raise ArgumentError(f"decode takes integer ids, not {index!r}.") from None
-            if not 0 <= at <= len(self._words):
+            if not 0 <= at < self.size:
                 raise ArgumentError(
-                    f"Id {at} is not in this vocabulary, whose ids run from 0 to {len(self)}."
+                    f"Id {at} is not in this vocabulary, whose ids run from 0 to {self.size - 1}."
                 )
-            out.append(self._words[at - 1] if at else UNKNOWN)
+            out.append(self._words[at - 1] if 0 < at <= len(self._words) else UNKNOWN)
         return out
 
     def save(self, path: str | os.PathLike) -> None:
@@ -219,10 +256,12 @@ class Vocabulary(Mapping):
         """
         content = {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": 2 if self._unknown_ids else 1,
             "lowercase": self._lowercase,
             "words": list(self._words),
         }
+        if self._unknown_ids:
+            content["unknown_ids"] = self._unknown_ids
         content["sha256"] = _checksum(content)
         write_bytes_atomically(path, json.dumps(content, indent=0).encode("ascii"))
 
@@ -248,10 +287,11 @@ class Vocabulary(Mapping):
                 f"{path}: JSON, but not a vocabulary written by siamese. "
                 "For a list of words of your own, use Vocabulary.from_words(words)."
             )
-        if content.get("version") != _VERSION:
+        if content.get("version") not in _VERSIONS:
             raise DataError(
                 f"{path}: a vocabulary of format version {content.get('version')!r}; "
-                f"this siamese reads version {_VERSION}. Use the siamese that wrote it, or: {again}"
+                f"this siamese reads versions {_VERSIONS[0]} and {_VERSIONS[-1]}. "
+                f"Use the siamese that wrote it, or: {again}"
             )
         checksum = content.pop("sha256", None)
         if checksum != _checksum(content):
@@ -259,7 +299,10 @@ class Vocabulary(Mapping):
         words = content.get("words")
         if not isinstance(words, list) or words[:1] != [PAD] or len(set(words)) != len(words):
             raise DataError(f"{path}: does not list each word once, from {PAD} on. {again}")
-        return cls(words, lowercase=content.get("lowercase") is True)
+        unknown_ids = content.get("unknown_ids", 0)
+        if not isinstance(unknown_ids, int) or unknown_ids < 0:
+            raise DataError(f"{path}: unknown_ids is {unknown_ids!r}, no number of ids. {again}")
+        return cls(words, lowercase=content.get("lowercase") is True, unknown_ids=unknown_ids)
 
 
 def _checked_words(words: Iterable[str]) -> list[str]:

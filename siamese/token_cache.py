@@ -110,7 +110,10 @@ class TokenizedQuestions:
 
     def encode(self, vocab: Mapping[str, int]) -> Ragged:
         """Each distinct question in ids of `vocab` (ours, a dict, a defaultdict); 0 if unknown."""
-        known = [vocab.get(word, 0) for word in self.words]  # `get` enters no word
+        if isinstance(vocab, Vocabulary):
+            known = [vocab[word] for word in self.words]  # with its ids of unknown words
+        else:
+            known = [vocab.get(word, 0) for word in self.words]  # `get` enters no word
         table = np.asarray(known, dtype=np.int32)
         return Ragged(table[self.ids.values], self.ids.offsets)
 

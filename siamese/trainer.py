@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from siamese import batches, checkpoints, compat
+from siamese import checkpoints, compat
 from siamese.calibration import fit_calibration
 from siamese.config import TrainConfig
 from siamese.detector import DuplicateDetector
@@ -20,11 +20,13 @@ from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation import best_threshold, classify, evaluate_scores, pair_scores, word_overlap
 from siamese.loop import Loop
 from siamese.loss import TripletLoss
-from siamese.model import Siamese, tower_config, tower_weights
+from siamese.model import Siamese, model_options, tower_config, tower_weights
 from siamese.progress import Progress
 from siamese.questions import QuestionPairs
 from siamese.randomness import keeping_generators
+from siamese.softmax_loss import SoftmaxLoss
 from siamese.token_cache import tokenize_questions
+from siamese.training_batches import make_batches
 from siamese.training_data import prepare
 from siamese.training_report import COURSE_THRESHOLD, Report
 
@@ -90,11 +92,17 @@ class Trainer:
         found, _ = checkpoints.load_newest(self.output_dir)
         if found is None or resume:
             return
-        there, asked = found.config or {}, dataclasses.asdict(self.config)
+        asked = dataclasses.asdict(self.config)
+        # A field that an older run had not yet had its default.
+        there = {**dataclasses.asdict(TrainConfig()), **(found.config or {})}
+        # A rate that reaches zero at the run's end is another one where the end is another.
+        may_change = _MAY_CHANGE - (
+            {"steps", "epochs"} if self.config.schedule == "linear" else set()
+        )
         different = [
             f"{name} {there.get(name)!r} there, {asked[name]!r} asked for"
             for name in asked
-            if name not in _MAY_CHANGE and there.get(name) != asked[name]
+            if name not in may_change and there.get(name) != asked[name]
         ]
         if found.vocabulary_checksum != checkpoints.vocabulary_checksum(self._vocabulary):
             different.append("the training questions, and so the vocabulary, differ")
@@ -111,29 +119,24 @@ class Trainer:
         # own, which is in place while the run works and put away in between.
         with keeping_generators():
             random.seed(config.seed)
-            same = config.same == "mask"
-            loss = functools.partial(
-                TripletLoss, config.margin, closest=config.closest, direction=config.direction
-            )
-            train, valid = self._generators()
+            train, valid = make_batches(data, config)
+            self._train_batches = train
+            loss, valid_loss = _losses(config)
+            self._loss_name = valid_loss.name
             task = training.TrainTask(
                 train,
-                loss(same=same),
-                trax.optimizers.Adam(config.learning_rate),
-                trax.lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate),
+                loss,
+                trax.optimizers.Adam(config.learning_rate, eps=config.adam_epsilon),
+                self._learning_rate(),
                 n_steps_per_checkpoint=config.checkpoint_every,
             )
             eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
-            eval_task = training.EvalTask(valid, [loss()], n_eval_batches=eval_batches)
+            eval_task = training.EvalTask(valid, [valid_loss], n_eval_batches=eval_batches)
+            make = functools.partial(Siamese, data.vocabulary.size, **model_options(config))
             loop = Loop(
-                Siamese(
-                    data.vocabulary.size,
-                    config.d_model,
-                    lstm_bias=config.lstm_bias,
-                    mask_padding=config.mask_padding,
-                    precision=config.precision,
-                ),
+                make(mode="train"),
                 task,
+                eval_model=make(mode="eval"),
                 eval_tasks=[eval_task],
                 output_dir=self.output_dir,
                 eval_at=lambda step: step == 1 or step % config.eval_every == 0,
@@ -143,40 +146,34 @@ class Trainer:
                     "vocabulary": self._vocabulary,
                 },
                 keep=config.keep,
-                best_metric="TripletLoss",
+                best_metric=self._loss_name,
                 patience=config.patience,
                 quiet=True,
             )
             self._random_state = random.getstate()
         return loop
 
-    def _generators(self):
-        config, ids = self.config, self.data.ids
-        if config.batches == "course":
-            return tuple(
-                batches.data_generator(ids.take(rows1), ids.take(rows2), config.batch_size)
-                for rows1, rows2 in (self.data.train, self.data.valid)
-            )
-        bucketed = functools.partial(batches.PairBatches, ids, ids, config.batch_size, last="drop")
-        if config.same == "negatives":
-            train = bucketed(rows=self.data.train, seed=config.seed, swap=config.swap)
-        else:
-            train = bucketed(
-                rows=self.data.train,
-                seed=config.seed,
-                swap=config.swap,
-                clusters=self.data.train_clusters,
-                same=config.same,
-            )
-        return train, bucketed(rows=self.data.valid, seed=config.seed)
+    def _learning_rate(self) -> Callable[[int], float]:
+        config = self.config
+        if config.schedule == "rsqrt":
+            return trax.lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate)
 
-    @property
+        def linear(step: int) -> float:
+            """Up to the full rate in the warm-up, then down to zero at the run's last step."""
+            up = step / max(config.warmup_steps, 1)
+            left = self.total_steps + 1
+            down = (left - step) / max(left - config.warmup_steps, 1)
+            return config.learning_rate * max(0.0, min(1.0, up, down))
+
+        return linear
+
+    @functools.cached_property
     def total_steps(self) -> int:
         """Steps of the whole run, from its configuration."""
         if self.config.epochs:
             per_epoch = len(self.data.train[0]) / self.config.batch_size
             if self.config.batches == "bucketed":
-                per_epoch = self.loop.tasks[0].labeled_data.batches_per_epoch
+                per_epoch = self._train_batches.batches_per_epoch
             return max(1, math.ceil(self.config.epochs * per_epoch))
         return self.config.steps
 
@@ -243,8 +240,8 @@ class Trainer:
         history = self.loop.history
         return Report(
             steps=self.loop.step,
-            train_loss=float(history.get("train", "metrics/TripletLoss")[-1][1]),
-            valid_loss=float(history.get("eval", "metrics/TripletLoss")[-1][1]),
+            train_loss=float(history.get("train", f"metrics/{self._loss_name}")[-1][1]),
+            valid_loss=float(history.get("eval", f"metrics/{self._loss_name}")[-1][1]),
             accuracy=classify(
                 test1,
                 test2,
@@ -289,3 +286,16 @@ class Trainer:
         if self.output_dir is not None:
             detector.save(self.output_dir / "model")
         return detector
+
+
+def _losses(config: TrainConfig):
+    """The layer that trains and the one that validates, which has neither mask nor labelled pairs."""
+    if config.loss == "softmax":
+        made = functools.partial(SoftmaxLoss, config.temperature, direction=config.direction)
+        extras = {"labelled": config.labelled_size > 0, "labelled_weight": config.labelled_weight}
+    else:
+        made = functools.partial(
+            TripletLoss, config.margin, closest=config.closest, direction=config.direction
+        )
+        extras = {}
+    return made(same=config.same == "mask", **extras), made()

@@ -8,10 +8,13 @@ import numpy as np
 
 from siamese.config import TrainConfig
 from siamese.errors import DataError
-from siamese.questions import QuestionPairs, clusters
+from siamese.near_questions import SimilarQuestions
+from siamese.questions import Clusters, QuestionPairs, clusters
 from siamese.ragged import Ragged
 from siamese.text import Vocabulary
 from siamese.token_cache import tokenize_questions
+
+COPIES = 3  # How often a labelled non-duplicate stands among the labelled pairs.
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class TrainingData:
       valid: likewise, the duplicates that only the validation loss sees.
       held_out: labelled pairs of both kinds behind the training part, to choose a threshold on.
       held_out_rows: their rows in `ids`.
+      labelled: (rows1, rows2, is_duplicate), int64 [pairs] each and int32 [pairs]: training pairs of both
+        kinds that go along with the batches; None where the configuration asks for none.
     """
 
     vocabulary: Vocabulary
@@ -35,6 +40,7 @@ class TrainingData:
     valid: tuple[np.ndarray, np.ndarray]
     held_out: QuestionPairs
     held_out_rows: tuple[np.ndarray, np.ndarray]
+    labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 def prepare(
@@ -46,9 +52,9 @@ def prepare(
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
-    The vocabulary comes from all duplicates among `pairs`; the first ``config.train_share`` of them is
-    trained on, the rest validates. The threshold is chosen on pairs of both labels that stand behind
-    the last pair trained on.
+    The vocabulary comes from all duplicates among `pairs` (or from all training pairs); the first
+    ``config.train_share`` of them is trained on, the rest validates. The threshold is chosen on pairs of
+    both labels that stand behind the last pair trained on.
 
     Args:
       pairs: the training rows, both labels.
@@ -70,7 +76,11 @@ def prepare(
     tokenized = tokenize_questions(texts, lowercase=config.lowercase)
     rows1, rows2 = tokenized.rows[:n], tokenized.rows[n : 2 * n]
     held1, held2 = tokenized.rows[2 * n : 2 * n + m], tokenized.rows[2 * n + m :]
-    vocabulary = tokenized.vocabulary(rows1[duplicates], rows2[duplicates])
+    # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
+    known = int(duplicates[cut]) if cut < len(duplicates) else n
+    worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
+    vocabulary = tokenized.vocabulary(rows1[worded], rows2[worded], min_count=config.min_count)
+    vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
     train = duplicates[:cut]
@@ -92,7 +102,16 @@ def prepare(
             "A question holds no words for the tokenizer (only blanks or control characters). "
             "`siamese data FILE` says where; take such rows out."
         )
-    joined = clusters(pairs)
+    joined = clusters(pairs.rows(0, known))
+    rows = (rows1[:known], rows2[:known])
+    labelled = None
+    if config.near_misses or config.subject_block:
+        similar = SimilarQuestions(ids, rows, (joined.cluster1, joined.cluster2), config.seed)
+    if config.labelled_size:
+        misses = similar.near_misses(config.near_misses) if config.near_misses else None
+        labelled = _labelled(pairs.is_duplicate[:known], rows, joined, misses, config)
+    if config.subject_block:
+        train = train[similar.order(train, config.subject_block)]
     return TrainingData(
         vocabulary,
         ids,
@@ -101,4 +120,27 @@ def prepare(
         validation,
         held_out,
         (held1, held2),
+        labelled,
     )
+
+
+def _labelled(is_duplicate, rows, joined: Clusters, misses, config: TrainConfig):
+    """Labelled pairs of both kinds in the wished proportion: (rows1, rows2, is_duplicate)."""
+    others = np.flatnonzero(~is_duplicate & (joined.cluster1 != joined.cluster2))
+    if not len(others) and misses is None:
+        raise DataError(
+            "labelled_size needs training pairs that are labelled as no duplicates, and there are none. "
+            "Give some, or leave labelled_size at 0."
+        )
+    # Labelled non-duplicates are few and made ones are many and less certain: they come more often.
+    others = np.tile(others, COPIES)
+    sides = [side[others] for side in rows]
+    if misses is not None:
+        sides = [np.concatenate(both) for both in zip(sides, misses)]
+    share = config.labelled_duplicates
+    wanted = round(len(sides[0]) * share / (1 - share))
+    draw = np.random.default_rng([config.seed, len(sides[0])])
+    duplicates = np.resize(draw.permutation(np.flatnonzero(is_duplicate)), wanted)
+    sides = [np.concatenate([own, side[duplicates]]) for own, side in zip(sides, rows)]
+    labels = np.arange(len(sides[0])) >= len(sides[0]) - wanted
+    return *sides, labels.astype(np.int32)

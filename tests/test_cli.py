@@ -107,7 +107,7 @@ def test_the_same_command_goes_on_and_another_asks(run, questions_csv):
 def test_the_best_preset_goes_on_in_the_middle_of_an_epoch(questions_csv, tmp_path):
     command = ["train", "--questions", questions_csv, "--train-rows", 300, "--valid-rows", 60,
                "--test-rows", 100, "--preset", "best", "--epochs", 0, "--d-model", 8,
-               "--batch-size", 16, "--eval-every", 4]  # fmt: skip
+               "--batch-size", 16, "--eval-every", 4, "--schedule", "rsqrt"]  # fmt: skip
     for folder, runs in (("whole", [13]), ("parts", [5, 13])):
         for steps in runs:
             done = siamese(*command, "--output", tmp_path / folder, "--steps", steps)

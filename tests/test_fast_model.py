@@ -161,3 +161,51 @@ def test_50_steps_in_which_the_loss_falls_are_alike():
     expected, _ = train(None, 50, fast=False, **options)
     assert expected[-1] < 0.4  # It learns: two lines at 0.5 would say nothing.
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+def test_dropout_is_done_in_training_alone():
+    from trax import shapes
+
+    q1, q2 = tokens(seed=1), tokens(seed=2)
+    options = {"mask_padding": True, "embedding_dropout": 0.4, "word_dropout": 0.1}
+    train, evaluated, plain = (
+        Siamese(30, 8, mode=mode, **chosen)
+        for mode, chosen in (
+            ("train", options),
+            ("eval", options),
+            ("train", {"mask_padding": True}),
+        )
+    )
+    for model in (plain, train, evaluated):
+        model.init(shapes.signature((q1, q2)))
+        model.weights = plain.weights
+    wanted = [np.asarray(v) for v in plain((q1, q2))]
+    for found, value in zip(evaluated((q1, q2)), wanted):
+        np.testing.assert_array_equal(found, value)
+    first, second = (np.asarray(train((q1, q2), rng=jax.random.PRNGKey(key))[0]) for key in (1, 2))
+    assert not np.allclose(first, wanted[0]) and not np.allclose(first, second)
+    again = np.asarray(train((q1, q2), rng=jax.random.PRNGKey(1))[0])
+    np.testing.assert_array_equal(first, again)
+
+
+def test_both_directions_and_the_first_embedding():
+    from trax import shapes
+
+    model = Siamese(500, 16, mask_padding=True, bidirectional=True, embedding_init=0.1)
+    model.init(shapes.signature((tokens(), tokens())))
+    weights = tower_weights(model)
+    assert set(weights) == {"embedding", "lstm/kernel", "lstm/bias", "lstm_reverse/kernel",
+                            "lstm_reverse/bias"}  # fmt: skip
+    assert weights["embedding"].std() == pytest.approx(0.1, rel=0.05)
+    assert not np.array_equal(weights["lstm/kernel"], weights["lstm_reverse/kernel"])
+    v1, _ = model((tokens(), tokens()))
+    assert v1.shape == (6, 32)
+
+
+@pytest.mark.parametrize("name", ["embedding_dropout", "word_dropout"])
+def test_dropout_outside_its_range(name):
+    for bad in (1.0, -0.1):
+        with pytest.raises(ArgumentError, match=name):
+            Siamese(30, 8, **{name: bad})
+    with pytest.raises(ArgumentError, match="fast"):
+        Siamese(30, 8, fast=False, **{name: 0.1})

@@ -280,3 +280,39 @@ def test_a_failed_save_leaves_the_old_file(vocab, tmp_path, monkeypatch):
     monkeypatch.undo()
     assert Vocabulary.load(path) == vocab
     assert [file.name for file in tmp_path.iterdir()] == ["vocab.json"]
+
+
+def test_unknown_words_have_ids_of_their_own(tmp_path):
+    import zlib
+
+    plain = Vocabulary.from_words(["How", "are", "you"], lowercase=True)
+    vocab = plain.with_unknown_ids(50)
+    assert vocab.size == plain.size + 50 and len(vocab) == len(plain)
+    assert vocab.encode("How are Zorkmids ?")[:2] == plain.encode("How are")
+    wanted = plain.size + zlib.crc32(b"zorkmids") % 50  # folded before it is hashed
+    assert vocab["Zorkmids"] == vocab["zorkmids"] == wanted
+    assert "Zorkmids" not in vocab and vocab.get("Zorkmids") is None
+    assert vocab.decode([2, wanted]) == ["how", "<UNK>"]
+    assert vocab != plain and vocab == plain.with_unknown_ids(50)
+    path = tmp_path / "vocabulary.json"
+    vocab.save(path)
+    loaded = Vocabulary.load(path)
+    assert loaded == vocab and loaded.unknown_ids == 50 and loaded["Zorkmids"] == wanted
+    import pickle
+
+    assert pickle.loads(pickle.dumps(vocab)) == vocab
+
+
+def test_a_vocabulary_without_unknown_ids_is_written_as_before(tmp_path):
+    import json
+
+    path = tmp_path / "vocabulary.json"
+    Vocabulary.from_words(["a"]).save(path)
+    content = json.loads(path.read_text())
+    assert content["version"] == 1 and "unknown_ids" not in content
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, "3"])
+def test_unknown_ids_that_are_no_count(bad):
+    with pytest.raises(ArgumentError, match="unknown_ids"):
+        Vocabulary.from_words(["a"]).with_unknown_ids(bad)

@@ -1,0 +1,228 @@
+"""How right the presets are on labelled rows: `course`, `best`, and each choice of `best` taken away.
+
+    python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs
+
+trains what is not yet in the folder of runs (a run that was interrupted goes on), measures everything on
+the validation rows, and writes one Markdown table and quality.json.
+
+How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
+and every choice that this file knows were made on the valid rows; without ``--test`` no test row is even
+tokenized. ``--test`` is the last step: it opens the saved models of `course` and `best` as they are,
+with their saved threshold and calibration, and scores the test rows once. The ablation never sees them.
+
+The cluster-disjoint split (``--disjoint``) divides all rows anew so that no question stands in two parts
+(`siamese.clusters.cluster_split`): it says what a model does on questions of which it knows none, where
+the row split has a third of the pairs with a question that the train rows have too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from siamese.config import TrainConfig
+from siamese.detector import DuplicateDetector
+from siamese.evaluation import best_threshold, evaluate_scores
+from siamese.questions import QuestionPairs, read_pairs
+
+RESULTS = Path(__file__).parent / "results" / "quality.json"
+REMOVED = {  # Name -> what `best` has there, undone.
+    "triplet loss, no labelled pairs": {
+        "loss": "triplet", "labelled_size": 0, "near_misses": 0, "learning_rate": 0.01,
+    },
+    "no labelled pairs": {"labelled_size": 0, "near_misses": 0},
+    "no duplicates among the labelled": {"labelled_duplicates": 0.0},
+    "no near misses": {"near_misses": 0},
+    "no batches by subject": {"subject_block": 0},
+    "every word known, the rest one unknown": {"min_count": 1, "unknown_ids": 0},
+    "no dropout": {"embedding_dropout": 0.0, "word_dropout": 0.0},
+    "Trax's first embedding": {"embedding_init": 0.0},
+    "case kept": {"lowercase": False},
+    "rate falls as 1/sqrt(step)": {"schedule": "rsqrt"},
+}  # fmt: skip
+ADDED = {"both reading directions": {"bidirectional": True}, "d_model 256": {"d_model": 256}}
+
+
+def main() -> None:
+    flags = parsed()
+    pairs = read_pairs(flags.questions)
+    rows = json.loads(Path(flags.splits).read_text())["rows"]
+    train, valid = (pairs.rows(*rows[name]) for name in ("train", "valid"))
+    found = json.loads(flags.output.read_text()) if flags.output.exists() else {}
+    for name, config in plan(flags).items():
+        for seed in flags.seeds:
+            key = f"{name}, seed {seed}, {config['epochs'] or config['steps']}"
+            if key not in found:
+                found[key] = run(flags, name, config | {"seed": seed}, train, valid)
+                write(flags.output, found)
+    if flags.disjoint:
+        from siamese.clusters import cluster_split
+
+        sizes = np.array([rows[name][1] - rows[name][0] for name in ("train", "valid", "test")])
+        parts = [pairs.select(part) for part in cluster_split(pairs, sizes / sizes.sum(), 34)]
+        for name in flags.disjoint:
+            config = full(flags, name) | {"seed": flags.seeds[0]}
+            key = f"{name}, cluster-disjoint"
+            if key not in found:
+                found[key] = run(flags, key, config, *parts[:2])
+                found[key]["test"] = measured(detector_of(flags, key, config["seed"]), parts[2])
+                write(flags.output, found)
+    if flags.test:
+        test = pairs.rows(*rows["test"])
+        for name in ("course", "best"):
+            config = full(flags, name)
+            for seed in flags.seeds:
+                key = f"{name}, seed {seed}, {config['epochs'] or config['steps']}"
+                if key in found and "test" not in found[key]:
+                    found[key]["test"] = measured(detector_of(flags, name, seed), test)
+                    write(flags.output, found)
+    print(table(found))
+
+
+def plan(flags) -> dict[str, dict]:
+    """Name -> the configuration's fields, of every row that was asked for."""
+    wanted = {}
+    for name in flags.presets:
+        wanted[name] = full(flags, name)
+    if flags.ablation:
+        short = full(flags, "best") | {"epochs": flags.ablation_epochs}
+        wanted["best, shortened"] = short
+        for sign, changes in (("-", REMOVED), ("+", ADDED)):
+            for name, change in changes.items():
+                if not flags.only or any(word in name for word in flags.only):
+                    wanted[f"{sign} {name}"] = short | change
+    return wanted
+
+
+def full(flags, preset: str) -> dict:
+    """The fields of a preset, at the length that was asked for."""
+    import dataclasses
+
+    changes = {}
+    if preset == "best" and flags.epochs:
+        changes["epochs"] = flags.epochs
+    if preset == "course":
+        changes = {"epochs": flags.course_epochs, "lstm_bias": "all_gates", "train_share": 0.8}
+    return dataclasses.asdict(TrainConfig.preset(preset, **changes))
+
+
+def run(flags, name: str, config: dict, train: QuestionPairs, valid: QuestionPairs) -> dict:
+    """Trains one model and saves it; its figures on the validation rows, which chose its threshold."""
+    from siamese.trainer import Trainer
+
+    started = time.monotonic()
+    folder = folder_of(flags, name, config["seed"])
+    trainer = Trainer(train, TrainConfig.from_dict(config), folder, valid=valid, quiet=flags.quiet)
+    prepared = time.monotonic() - started
+    trainer.train()
+    seconds = time.monotonic() - started
+    report = trainer.evaluate(valid)
+    trainer.save(report)
+    figures = measured(detector_of(flags, name, config["seed"]), valid)
+    print(f"{name}, seed {config['seed']}: {figures}, {seconds:.0f} s", flush=True)
+    return {
+        "name": name,
+        "seed": config["seed"],
+        "epochs": config["epochs"],
+        "steps": trainer.loop.step,
+        "preparing_s": round(prepared, 1),
+        "training_s": round(seconds, 1),
+        "words": trainer.data.vocabulary.size,
+        "valid": figures,
+    }
+
+
+def measured(detector: DuplicateDetector, pairs: QuestionPairs) -> dict[str, float]:
+    """The figures of a saved model with its saved threshold and calibration."""
+    from siamese.calibration import expected_calibration_error
+
+    scores = detector.similarity(pairs.question1, pairs.question2)
+    labels = pairs.is_duplicate
+    tuned = evaluate_scores(scores, labels, detector.threshold)
+    return {
+        "accuracy_at_0.7": round(float(((scores > 0.7) == labels).mean()), 4),
+        "threshold": round(detector.threshold, 4),
+        "accuracy": round(tuned.accuracy, 4),
+        "best_possible_accuracy": round(best_threshold(scores, labels, "accuracy").value, 4),
+        "roc_auc": round(tuned.roc_auc, 4),
+        "calibration_error": round(
+            float(expected_calibration_error(detector.calibrated(scores), labels)), 4
+        ),
+        "base_rate": round(tuned.base_rate, 4),
+    }
+
+
+def table(found: dict) -> str:
+    """All runs of a name and length as one line: mean and spread over the seeds."""
+    lines = [
+        "| what | epochs | seeds | rows | accuracy at 0.7 | accuracy, tuned | ROC AUC | ECE | seconds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    groups: dict[tuple, list[dict]] = {}
+    for facts in found.values():
+        groups.setdefault((facts["name"], facts["epochs"]), []).append(facts)
+    for (name, epochs), runs in groups.items():
+        for part in ("valid", "test"):
+            figures = [facts[part] for facts in runs if part in facts]
+            if figures:
+                seconds = np.mean([facts["training_s"] for facts in runs])
+                lines.append(
+                    f"| {name} | {epochs:g} | {len(figures)} | {part} | "
+                    + " | ".join(
+                        spread([figure[field] for figure in figures])
+                        for field in ("accuracy_at_0.7", "accuracy", "roc_auc", "calibration_error")
+                    )
+                    + f" | {seconds:.0f} |"
+                )
+    return "\n".join(lines)
+
+
+def spread(values: list[float]) -> str:
+    """Mean, and the standard deviation where there are several."""
+    more = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.3f}{more}"
+
+
+def folder_of(flags, name: str, seed: int) -> Path:
+    words = "".join(c if c.isalnum() else "-" for c in name)
+    return flags.runs / f"{words}-{seed}"
+
+
+def detector_of(flags, name: str, seed: int) -> DuplicateDetector:
+    return DuplicateDetector.load(folder_of(flags, name, seed))
+
+
+def write(path: Path, found: dict) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--questions", required=True, help="the rows, as `siamese train` reads them"
+    )
+    parser.add_argument(
+        "--splits", required=True, help='JSON: {"rows": {"train": [first, end], ...}}'
+    )
+    parser.add_argument("--runs", type=Path, required=True, help="folder of the trained models")
+    parser.add_argument("--presets", nargs="*", default=["course", "best"])
+    parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2, 3])
+    parser.add_argument("--epochs", type=float, default=0.0, help="of best; 0: the preset's")
+    parser.add_argument("--course-epochs", type=float, default=4.0)
+    parser.add_argument("--ablation", action="store_true", help="also each choice of best undone")
+    parser.add_argument("--ablation-epochs", type=float, default=2.0)
+    parser.add_argument("--only", nargs="*", default=[], help="words of the ablation's rows wanted")
+    parser.add_argument("--disjoint", nargs="*", default=[], help="presets on the disjoint split")
+    parser.add_argument("--test", action="store_true", help="last: score the test rows, once")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--quiet", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
