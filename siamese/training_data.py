@@ -109,7 +109,8 @@ def prepare(
         similar = SimilarQuestions(ids, rows, (joined.cluster1, joined.cluster2), config.seed)
     if config.labelled_size:
         misses = similar.near_misses(config.near_misses) if config.near_misses else None
-        labelled = _labelled(pairs.is_duplicate[:known], rows, joined, misses, config)
+        lengths = tuple(ids.lengths[side] for side in rows)
+        labelled = _labelled(pairs.is_duplicate[:known], rows, lengths, joined, misses, config)
     if config.subject_block:
         train = train[similar.order(train, config.subject_block)]
     return TrainingData(
@@ -124,19 +125,20 @@ def prepare(
     )
 
 
-def _labelled(is_duplicate, rows, joined: Clusters, misses, config: TrainConfig):
+def _labelled(is_duplicate, rows, lengths, joined: Clusters, misses, config: TrainConfig):
     """Labelled pairs of both kinds in the wished proportion: (rows1, rows2, is_duplicate)."""
-    others = np.flatnonzero(~is_duplicate & (joined.cluster1 != joined.cluster2))
-    if not len(others) and misses is None:
-        raise DataError(
-            "labelled_size needs training pairs that are labelled as no duplicates, and there are none. "
-            "Give some, or leave labelled_size at 0."
-        )
+    others = np.flatnonzero(
+        ~is_duplicate & (joined.cluster1 != joined.cluster2) & (lengths[0] > 0) & (lengths[1] > 0)
+    )
     # Labelled non-duplicates are few and made ones are many and less certain: they come more often.
-    others = np.tile(others, COPIES)
-    sides = [side[others] for side in rows]
+    sides = [side[np.tile(others, COPIES)] for side in rows]
     if misses is not None:
         sides = [np.concatenate(both) for both in zip(sides, misses)]
+    if not len(sides[0]):
+        raise DataError(
+            "labelled_size needs training pairs that are labelled as no duplicates, and there are none. "
+            "Give some, or leave labelled_size and near_misses at 0."
+        )
     share = config.labelled_duplicates
     wanted = round(len(sides[0]) * share / (1 - share))
     draw = np.random.default_rng([config.seed, len(sides[0])])

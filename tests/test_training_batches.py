@@ -125,6 +125,16 @@ def test_choices_that_do_not_go_together(changes):
         TrainConfig.course(**changes)
 
 
+def test_labelled_pairs_without_words_are_left_out():
+    train, valid = split()
+    blank = QuestionPairs(
+        [*train.question1, " "], [*train.question2, "what is it ?"], [*train.is_duplicate, False]
+    )
+    config = dataclasses.replace(SMALL, near_misses=0)
+    mine, its = (prepare(rows, config, valid=valid).labelled for rows in (blank, train))
+    assert len(mine[0]) == len(its[0])
+
+
 def trained(folder, *, stop_after=None, config=SMALL):
     from siamese.trainer import Trainer
 
