@@ -27,10 +27,10 @@ demo: install  ## Train on the embedded corpus, evaluate, and answer two questio
 	@$(BIN)/siamese demo
 
 test: install  ## All tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-fast: install  ## The quick tests
-	@$(BIN)/python -m pytest -m "not slow" -n auto
+	@$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
 
 lint: install  ## Style and mistakes, with ruff
 	@$(BIN)/ruff check .
@@ -53,7 +53,7 @@ notebooks: $(VENV)/notebooks-installed  ## Make the notebooks from notebooks/src
 check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, and does each run from a clean kernel?
 	@$(BIN)/python notebooks/build.py --check
 	@$(BIN)/python notebooks/build.py --execute
-	@$(BIN)/python -m pytest tests/test_notebooks.py tests/test_course_notebook.py
+	@$(BIN)/python -m pytest tests/test_notebooks.py tests/test_course_notebook.py tests/test_grade.py -n auto
 
 $(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-notebooks.txt
