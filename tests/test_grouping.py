@@ -5,8 +5,8 @@ import pytest
 
 from siamese import grouping as module
 from siamese.clusters import connected_groups
-from siamese.grouping import duplicate_groups, similar_pairs
 from siamese.errors import ArgumentError
+from siamese.grouping import duplicate_groups, similar_pairs
 from siamese.nearest import StoredVectors
 
 
