@@ -82,18 +82,21 @@ def main() -> None:
     dice = random.Random(flags.seed)
     with tempfile.TemporaryDirectory() as scratch:
         whole, killed = Path(scratch, "whole"), Path(scratch, "killed")
+        begun = time.monotonic()
         process = start(whole, flags.steps)
+        wait_for(process, "RESUMED")
+        starting = time.monotonic() - begun  # seconds that imports, loading and compiling take
         assert wait_for(process, "DONE") == flags.steps and process.wait() == 0
         resumed_at, kills, at_start = [], 0, 0
         while kills < flags.kills:
             process = start(killed, flags.steps)
             if dice.random() < 0.2:
-                time.sleep(dice.uniform(0, 6))  # while it imports, loads and compiles
+                time.sleep(dice.uniform(0, starting))
                 at_start += 1
             else:
                 resumed_at.append(wait_for(process, "RESUMED"))
                 wait_for(process, "STEP", resumed_at[-1] + dice.randint(1, flags.longest))
-                time.sleep(dice.uniform(0, 0.2))
+                time.sleep(dice.uniform(0, 0.05))
             process.send_signal(signal.SIGKILL)
             rest = process.stdout.read()
             process.wait()

@@ -124,6 +124,52 @@ def clusters(pairs: Any) -> Clusters:
     )
 
 
+def implied_duplicates(
+    rows: tuple[np.ndarray, np.ndarray], found: Clusters, per_question: int = 10, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs that no label names but that follow from labels: where a = b and b = c, also a = c.
+
+    The longer the chain between two questions, the less sure it is; and a cluster of n questions has
+    n (n - 1) / 2 pairs. So a large cluster gives a random choice of them, and one within which a pair is
+    labelled non-duplicate gives none.
+
+    Args:
+      rows: (rows1, rows2), int64 [pairs] each: any numbers of the pairs' questions, the same for the
+        same question.
+      found: the clusters of these pairs.
+      per_question: a cluster of n questions gives at most `per_question` times n pairs.
+      seed: of that choice.
+
+    Returns:
+      (rows1, rows2, cluster), int64 [implied] each: the numbers of each implied pair's questions, no pair
+      twice and no labelled one, and the cluster they stand in.
+
+    Example:
+      >>> from siamese.questions import QuestionPairs
+      >>> labelled = QuestionPairs(["a", "b"], ["b", "c"], [True, True])
+      >>> numbers = np.array([0, 1]), np.array([1, 2])
+      >>> [part.tolist() for part in implied_duplicates(numbers, clusters(labelled))]
+      [[0], [2], [0]]
+    """
+    draw = np.random.default_rng(seed)
+    questions, first = np.unique(np.concatenate(rows), return_index=True)
+    cluster = np.concatenate([found.cluster1, found.cluster2])[first]  # [questions]
+    order = np.argsort(cluster, kind="stable")
+    ends = np.cumsum(np.bincount(cluster))
+    doubtful = set(found.cluster1[found.conflict_rows].tolist())
+    labelled = set(zip(np.minimum(*rows).tolist(), np.maximum(*rows).tolist()))
+    implied: list[tuple[int, int, int]] = []
+    for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends)):
+        size = end - start
+        if size < 3 or number in doubtful:
+            continue
+        members = np.sort(questions[order[start:end]])
+        pairs = np.stack(np.triu_indices(size, 1), axis=1)
+        pairs = members[pairs[draw.permutation(len(pairs))[: per_question * size]]]
+        implied += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
+    return tuple(np.array(implied, np.int64).reshape(-1, 3).T)
+
+
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
     """Row numbers of each part of a split in which no two parts share a question.
 

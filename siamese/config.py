@@ -59,6 +59,10 @@ class TrainConfig:
         0.0, "share of the embedding's numbers set to zero in training"
     )
     word_dropout: float = _choice(0.0, "share of the words taken for unknown in training")
+    # The pairs
+    implied: bool = _choice(
+        False, "train also on duplicates that follow from others: a = b and b = c, so a = c"
+    )
     # The loss
     loss: str = _choice(
         "triplet",

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese.dropout import Dropout, drop_numbers, drop_words
 from siamese.errors import CheckpointError, DataError
 from siamese.ragged import Ragged
 from siamese.similarity import l2_normalize
@@ -67,24 +68,6 @@ class TowerConfig:
         return found
 
 
-@dataclass(frozen=True)
-class Dropout:
-    """What is left out at random while a tower is trained.
-
-    Args:
-      embedding: the share of the embedding vectors' numbers set to zero; the others grow accordingly
-        (Srivastava et al., 2014).
-      word: the share of words replaced by the unknown word (Iyyer et al., 2015), which so learns what
-        to do with words that are really unknown.
-    """
-
-    embedding: float = 0.0
-    word: float = 0.0
-
-    def __bool__(self) -> bool:
-        return self.embedding > 0 or self.word > 0
-
-
 def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
@@ -102,10 +85,10 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
 
     from siamese.lstm import lstm_pooled
 
-    words = _drop_words(tokens, dropout, key) if dropout else tokens
+    words = drop_words(tokens, dropout, key) if dropout else tokens
     x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
     if dropout:
-        x = _drop_numbers(x, dropout, key)
+        x = drop_numbers(x, dropout, key)
     x = x.astype(config.compute)
     mask = (tokens != PAD) if config.mask_padding else None
     directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
@@ -137,29 +120,6 @@ def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | Non
         )
     vectors = encode(weights, jnp.concatenate([q1, q2]), config, dropout, key)
     return vectors[: q1.shape[0]], vectors[q1.shape[0] :]
-
-
-def _drop_words(tokens, dropout: Dropout, key):
-    """Some words replaced by the unknown word, 0; padding stays."""
-    import jax
-    import jax.numpy as jnp
-
-    if not dropout.word:
-        return tokens
-    dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
-    return jnp.where(dropped & (tokens != PAD), 0, tokens)
-
-
-def _drop_numbers(x, dropout: Dropout, key):
-    """Some numbers set to zero, the rest divided by the share that stays: the same mean."""
-    import jax
-    import jax.numpy as jnp
-
-    if not dropout.embedding:
-        return x
-    stays = 1 - dropout.embedding
-    kept = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
-    return jnp.where(kept, x / stays, 0)
 
 
 def encode_few(

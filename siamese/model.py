@@ -6,7 +6,8 @@ import numpy as np
 
 from siamese import compat
 from siamese.config import TrainConfig
-from siamese.encoder import Dropout, TowerConfig, encode, towers
+from siamese.dropout import Dropout
+from siamese.encoder import TowerConfig, encode, towers
 from siamese.errors import ArgumentError
 from siamese.randomness import keeping_generators
 from siamese.similarity import l2_normalize

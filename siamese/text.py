@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from siamese.atomic import explain, write_bytes_atomically
 from siamese.errors import ArgumentError, DataError
 from siamese.tokenizer import tokenize_many, word_tokenize
+from siamese.vocabulary_file import SAVE_AGAIN, read_vocabulary, write_vocabulary
 
 __all__ = ["PAD", "PAD_ID", "UNKNOWN", "UNKNOWN_ID", "Vocabulary", "tokenize_many", "word_tokenize"]
 
 PAD, PAD_ID = "<PAD>", 1
 UNKNOWN, UNKNOWN_ID = "<UNK>", 0  # what `decode` writes for the id of all unknown words
-
-_FORMAT = "siamese vocabulary"
-_VERSIONS = (1, 2)  # 2 has unknown_ids, which a reader of 1 would overlook.
 
 
 class Vocabulary(Mapping):
@@ -254,16 +248,10 @@ class Vocabulary(Mapping):
         Raises:
           DataError: where the file cannot be written.
         """
-        content = {
-            "format": _FORMAT,
-            "version": 2 if self._unknown_ids else 1,
-            "lowercase": self._lowercase,
-            "words": list(self._words),
-        }
-        if self._unknown_ids:
-            content["unknown_ids"] = self._unknown_ids
-        content["sha256"] = _checksum(content)
-        write_bytes_atomically(path, json.dumps(content, indent=0).encode("ascii"))
+        options = {"unknown_ids": self._unknown_ids} if self._unknown_ids else {}
+        write_vocabulary(
+            path, {"lowercase": self._lowercase, "words": list(self._words), **options}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Vocabulary:
@@ -273,35 +261,14 @@ class Vocabulary(Mapping):
           DataError: naming the file, where it is missing, damaged, of another version or of
             another kind.
         """
-        again = "Save it again from the training questions (Vocabulary.save)."
-        try:
-            raw = Path(path).read_bytes()
-        except OSError as error:
-            raise DataError(explain(error, path, "read the vocabulary")) from error
-        try:
-            content = json.loads(raw.decode("utf-8"))
-        except (UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise DataError(f"{path}: {_why_not_json(raw, error)} {again}") from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise DataError(
-                f"{path}: JSON, but not a vocabulary written by siamese. "
-                "For a list of words of your own, use Vocabulary.from_words(words)."
-            )
-        if content.get("version") not in _VERSIONS:
-            raise DataError(
-                f"{path}: a vocabulary of format version {content.get('version')!r}; "
-                f"this siamese reads versions {_VERSIONS[0]} and {_VERSIONS[-1]}. "
-                f"Use the siamese that wrote it, or: {again}"
-            )
-        checksum = content.pop("sha256", None)
-        if checksum != _checksum(content):
-            raise DataError(f"{path}: damaged: the checksum does not match its content. {again}")
-        words = content.get("words")
+        content = read_vocabulary(path)
+        words, unknown_ids = content.get("words"), content.get("unknown_ids", 0)
         if not isinstance(words, list) or words[:1] != [PAD] or len(set(words)) != len(words):
-            raise DataError(f"{path}: does not list each word once, from {PAD} on. {again}")
-        unknown_ids = content.get("unknown_ids", 0)
+            raise DataError(f"{path}: does not list each word once, from {PAD} on. {SAVE_AGAIN}")
         if not isinstance(unknown_ids, int) or unknown_ids < 0:
-            raise DataError(f"{path}: unknown_ids is {unknown_ids!r}, no number of ids. {again}")
+            raise DataError(
+                f"{path}: unknown_ids is {unknown_ids!r}, no number of ids. {SAVE_AGAIN}"
+            )
         return cls(words, lowercase=content.get("lowercase") is True, unknown_ids=unknown_ids)
 
 
@@ -317,20 +284,3 @@ def _checked_words(words: Iterable[str]) -> list[str]:
         if not isinstance(word, str):
             raise ArgumentError(f"A word must be text (str), not {word!r}.")
     return words
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
-
-
-def _why_not_json(raw: bytes, error: Exception) -> str:
-    if not raw.strip():
-        return "the file is empty."
-    if raw.lstrip()[:1] == b"<":
-        return "this is an HTML or XML page, not a vocabulary; was a download page saved instead?"
-    if raw[:2] == b"\x1f\x8b":
-        return "this is a gzip file; unpack it first."
-    if isinstance(error, json.JSONDecodeError):
-        return f"not a whole JSON file: line {error.lineno}, column {error.colno}: {error.msg}."
-    return "not a JSON file."

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from siamese.clusters import clusters, implied_duplicates
 from siamese.config import TrainConfig
 from siamese.errors import DataError
 from siamese.near_questions import SimilarQuestions
-from siamese.questions import Clusters, QuestionPairs, clusters
+from siamese.questions import QuestionPairs
 from siamese.ragged import Ragged
 from siamese.text import Vocabulary
 from siamese.token_cache import tokenize_questions
@@ -83,20 +84,20 @@ def prepare(
     vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
-    train = duplicates[:cut]
     if valid is None:
         rest = duplicates[cut:]
         validation = (rows1[rest], rows2[rest])
     else:
         same = np.flatnonzero(valid.is_duplicate)
         validation = (held1[same], held2[same])
-    if len(train) < 2 or len(validation[0]) < 2:
+    if cut < 2 or len(validation[0]) < 2:
         raise DataError(
             f"There are {len(duplicates)} duplicates to train and validate on, which divide into "
-            f"{len(train)} and {len(validation[0])}: at least 2 are needed for each. Give more rows."
+            f"{cut} and {len(validation[0])}: at least 2 are needed for each. Give more rows."
         )
     empty = np.flatnonzero(ids.lengths == 0)
-    used = np.concatenate([rows1[train], rows2[train], *validation])
+    trained = duplicates[:cut]
+    used = np.concatenate([rows1[trained], rows2[trained], *validation])
     if np.isin(used, empty).any():
         raise DataError(
             "A question holds no words for the tokenizer (only blanks or control characters). "
@@ -104,20 +105,28 @@ def prepare(
         )
     joined = clusters(pairs.rows(0, known))
     rows = (rows1[:known], rows2[:known])
+    sides = (joined.cluster1, joined.cluster2)
+    is_duplicate = np.asarray(pairs.is_duplicate[:known], bool)
+    if config.implied:
+        *implied, cluster = implied_duplicates(rows, joined, seed=config.seed)
+        rows = tuple(np.concatenate(both) for both in zip(rows, implied))
+        sides = tuple(np.concatenate([side, cluster]) for side in sides)
+        is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])
+    train = np.flatnonzero(is_duplicate)
     labelled = None
     if config.near_misses or config.subject_block:
-        similar = SimilarQuestions(ids, rows, (joined.cluster1, joined.cluster2), config.seed)
+        similar = SimilarQuestions(ids, rows, sides, config.seed)
     if config.labelled_size:
         misses = similar.near_misses(config.near_misses) if config.near_misses else None
         lengths = tuple(ids.lengths[side] for side in rows)
-        labelled = _labelled(pairs.is_duplicate[:known], rows, lengths, joined, misses, config)
+        labelled = _labelled(is_duplicate, rows, lengths, sides, misses, config)
     if config.subject_block:
         train = train[similar.order(train, config.subject_block)]
     return TrainingData(
         vocabulary,
         ids,
-        (rows1[train], rows2[train]),
-        (joined.cluster1[train], joined.cluster2[train]),
+        tuple(side[train] for side in rows),
+        tuple(side[train] for side in sides),
         validation,
         held_out,
         (held1, held2),
@@ -125,10 +134,10 @@ def prepare(
     )
 
 
-def _labelled(is_duplicate, rows, lengths, joined: Clusters, misses, config: TrainConfig):
+def _labelled(is_duplicate, rows, lengths, between, misses, config: TrainConfig):
     """Labelled pairs of both kinds in the wished proportion: (rows1, rows2, is_duplicate)."""
     others = np.flatnonzero(
-        ~is_duplicate & (joined.cluster1 != joined.cluster2) & (lengths[0] > 0) & (lengths[1] > 0)
+        ~is_duplicate & (between[0] != between[1]) & (lengths[0] > 0) & (lengths[1] > 0)
     )
     # Labelled non-duplicates are few and made ones are many and less certain: they come more often.
     sides = [side[np.tile(others, COPIES)] for side in rows]

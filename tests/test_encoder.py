@@ -8,7 +8,8 @@ import jax
 import numpy as np
 import pytest
 
-from siamese.encoder import PAD, Dropout, Encoder, TowerConfig, encode, encode_few, towers
+from siamese.dropout import Dropout, drop_numbers, drop_words
+from siamese.encoder import PAD, Encoder, TowerConfig, encode, encode_few, towers
 from siamese.errors import CheckpointError, DataError
 
 VOCAB, D_MODEL = 50, 8
@@ -189,14 +190,12 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
     import jax
     import jax.numpy as jnp
 
-    from siamese.encoder import _drop_numbers, _drop_words
-
     x = jnp.ones((40, 25, 20))
-    dropped = np.asarray(_drop_numbers(x, Dropout(embedding=0.3), jax.random.PRNGKey(1)))
+    dropped = np.asarray(drop_numbers(x, Dropout(embedding=0.3), jax.random.PRNGKey(1)))
     assert (dropped == 0).mean() == pytest.approx(0.3, abs=0.01)
     np.testing.assert_allclose(dropped[dropped > 0], 1 / 0.7, rtol=1e-6)
     tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
-    found = np.asarray(_drop_words(tokens, Dropout(word=0.2), jax.random.PRNGKey(1)))
+    found = np.asarray(drop_words(tokens, Dropout(word=0.2), jax.random.PRNGKey(1)))
     assert ((found == PAD) == (np.asarray(tokens) == PAD)).all()
     assert set(np.unique(found)) == {0, PAD, 7}
     assert (found == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)

@@ -249,11 +249,11 @@ def test_a_changed_word_is_noticed(vocab, tmp_path):
 
 @pytest.mark.parametrize("words", [["a"], ["<PAD>", "a", "a"], [], "words", None])
 def test_a_list_that_is_no_vocabulary_with_a_right_checksum(words, tmp_path):
-    from siamese.text import _checksum
+    from siamese.vocabulary_file import checksum
 
     content = {"format": "siamese vocabulary", "version": 1, "lowercase": False, "words": words}
     path = tmp_path / "vocab.json"
-    path.write_text(json.dumps({**content, "sha256": _checksum(content)}))
+    path.write_text(json.dumps({**content, "sha256": checksum(content)}))
     with pytest.raises(DataError, match="does not list each word once"):
         Vocabulary.load(path)
 

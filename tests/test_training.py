@@ -348,7 +348,7 @@ def test_a_batch_that_does_not_divide_by_the_devices_names_two_that_do():
 def test_killed_at_random_moments_it_ends_with_the_weights_of_an_uninterrupted_run():
     script = Path(__file__).parents[1] / "benchmarks" / "kill_resume.py"
     process = subprocess.run(
-        [sys.executable, script, "--kills", "4", "--steps", "150", "--longest", "20"],
+        [sys.executable, script, "--kills", "4", "--steps", "300", "--longest", "20"],
         capture_output=True,
         text=True,
     )
