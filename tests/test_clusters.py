@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese.clusters import cluster_split, clusters, connected_groups, number_questions, overlap
+from siamese.clusters import (
+    cluster_split,
+    clusters,
+    connected_groups,
+    implied_duplicates,
+    number_questions,
+    overlap,
+)
 from siamese.errors import ArgumentError, DataError
 from siamese.questions import QuestionPairs
 
@@ -164,3 +171,50 @@ def test_overlap_equals_the_definition(rows1, rows2):
         assert overlap(train, test) == sum(q in known for q in asked) / len(asked)
     else:
         assert np.isnan(overlap(train, test))
+
+
+def numbered(pairs):
+    """The questions' numbers as `implied_duplicates` wants them."""
+    names = sorted({*pairs.question1, *pairs.question2})
+    at = {name: 7 * i for i, name in enumerate(names)}  # any numbers
+    return tuple(np.array([at[q] for q in side]) for side in (pairs.question1, pairs.question2)), at
+
+
+def test_implied_duplicates_are_what_follows_and_no_more():
+    pairs = QuestionPairs(
+        ["a", "b", "c", "x", "x", "l", "m", "p"], ["b", "c", "d", "y", "z", "m", "n", "q"],
+        [1, 1, 1, 1, 0, 1, 1, 0],
+    )  # fmt: skip
+    rows, at = numbered(pairs)
+    found = clusters(pairs)
+    one, two, cluster = implied_duplicates(rows, found)
+    back = {number: name for name, number in at.items()}
+    named = {"".join(sorted((back[i], back[j]))) for i, j in zip(one.tolist(), two.tolist())}
+    assert named == {"ac", "ad", "bd", "ln"} and len(one) == 4
+    question_cluster = dict(zip(found.questions, found.question_cluster.tolist()))
+    assert [question_cluster[back[i]] for i in one.tolist()] == cluster.tolist()
+
+
+def test_a_cluster_with_a_contradiction_implies_nothing():
+    pairs = QuestionPairs(["a", "b", "a", "l", "m"], ["b", "c", "c", "m", "n"], [1, 1, 0, 1, 1])
+    rows, at = numbered(pairs)
+    one, two, _ = implied_duplicates(rows, clusters(pairs))
+    assert list(zip(one.tolist(), two.tolist())) == [(at["l"], at["n"])]
+
+
+def test_a_large_cluster_implies_a_bounded_random_choice():
+    names = [f"q{i}" for i in range(41)]
+    pairs = QuestionPairs(names[:-1], names[1:], [1] * 40)
+    rows, _ = numbered(pairs)
+    found = clusters(pairs)
+    one, two, _ = implied_duplicates(rows, found, per_question=3, seed=1)
+    assert 80 < len(one) <= 123 and (one < two).all() and len(set(zip(one, two))) == len(one)
+    again = implied_duplicates(rows, found, per_question=3, seed=1)
+    other = implied_duplicates(rows, found, per_question=3, seed=2)
+    assert np.array_equal(one, again[0]) and not np.array_equal(one, other[0])
+
+
+def test_no_duplicates_imply_nothing():
+    pairs = QuestionPairs(["a"], ["b"], [0])
+    rows, _ = numbered(pairs)
+    assert [part.tolist() for part in implied_duplicates(rows, clusters(pairs))] == [[], [], []]

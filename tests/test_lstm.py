@@ -132,7 +132,9 @@ def test_value_and_gradient_equal_those_of_trax():
         return jnp.sum(lstm(kernel, bias, x) * direction)
 
     value = layer(x)
-    np.testing.assert_allclose(lstm(kernel, bias, x), value, rtol=0, atol=1e-5 * np.abs(value).max())
+    np.testing.assert_allclose(
+        lstm(kernel, bias, x), value, rtol=0, atol=1e-5 * np.abs(value).max()
+    )
     expected = jax.grad(stock, argnums=(0, 1, 2))(kernel, bias, x)
     found = jax.grad(ours, argnums=(0, 1, 2))(kernel, bias, x)
     for a, b in zip(found, expected):

@@ -98,6 +98,24 @@ def test_held_out_labels_are_not_looked_at():
         np.testing.assert_array_equal(mine, its)
 
 
+def test_implied_duplicates_are_trained_on_with_their_cluster():
+    train, valid = split()
+    plain, more = (
+        prepare(train, dataclasses.replace(SMALL, implied=implied), valid=valid)
+        for implied in (False, True)
+    )
+    number = {}
+    for data in (plain, more):
+        for row1, row2, cluster1, cluster2 in zip(*data.train, *data.train_clusters):
+            assert cluster1 == cluster2
+            number.setdefault(row1, cluster1)
+            assert number[row1] == number.setdefault(row2, cluster1) == cluster1
+    labelled = {frozenset(pair) for pair in zip(*plain.train)}
+    trained = {frozenset(pair) for pair in zip(*more.train)}
+    assert labelled < trained
+    assert len(more.train[0]) - len(plain.train[0]) == len(trained - labelled)
+
+
 def test_no_labelled_non_duplicates():
     train, valid = split()
     only = train.duplicates()
