@@ -235,7 +235,7 @@ class TrainConfig:
             changed = (
                 "" if value == getattr(course, name) else f"   (course: {getattr(course, name)})"
             )
-            lines.append(f"  {name:<18}{value}{changed}")
+            lines.append(f"  {name:<21}{value}{changed}")
         return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,27 +13,13 @@ from siamese.approximate import Graph, usearch_installed
 from siamese.detector import DuplicateDetector
 from siamese.encode_many import encode_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.hits import make_hits
 from siamese.index_files import GRAPH, Records, model_checksum, read_index, write_index
 from siamese.nearest import StoredVectors, top_k
 from siamese.question_list import read_questions
 from siamese.question_store import QuestionStore
 
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
-
-
-class Hit(NamedTuple):
-    """An old question that was found, with its similarity (cosine) to the new one.
-
-    `probability` is None where the model has no calibration; `columns` holds the other columns that
-    the question came with.
-    """
-
-    id: str | int
-    question: str
-    similarity: float
-    probability: float | None
-    is_duplicate: bool
-    columns: dict[str, Any]
 
 
 class QuestionIndex:
@@ -279,29 +265,9 @@ class QuestionIndex:
             raise ArgumentError(f"k must be a whole number of at least 1; it is {k!r}.")
         asked = [questions] if isinstance(questions, str) else list(questions)
         queries = encode_questions(self.detector, asked)
-        cut = self.detector.threshold if threshold is None else threshold
         rows, similarities, records = self.search_vectors(queries, k, approximate=approximate)
-        calibrated = self.detector.calibration is not None and similarities.size
-        probabilities = self.detector.calibrated(similarities.ravel()) if calibrated else None
-        answers = []
-        for i, query in enumerate(queries):
-            hits = []
-            for j, row in enumerate(rows[i] if query.any() else ()):
-                record, similarity = records[row], float(similarities[i, j])
-                probability = None
-                if probabilities is not None:
-                    probability = float(probabilities[i * rows.shape[1] + j])
-                hits.append(
-                    Hit(
-                        record["id"],
-                        record["question"],
-                        similarity,
-                        probability,
-                        similarity > cut,
-                        record["columns"],
-                    )
-                )
-            answers.append(hits)
+        with_words = queries.any(axis=1)
+        answers = make_hits(self.detector, rows, similarities, records, with_words, threshold)
         return answers[0] if isinstance(questions, str) else answers
 
     def search_vectors(

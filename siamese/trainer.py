@@ -18,6 +18,7 @@ from siamese.config import TrainConfig
 from siamese.detector import DuplicateDetector
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation import best_threshold, classify, evaluate_scores, pair_scores, word_overlap
+from siamese.learning_rate import learning_rate
 from siamese.loop import Loop
 from siamese.loss import TripletLoss
 from siamese.model import Siamese, model_options, tower_config, tower_weights
@@ -127,7 +128,7 @@ class Trainer:
                 train,
                 loss,
                 trax.optimizers.Adam(config.learning_rate, eps=config.adam_epsilon),
-                self._learning_rate(),
+                learning_rate(config, lambda: self.total_steps),
                 n_steps_per_checkpoint=config.checkpoint_every,
             )
             eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
@@ -152,20 +153,6 @@ class Trainer:
             )
             self._random_state = random.getstate()
         return loop
-
-    def _learning_rate(self) -> Callable[[int], float]:
-        config = self.config
-        if config.schedule == "rsqrt":
-            return trax.lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate)
-
-        def linear(step: int) -> float:
-            """Up to the full rate in the warm-up, then down to zero at the run's last step."""
-            up = step / max(config.warmup_steps, 1)
-            left = self.total_steps + 1
-            down = (left - step) / max(left - config.warmup_steps, 1)
-            return config.learning_rate * max(0.0, min(1.0, up, down))
-
-        return linear
 
     @functools.cached_property
     def total_steps(self) -> int:
