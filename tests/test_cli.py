@@ -181,3 +181,8 @@ def test_the_demo_beats_chance_and_word_overlap(tmp_path):
     assert found["tuned_accuracy"] > found["overlap_accuracy"] + 0.05
     assert found["roc_auc"] > found["overlap_roc_auc"] + 0.1
     assert len(found["answers"]) == 2
+    assert found["presets"]["best"]["roc_auc"] > found["presets"]["course"]["roc_auc"]
+    assert (
+        siamese("predict", tmp_path / "demo" / "best", "Is it far?", "How far is it?").returncode
+        == 0
+    )
