@@ -18,6 +18,7 @@ the row split has a third of the pairs with a question that the train rows have 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from pathlib import Path
@@ -29,11 +30,14 @@ from siamese.detector import DuplicateDetector
 from siamese.evaluation import best_threshold, evaluate_scores
 from siamese.questions import QuestionPairs, read_pairs
 
+FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibration_error")
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 REMOVED = {  # Name -> what `best` has there, undone.
     "triplet loss, no labelled pairs": {
         "loss": "triplet", "labelled_size": 0, "near_misses": 0, "learning_rate": 0.01,
     },
+    "no implied duplicates": {"implied": False},
+    "one reading direction": {"bidirectional": False},
     "no labelled pairs": {"labelled_size": 0, "near_misses": 0},
     "no duplicates among the labelled": {"labelled_duplicates": 0.0},
     "no near misses": {"near_misses": 0},
@@ -44,7 +48,7 @@ REMOVED = {  # Name -> what `best` has there, undone.
     "case kept": {"lowercase": False},
     "rate falls as 1/sqrt(step)": {"schedule": "rsqrt"},
 }  # fmt: skip
-ADDED = {"both reading directions": {"bidirectional": True}, "d_model 256": {"d_model": 256}}
+ADDED = {"d_model 256": {"d_model": 256}}
 
 
 def main() -> None:
@@ -73,7 +77,7 @@ def main() -> None:
                 write(flags.output, found)
     if flags.test:
         test = pairs.rows(*rows["test"])
-        for name in ("course", "best"):
+        for name in flags.presets:
             config = full(flags, name)
             for seed in flags.seeds:
                 key = f"{name}, seed {seed}, {config['epochs'] or config['steps']}"
@@ -89,7 +93,8 @@ def plan(flags) -> dict[str, dict]:
     for name in flags.presets:
         wanted[name] = full(flags, name)
     if flags.ablation:
-        short = full(flags, "best") | {"epochs": flags.ablation_epochs}
+        # So many steps each, whatever an epoch is: the same time and the same fall of the rate.
+        short = full(flags, "best") | {"epochs": 0.0, "steps": flags.ablation_steps}
         wanted["best, shortened"] = short
         for sign, changes in (("-", REMOVED), ("+", ADDED)):
             for name, change in changes.items():
@@ -98,15 +103,12 @@ def plan(flags) -> dict[str, dict]:
     return wanted
 
 
-def full(flags, preset: str) -> dict:
-    """The fields of a preset, at the length that was asked for."""
-    import dataclasses
-
-    changes = {}
+def full(flags, name: str) -> dict:
+    """The fields of a preset, or of one with a change behind a comma."""
+    preset, _, change = name.partition(", ")
+    changes = {"forget gate": {"lstm_bias": "forget_gate"}}[change] if change else {}
     if preset == "best" and flags.epochs:
         changes["epochs"] = flags.epochs
-    if preset == "course":
-        changes = {"epochs": flags.course_epochs, "lstm_bias": "all_gates", "train_share": 0.8}
     return dataclasses.asdict(TrainConfig.preset(preset, **changes))
 
 
@@ -149,6 +151,7 @@ def measured(detector: DuplicateDetector, pairs: QuestionPairs) -> dict[str, flo
         "accuracy": round(tuned.accuracy, 4),
         "best_possible_accuracy": round(best_threshold(scores, labels, "accuracy").value, 4),
         "roc_auc": round(tuned.roc_auc, 4),
+        "average_precision": round(tuned.average_precision, 4),
         "calibration_error": round(
             float(expected_calibration_error(detector.calibrated(scores), labels)), 4
         ),
@@ -159,23 +162,21 @@ def measured(detector: DuplicateDetector, pairs: QuestionPairs) -> dict[str, flo
 def table(found: dict) -> str:
     """All runs of a name and length as one line: mean and spread over the seeds."""
     lines = [
-        "| what | epochs | seeds | rows | accuracy at 0.7 | accuracy, tuned | ROC AUC | ECE | seconds |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| what | steps | seeds | rows | accuracy at 0.7 | accuracy, tuned | ROC AUC | average precision "
+        "| ECE | seconds |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     groups: dict[tuple, list[dict]] = {}
     for facts in found.values():
-        groups.setdefault((facts["name"], facts["epochs"]), []).append(facts)
-    for (name, epochs), runs in groups.items():
+        groups.setdefault((facts["name"], facts["steps"]), []).append(facts)
+    for (name, steps), runs in groups.items():
         for part in ("valid", "test"):
             figures = [facts[part] for facts in runs if part in facts]
             if figures:
                 seconds = np.mean([facts["training_s"] for facts in runs])
                 lines.append(
-                    f"| {name} | {epochs:g} | {len(figures)} | {part} | "
-                    + " | ".join(
-                        spread([figure[field] for figure in figures])
-                        for field in ("accuracy_at_0.7", "accuracy", "roc_auc", "calibration_error")
-                    )
+                    f"| {name} | {steps:,} | {len(figures)} | {part} | "
+                    + " | ".join(spread([figure[field] for figure in figures]) for field in FIELDS)
                     + f" | {seconds:.0f} |"
                 )
     return "\n".join(lines)
@@ -197,8 +198,10 @@ def detector_of(flags, name: str, seed: int) -> DuplicateDetector:
 
 
 def write(path: Path, found: dict) -> None:
+    """Adds to the file: another process may have added to it meanwhile."""
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    there = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**there, **found}, indent=1) + "\n")
 
 
 def parsed():
@@ -210,12 +213,11 @@ def parsed():
         "--splits", required=True, help='JSON: {"rows": {"train": [first, end], ...}}'
     )
     parser.add_argument("--runs", type=Path, required=True, help="folder of the trained models")
-    parser.add_argument("--presets", nargs="*", default=["course", "best"])
+    parser.add_argument("--presets", nargs="*", default=["course", "course, forget gate", "best"])
     parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2, 3])
     parser.add_argument("--epochs", type=float, default=0.0, help="of best; 0: the preset's")
-    parser.add_argument("--course-epochs", type=float, default=4.0)
     parser.add_argument("--ablation", action="store_true", help="also each choice of best undone")
-    parser.add_argument("--ablation-epochs", type=float, default=2.0)
+    parser.add_argument("--ablation-steps", type=int, default=1000, help="[%(default)s]")
     parser.add_argument("--only", nargs="*", default=[], help="words of the ablation's rows wanted")
     parser.add_argument("--disjoint", nargs="*", default=[], help="presets on the disjoint split")
     parser.add_argument("--test", action="store_true", help="last: score the test rows, once")
