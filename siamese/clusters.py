@@ -12,6 +12,10 @@ import numpy as np
 
 from siamese.errors import ArgumentError, DataError
 
+PAIRED = (
+    2000  # of a larger cluster so many questions imply pairs: all pairs of more fill the memory
+)
+
 
 def number_questions(
     question1: Sequence[str], question2: Sequence[str]
@@ -163,8 +167,11 @@ def implied_duplicates(
         size = end - start
         if size < 3 or number in doubtful:
             continue
-        members = np.sort(questions[order[start:end]])
-        pairs = np.stack(np.triu_indices(size, 1), axis=1)
+        members = questions[order[start:end]]
+        if size > PAIRED:
+            members = draw.choice(members, PAIRED, replace=False)
+        members = np.sort(members)
+        pairs = np.stack(np.triu_indices(len(members), 1), axis=1)
         pairs = members[pairs[draw.permutation(len(pairs))[: per_question * size]]]
         implied += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
     return tuple(np.array(implied, np.int64).reshape(-1, 3).T)

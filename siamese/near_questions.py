@@ -116,9 +116,8 @@ def near_misses(
     columns = csr_array(rare.T)
     order = draw.permutation(weights.shape[0])
     found: list[np.ndarray] = []
-    enough = (
-        3 * count
-    )  # Some are found twice; and taking them all would only favour early questions.
+    # Some are found twice; and stopping at `count` would favour the questions looked at first.
+    enough = 3 * count
     for start in range(0, len(order), 2000):
         asked = order[start : start + 2000]
         cosines = (rare[asked] @ columns).tocoo()  # [asked, questions]
@@ -127,9 +126,8 @@ def near_misses(
         question, other, value = asked[cosines.row[high]], cosines.col[high], value[high]
         order_of = np.lexsort((other, -value, question))
         question, other, value = question[order_of], other[order_of], value[order_of]
-        first = np.flatnonzero(
-            np.diff(question, prepend=-1)
-        )  # where each question's neighbours begin
+        # Where each question's neighbours begin:
+        first = np.flatnonzero(np.diff(question, prepend=-1))
         rank = np.arange(len(question)) - np.repeat(first, np.diff(first, append=len(question)))
         fits = (rank < NEIGHBOURS) & (value < HIGHEST) & (clusters[other] != clusters[question])
         pair = np.stack([question[fits], other[fits]], axis=1).astype(np.int64)

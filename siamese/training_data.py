@@ -25,7 +25,8 @@ class TrainingData:
     Attributes:
       vocabulary: of the training duplicates, the course's numbering.
       ids: `Ragged` of token ids, a row for each distinct question.
-      train: (rows1, rows2), int64 [pairs] each: the duplicates to train on, as rows of `ids`.
+      train: (rows1, rows2), int64 [pairs] each: the duplicates to train on, implied ones among them, as
+        rows of `ids`.
       train_clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
       valid: likewise, the duplicates that only the validation loss sees.
       held_out: labelled pairs of both kinds behind the training part, to choose a threshold on.
@@ -103,15 +104,9 @@ def prepare(
             "A question holds no words for the tokenizer (only blanks or control characters). "
             "`siamese data FILE` says where; take such rows out."
         )
-    joined = clusters(pairs.rows(0, known))
-    rows = (rows1[:known], rows2[:known])
-    sides = (joined.cluster1, joined.cluster2)
-    is_duplicate = np.asarray(pairs.is_duplicate[:known], bool)
-    if config.implied:
-        *implied, cluster = implied_duplicates(rows, joined, seed=config.seed)
-        rows = tuple(np.concatenate(both) for both in zip(rows, implied))
-        sides = tuple(np.concatenate([side, cluster]) for side in sides)
-        is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])
+    rows, sides, is_duplicate = _known_pairs(
+        pairs.rows(0, known), (rows1[:known], rows2[:known]), config
+    )
     train = np.flatnonzero(is_duplicate)
     labelled = None
     if config.near_misses or config.subject_block:
@@ -132,6 +127,19 @@ def prepare(
         (held1, held2),
         labelled,
     )
+
+
+def _known_pairs(pairs: QuestionPairs, rows, config: TrainConfig):
+    """The labelled pairs, and those that follow from them where wanted: (rows, clusters, is_duplicate)."""
+    joined = clusters(pairs)
+    sides = (joined.cluster1, joined.cluster2)
+    is_duplicate = np.asarray(pairs.is_duplicate, bool)
+    if config.implied:
+        *implied, cluster = implied_duplicates(rows, joined, seed=config.seed)
+        rows = tuple(np.concatenate(both) for both in zip(rows, implied))
+        sides = tuple(np.concatenate([side, cluster]) for side in sides)
+        is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])
+    return rows, sides, is_duplicate
 
 
 def _labelled(is_duplicate, rows, lengths, between, misses, config: TrainConfig):

@@ -218,3 +218,12 @@ def test_no_duplicates_imply_nothing():
     pairs = QuestionPairs(["a"], ["b"], [0])
     rows, _ = numbered(pairs)
     assert [part.tolist() for part in implied_duplicates(rows, clusters(pairs))] == [[], [], []]
+
+
+def test_a_huge_cluster_is_paired_within_bounds(monkeypatch):
+    monkeypatch.setattr("siamese.clusters.PAIRED", 20)
+    names = [f"q{i:03}" for i in range(200)]
+    pairs = QuestionPairs(names[:-1], names[1:], [1] * 199)
+    rows, _ = numbered(pairs)
+    one, two, _ = implied_duplicates(rows, clusters(pairs))
+    assert len({*one.tolist(), *two.tolist()}) == 20 and len(one) <= 190
