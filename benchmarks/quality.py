@@ -3,7 +3,7 @@
     python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs
 
 trains what is not yet in the folder of runs (a run that was interrupted goes on), measures everything on
-the validation rows, and writes one Markdown table and quality.json.
+the validation rows, and writes quality.json and its table, quality.md.
 
 How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
 and every choice that this file knows were made on the valid rows; without ``--test`` no test row is even
@@ -84,7 +84,12 @@ def main() -> None:
                 if key in found and "test" not in found[key]:
                     found[key]["test"] = measured(detector_of(flags, name, seed), test)
                     write(flags.output, found)
-    print(table(found))
+    shown = table(json.loads(flags.output.read_text()) if flags.output.exists() else found)
+    flags.output.with_suffix(".md").write_text(
+        "# How right the models are\n\nMade by `python benchmarks/quality.py`; mean ± standard deviation "
+        f"over the seeds.\n\n{shown}\n"
+    )
+    print(shown)
 
 
 def plan(flags) -> dict[str, dict]:
