@@ -22,11 +22,12 @@ NAMES = {
 
 def make_trax(vocab: int, fast: bool, masked: bool):
     """Stock Trax's trainer on the course's model, or ours."""
-    import functools
+    if not fast:  # Trax alone: its own trainer, the course's cells.
+        from siamese import compat
 
-    from siamese import Siamese, TripletLoss, train_model
-
-    if not fast:  # Trax alone: its own Loop and trainer, the course's cells.
+        # Only Trax's import is eased. What glibc does is Trax's own affair (or the environment's).
+        compat.keep_freed_memory = lambda: False
+        compat.prepare()
         import trax
         from trax import layers as tl
         from trax import shapes
@@ -63,8 +64,11 @@ def make_trax(vocab: int, fast: bool, masked: bool):
 
         return step, lambda q: [np.asarray(v) for v in run((q[: len(q) // 2], q[len(q) // 2 :]))]
 
+    import functools
+
     import jax
 
+    from siamese import Siamese, TripletLoss, train_model
     from siamese.encoder import TowerConfig, encode
     from siamese.model import tower_weights
 
