@@ -183,11 +183,13 @@ def table(found: dict) -> str:
         for part in ("valid", "test"):
             figures = [facts[part] for facts in runs if part in facts]
             if figures:
-                seconds = np.mean([facts["training_s"] for facts in runs])
+                # None: the run was paused or resumed.
+                times = [facts["training_s"] for facts in runs if facts["training_s"]]
+                seconds = f"{np.mean(times):.0f}" if times else ""
                 lines.append(
                     f"| {name} | {steps:,} | {len(figures)} | {part} | "
                     + " | ".join(spread([figure[field] for figure in figures]) for field in FIELDS)
-                    + f" | {seconds:.0f} |"
+                    + f" | {seconds} |"
                 )
     return "\n".join(lines)
 
