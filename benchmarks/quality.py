@@ -34,7 +34,7 @@ FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibr
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 REMOVED = {  # Name -> what `best` has there, undone.
     "triplet loss, no labelled pairs": {
-        "loss": "triplet", "labelled_size": 0, "near_misses": 0, "learning_rate": 0.01,
+        "loss": "triplet", "labelled_size": 0, "near_misses": 0,
     },
     "no implied duplicates": {"implied": False},
     "no labelled pairs": {"labelled_size": 0, "near_misses": 0},
@@ -58,7 +58,7 @@ def main() -> None:
     found = json.loads(flags.output.read_text()) if flags.output.exists() else {}
     for name, config in plan(flags).items():
         for seed in flags.seeds:
-            key = f"{name}, seed {seed}, {config['epochs'] or config['steps']}"
+            key = key_of(name, seed, config)
             if key not in found:
                 found[key] = run(flags, name, config | {"seed": seed}, train, valid)
                 write(flags.output, found)
@@ -79,7 +79,7 @@ def main() -> None:
         for name in flags.presets:
             config = full(flags, name)
             for seed in flags.seeds:
-                key = f"{name}, seed {seed}, {config['epochs'] or config['steps']}"
+                key = key_of(name, seed, config)
                 if key in found and "test" not in found[key]:
                     found[key]["test"] = measured(detector_of(flags, name, seed), test)
                     write(flags.output, found)
@@ -111,6 +111,11 @@ def plan(flags) -> dict[str, dict]:
                 if not flags.only or any(word in name for word in flags.only):
                     wanted[f"{sign} {name}"] = short | change
     return wanted
+
+
+def key_of(name: str, seed: int, config: dict) -> str:
+    """Where a run stands in quality.json."""
+    return f"{name}, seed {seed}, {config['epochs'] or config['steps']}"
 
 
 def full(flags, name: str) -> dict:

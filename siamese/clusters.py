@@ -12,9 +12,8 @@ import numpy as np
 
 from siamese.errors import ArgumentError, DataError
 
-PAIRED = (
-    2000  # of a larger cluster so many questions imply pairs: all pairs of more fill the memory
-)
+# Of a larger cluster only so many questions imply pairs: all pairs of more would fill the memory.
+PAIRED = 2000
 
 
 def number_questions(

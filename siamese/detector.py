@@ -14,7 +14,7 @@ import numpy as np
 from siamese import batches, saved_model
 from siamese.encoder import Encoder, TowerConfig
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.text import Vocabulary, word_tokenize
+from siamese.text import Vocabulary, word_ids, word_tokenize
 
 MAX_TOKENS = 512  # Longer questions are cut: beyond it the mean of an LSTM says nothing more.
 
@@ -236,10 +236,7 @@ def predict(
         words = word_tokenize(question)
         if not words:
             raise DataError(f"{name} has no words: {question!r}.")
-        if isinstance(vocab, Vocabulary):
-            encoded.append(vocab.encode(words))  # with its ids of unknown words
-        else:
-            encoded.append([vocab.get(word, 0) for word in words])
+        encoded.append(word_ids(words, vocab))
     q1, q2 = next(data_generator([encoded[0]], [encoded[1]], 1, pad))
     v1, v2 = model((q1, q2))
     similarity = np.dot(np.asarray(v1[0]), np.asarray(v2[0]))

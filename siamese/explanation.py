@@ -48,6 +48,12 @@ class Explanation(NamedTuple):
         return self.similarity > self.threshold
 
     @property
+    def largest_effect(self) -> float:
+        """The largest effect without its sign, what bars are measured by; 1 where there is none."""
+        effects = [abs(w.effect) for w in (*self.words1, *self.words2) if w.effect is not None]
+        return max(effects, default=0) or 1
+
+    @property
     def unknown_note(self) -> str:
         """What unknown words mean for the answer."""
         return unknown_note(self.unknown_alike)
@@ -65,8 +71,7 @@ class Explanation(NamedTuple):
         }
 
     def __str__(self) -> str:
-        every = [abs(w.effect) for w in (*self.words1, *self.words2) if w.effect is not None]
-        largest = max(every, default=0) or 1
+        largest = self.largest_effect
         width = max((len(w.word) for w in (*self.words1, *self.words2)), default=0)
         verdict = "duplicate" if self.is_duplicate else "not a duplicate"
         lines = [f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {verdict}"]

@@ -33,12 +33,11 @@ def plot_explanation(explanation: Explanation):
         _shortened(explanation.question1, explanation.words1),
         _shortened(explanation.question2, explanation.words2),
     ]
-    largest = max((abs(w.effect or 0) for _, words in sides for w in words), default=0) or 1
     counts = [len(words) for _, words in sides]
     with new_picture(7.0, 1.5 + LINE * sum(counts)) as figure:
         panels = figure.subplots(2, 1, sharex=True, height_ratios=[n + 1 for n in counts])
         for axes, (title, words) in zip(panels, sides):
-            _draw(axes, title, words, largest)
+            _draw(axes, title, words, explanation.largest_effect)
         panels[1].set_xlabel("cosine with the word less the cosine without it")
         verdict = "duplicate" if explanation.is_duplicate else "not a duplicate"
         figure.suptitle(

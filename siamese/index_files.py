@@ -199,7 +199,7 @@ def model_checksum(detector: Any) -> str:
         digest.update(array.data)
     vocabulary = detector.vocabulary
     facts = [vocabulary.lowercase, vocabulary.words]
-    if getattr(vocabulary, "unknown_ids", 0):
+    if vocabulary.unknown_ids:
         facts.append(vocabulary.unknown_ids)
     words = json.dumps(facts)
     digest.update(words.encode())

@@ -66,12 +66,7 @@ def TripletLossFn(
       >>> float(TripletLossFn(v, v[::-1]))  # every question nearest to the wrong one
       2.5
     """
-    shape1, shape2 = np.shape(v1), np.shape(v2)
-    if len(shape1) != 2 or shape1 != shape2:
-        raise ShapeError(
-            "TripletLossFn takes two matrices of one shape [batch, d_model]; "
-            f"v1 has shape {shape1} and v2 {shape2}."
-        )
+    _check_vectors("TripletLossFn", v1, v2)
     return loss_from_scores(
         similarity_matrix(v1, v2, normalize=False),
         margin,
@@ -270,6 +265,15 @@ def _check_margin(margin: Any) -> None:
     known = isinstance(margin, (int, float, np.number))
     if not number or (known and not 0 <= margin < float("inf")):
         raise ArgumentError(f"margin must be a number >= 0; it is {margin!r}.")
+
+
+def _check_vectors(function: str, v1, v2) -> None:
+    shape1, shape2 = np.shape(v1), np.shape(v2)
+    if len(shape1) != 2 or shape1 != shape2:
+        raise ShapeError(
+            f"{function} takes two matrices of one shape [batch, d_model]; "
+            f"v1 has shape {shape1} and v2 {shape2}."
+        )
 
 
 def _check_one_of(name: str, value: Any, accepted: tuple[str, ...]) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from siamese.ragged import Ragged
+from siamese.similarity import l2_normalize
 
 LOWEST, HIGHEST = 0.4, 0.75  # TF-IDF cosines between which two questions are near misses.
 COMMON = 4000  # A term of more questions than this finds no neighbours: too many.
@@ -164,9 +165,7 @@ def subject_order(
     basis = draw.normal(size=(weights.shape[1], min(DIRECTIONS, *weights.shape)))
     for _ in range(4):
         basis = np.linalg.qr(weights.T @ (weights @ basis))[0]
-    projected = weights @ basis  # [questions, DIRECTIONS]
-    length = np.sqrt((projected * projected).sum(axis=1, keepdims=True))
-    projected = projected / np.where(length > 0, length, 1)
+    projected = l2_normalize(weights @ basis)  # [questions, DIRECTIONS]
     places = projected[rows1] + projected[rows2]
     parts, done = [np.arange(len(rows1))], []
     while parts:

@@ -127,9 +127,7 @@ def _unknown(words: list[str], alike: bool) -> str:
 
 
 def _words(found: Explanation) -> str:
-    every = [abs(w.effect) for w in (*found.words1, *found.words2) if w.effect is not None]
-    largest = max(every, default=0) or 1
-    tables = []
+    largest, tables = found.largest_effect, []
     for name, words in (("First question", found.words1), ("Second question", found.words2)):
         rows = "".join(_word(word, largest) for word in words[:MOST_SHOWN])
         if len(words) > MOST_SHOWN:

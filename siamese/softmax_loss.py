@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ArgumentError, ShapeError
-from siamese.loss import DIRECTIONS, _check_one_of, _diagonal, _negatives
+from siamese.loss import DIRECTIONS, _check_one_of, _check_vectors, _diagonal, _negatives
 from siamese.randomness import keeping_generators
 from siamese.similarity import array_namespace, as_float, similarity_matrix
 
@@ -52,12 +52,7 @@ def SoftmaxLossFn(v1, v2, temperature: float = 0.05, *, direction: str = "both",
       >>> round(float(SoftmaxLossFn(np.eye(2), np.eye(2), temperature=1.0)), 4)  # log(1 + exp(-1))
       0.3133
     """
-    shape1, shape2 = np.shape(v1), np.shape(v2)
-    if len(shape1) != 2 or shape1 != shape2:
-        raise ShapeError(
-            "SoftmaxLossFn takes two matrices of one shape [batch, d]; "
-            f"v1 has shape {shape1} and v2 {shape2}."
-        )
+    _check_vectors("SoftmaxLossFn", v1, v2)
     _check_one_of("direction", direction, DIRECTIONS)
     _check_positive("temperature", temperature)
     scores = similarity_matrix(v1, v2, normalize=False)
@@ -66,7 +61,7 @@ def SoftmaxLossFn(v1, v2, temperature: float = 0.05, *, direction: str = "both",
     allowed = _negatives(xp, scores, same)
     positive = _diagonal(xp, scores)  # [batch]
     # The positive itself is part of the sum; everything else that is no negative is not.
-    counted = xp.logical_or(allowed, xp.asarray(np.eye(shape1[0], dtype=bool)))
+    counted = xp.logical_or(allowed, xp.asarray(np.eye(len(scores), dtype=bool)))
     scores = xp.where(counted, scores, xp.full_like(scores, -np.inf))
     sides = {"rows": [1], "columns": [0], "both": [1, 0]}[direction]
     losses = [_log_sum_exp(xp, scores, axis) - positive for axis in sides]

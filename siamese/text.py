@@ -221,7 +221,7 @@ class Vocabulary(Mapping):
     def encode(self, question: str | Iterable[str]) -> list[int]:
         """The ids of a question's tokens; text is tokenized first. Unknown words as in ``vocab[word]``."""
         words = word_tokenize(question) if isinstance(question, str) else question
-        return [self[word] for word in words]
+        return word_ids(words, self)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The words of ids (any integers, a NumPy row too); 0 and unknown ids become ``<UNK>``.
@@ -270,6 +270,16 @@ class Vocabulary(Mapping):
                 f"{path}: unknown_ids is {unknown_ids!r}, no number of ids. {SAVE_AGAIN}"
             )
         return cls(words, lowercase=content.get("lowercase") is True, unknown_ids=unknown_ids)
+
+
+def word_ids(words: Iterable[str], vocab: Mapping[str, int]) -> list[int]:
+    """The ids of words in a `Vocabulary`, a dict or the course's defaultdict; 0 for unknown words.
+
+    A `Vocabulary` answers with its own ids of unknown words; nothing enters a defaultdict.
+    """
+    if isinstance(vocab, Vocabulary):
+        return [vocab[word] for word in words]
+    return [vocab.get(word, UNKNOWN_ID) for word in words]
 
 
 def _checked_words(words: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from siamese.atomic import explain, remove_stale
 from siamese.errors import ArgumentError, DataError
 from siamese.progress import Progress
 from siamese.ragged import Ragged
-from siamese.text import Vocabulary
+from siamese.text import Vocabulary, word_ids
 from siamese.token_file import read_tokens, write_tokens
 from siamese.token_workers import tokenize_in_workers, usable_cores
 from siamese.tokenizer import short_way, tokenizer_version, word_tokenize
@@ -110,11 +110,7 @@ class TokenizedQuestions:
 
     def encode(self, vocab: Mapping[str, int]) -> Ragged:
         """Each distinct question in ids of `vocab` (ours, a dict, a defaultdict); 0 if unknown."""
-        if isinstance(vocab, Vocabulary):
-            known = [vocab[word] for word in self.words]  # with its ids of unknown words
-        else:
-            known = [vocab.get(word, 0) for word in self.words]  # `get` enters no word
-        table = np.asarray(known, dtype=np.int32)
+        table = np.asarray(word_ids(self.words, vocab), dtype=np.int32)
         return Ragged(table[self.ids.values], self.ids.offsets)
 
     def _checked_rows(self, rows: np.ndarray) -> np.ndarray:

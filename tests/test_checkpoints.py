@@ -14,6 +14,7 @@ from dataclasses import fields
 import ml_dtypes
 import numpy as np
 import pytest
+from small_disks import mounted_tmpfs
 from test_trees import MARKER, same
 
 from siamese import checkpoints as ck
@@ -354,13 +355,8 @@ def program(body):
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of 256 KiB mounted for the test; skipped where mounting is not permitted."""
-    where = tmp_path / "disk"
-    where.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(where)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("mounting a small tmpfs is not permitted here")
-    yield where
-    subprocess.run(["umount", "-l", str(where)], check=True)
+    with mounted_tmpfs(tmp_path / "disk", "256k") as where:
+        yield where
 
 
 def test_a_full_disk_keeps_what_is_there(small_disk):

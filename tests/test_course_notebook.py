@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 
+import golden
 import pytest
 
 nbformat = pytest.importorskip("nbformat")
@@ -195,21 +196,6 @@ print("prediction:", answer)
 """,
 ]
 
-PRINTED = """Parallel_in2_out2[
-  Serial[
-    Embedding_41699_128
-    LSTM_128
-    Mean
-    Normalize
-  ]
-  Serial[
-    Embedding_41699_128
-    LSTM_128
-    Mean
-    Normalize
-  ]
-]"""
-
 
 @pytest.mark.slow
 def test_it_runs_to_the_end(tmp_path, monkeypatch):
@@ -232,7 +218,7 @@ def test_it_runs_to_the_end(tmp_path, monkeypatch):
         resources={"metadata": {"path": str(tmp_path)}},
     ).execute()
     printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.outputs)
-    assert PRINTED in printed
+    assert golden.MODEL_PRINTED in printed
     for line in ("batch: True", "loss: 0.5", "DeviceArray: True", "accuracy: True", "prediction: "):
         assert line in printed
     assert "Step      1: train TripletLoss" in printed

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from small_disks import mounted_tmpfs
 from test_cli import questions_csv, siamese  # noqa: F401  (a fixture)
 
 from siamese.checkpoints import list_checkpoints, load_newest
@@ -32,13 +33,8 @@ def train(questions_csv):  # noqa: F811
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of 4 MiB mounted for the test; skipped where mounting is not permitted."""
-    where = tmp_path / "disk"
-    where.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(where)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("mounting a small tmpfs is not permitted here")
-    yield where
-    subprocess.run(["umount", "-l", str(where)], check=True)
+    with mounted_tmpfs(tmp_path / "disk", "4m") as where:
+        yield where
 
 
 def refused(process, message):
