@@ -36,8 +36,8 @@ lint: install  ## Style and mistakes, with ruff
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=file.csv SPLITS=splits.json)
-	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS))
+bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=, SPLITS=, BENCH="--parts main")
+	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS)) $(BENCH)
 
 .venv-bench/installed: benchmarks/requirements.txt $(VENV)/installed
 	@$(BIN)/python -m venv .venv-bench

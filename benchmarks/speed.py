@@ -28,7 +28,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from speed_contenders import D_MODEL, MAKERS
+from speed_batches import data_sizes, gflop, load, random_batch
+from speed_contenders import BATCHES, LSTMS, MAKERS
 from speed_report import plot, plot_growth, table
 
 KEEP_FREED = {
@@ -37,7 +38,6 @@ KEEP_FREED = {
     "MALLOC_TOP_PAD_": str(64 << 20),
     "MALLOC_ARENA_MAX": "1",
 }
-MASKED = ("ours_masked", "torch_packed")
 
 
 # ---- One contender's process ----
@@ -48,15 +48,17 @@ def child(name: str, batches_file: str) -> None:
     start = time.perf_counter()
     with np.load(batches_file) as stored:
         vocab, repeats = int(stored["vocab"]), int(stored["repeats"])
-        count = len([key for key in stored.files if key.startswith("q1")])
-        batches = [(stored[f"q1_{i}"], stored[f"q2_{i}"]) for i in range(count)]
-    step, encode = MAKERS[name](vocab)
+        batches = [
+            tuple(stored[f"{i}_{part}"] for part in range(stored["parts"]))
+            for i in range(stored["count"])
+        ]
+    step, encode = MAKERS[name](vocab, batches[0])
     first = None
     # Every shape compiles once, the first one perhaps twice: fresh weights, then those of a step.
     for batch in [*{b[0].shape: b for b in batches}.values()] * 2:
         step(*batch)
         first = first or time.perf_counter() - start
-        encode(np.concatenate(batch))
+        encode(np.concatenate(batch[:2]))
     taken = {"train": [], "encode": [], "train_cpu": []}  # Each [pass][batch], seconds.
     for _ in range(repeats):
         row = {part: [] for part in taken}
@@ -65,7 +67,7 @@ def child(name: str, batches_file: str) -> None:
             step(*batch)
             row["train"].append(time.perf_counter() - at)
             row["train_cpu"].append(time.process_time() - cpu)
-        for q in [np.concatenate(batch) for batch in batches]:
+        for q in [np.concatenate(batch[:2]) for batch in batches]:
             at = time.perf_counter()
             encode(q)
             row["encode"].append(time.perf_counter() - at)
@@ -103,9 +105,9 @@ def measure(name: str, batches: list, vocab: int, cache: str, arguments) -> dict
     environment = {**os.environ, "XDG_CACHE_HOME": cache}
     environment |= {} if arguments.own_allocator else KEEP_FREED
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
-        arrays = {f"q1_{i}": b[0] for i, b in enumerate(batches)}
-        arrays |= {f"q2_{i}": b[1] for i, b in enumerate(batches)}
-        np.savez(file, vocab=vocab, repeats=arguments.repeats, **arrays)
+        arrays = {f"{i}_{part}": a for i, b in enumerate(batches) for part, a in enumerate(b)}
+        sizes = {"count": len(batches), "parts": len(batches[0])}
+        np.savez(file, vocab=vocab, repeats=arguments.repeats, **sizes, **arrays)
         file.flush()
         command = [peer or sys.executable, __file__, "--child", name, file.name]
         start, busy, own = time.perf_counter(), busy_seconds(), own_seconds()
@@ -126,7 +128,7 @@ def rounds(jobs: dict, arguments) -> dict:
                 own_cache = f"{cache}/{key.replace('/', '_')}"
                 found[key].append(measure(name, batches, vocab, own_cache, arguments))
                 print(f"  {key}: {brief(found[key][-1])}", file=sys.stderr, flush=True)
-    return {key: pooled(runs, jobs[key][1]) for key, runs in found.items()}
+    return {key: pooled(runs, *jobs[key][:2]) for key, runs in found.items()}
 
 
 def brief(run: dict) -> str:
@@ -136,7 +138,7 @@ def brief(run: dict) -> str:
     return f"{step:.1f} ms a step, {run['others_share']:.0%} of the cores with others"
 
 
-def pooled(runs: list[dict], batches: list) -> dict:
+def pooled(runs: list[dict], name: str, batches: list) -> dict:
     """A job's figures over its rounds."""
     good = [run for run in runs if "error" not in run]
     if not good:
@@ -146,6 +148,7 @@ def pooled(runs: list[dict], batches: list) -> dict:
     def seconds(part, pick):
         return float(pick(np.concatenate([run[part] for run in good]), axis=0).sum())
 
+    work = gflop(batches) * LSTMS.get(name, 1)
     train, encode = (seconds(part, np.median) for part in ("train", "encode"))
     best = seconds("train", np.min)
     later = [run["first_step_s"] for run in good[1:]] or [good[0]["first_step_s"]]
@@ -153,10 +156,10 @@ def pooled(runs: list[dict], batches: list) -> dict:
         "train_pairs_per_s": pairs / train,
         "encode_questions_per_s": 2 * pairs / encode,
         "step_ms": 1000 * train / len(batches),
-        "gflops": gflop(batches) / train,
+        "gflops": work / train,
         "best_train_pairs_per_s": pairs / best,
         "best_encode_questions_per_s": 2 * pairs / seconds("encode", np.min),
-        "best_gflops": gflop(batches) / best,
+        "best_gflops": work / best,
         "cpu_ms": 1000 * seconds("train_cpu", np.median) / len(batches),
         "first_step_s": good[0]["first_step_s"],
         "first_step_cached_s": statistics.median(later),
@@ -165,7 +168,7 @@ def pooled(runs: list[dict], batches: list) -> dict:
     }
 
 
-# ---- Batches and the floor ----
+# ---- The floor, and all together ----
 
 
 def peak_gflops(runs: int = 12) -> float:
@@ -180,69 +183,6 @@ def peak_gflops(runs: int = 12) -> float:
         multiply(a).block_until_ready()
         best = min(best, time.perf_counter() - start)
     return 2 * 2048**3 / best / 1e9
-
-
-def load(arguments):
-    """(course batches, PairBatches batches, vocabulary size) of one draw of the training duplicates."""
-    import random
-
-    from siamese import PairBatches, data_generator, embedded_corpus, read_pairs
-    from siamese.token_cache import tokenize_questions
-
-    pairs = embedded_corpus().train
-    if arguments.questions:
-        pairs = read_pairs(arguments.questions)
-        if arguments.splits:
-            rows = json.loads(Path(arguments.splits).read_text())["rows"]["train"]
-            pairs = pairs.rows(*rows)
-    pairs = pairs.duplicates()
-    tokenized = tokenize_questions([*pairs.question1, *pairs.question2], progress=False)
-    vocabulary = tokenized.vocabulary()
-    ids = tokenized.encode(vocabulary)
-    rows1, rows2 = tokenized.rows[: len(pairs)], tokenized.rows[len(pairs) :]
-    random.seed(34)
-    course = data_generator(ids.take(rows1), ids.take(rows2), 256)
-    course = [next(course) for _ in range(arguments.batches)]
-    with PairBatches(ids, ids, 256, rows=(rows1, rows2), seed=34, last="drop") as bucketed:
-        ours = [next(bucketed)[:2] for _ in range(arguments.batches)]
-    return course, ours, vocabulary.size
-
-
-def gflop(batches: list) -> float:
-    """Products of a training step over all tokens: 2 * (2 d) * (4 d) forward, twice that backward."""
-    tokens = sum(side.size for batch in batches for side in batch)
-    return tokens * 3 * 2 * 2 * D_MODEL * 4 * D_MODEL / 1e9
-
-
-def random_batch(vocab: int, size: int, length: int) -> tuple:
-    draw = np.random.RandomState(0)
-    return tuple(draw.randint(2, vocab, (size, length)).astype(np.int32) for _ in range(2))
-
-
-def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:
-    """Milliseconds to draw one batch of 256 from PairBatches over so many made-up pairs, and at start."""
-    from siamese import PairBatches
-    from siamese.ragged import Ragged
-
-    found = {}
-    for size in sizes:
-        draw = np.random.default_rng(0)
-        lengths = np.clip(draw.lognormal(2.35, 0.45, 2 * size).round(), 3, 64).astype(np.int64)
-        ids = Ragged(
-            draw.integers(2, 40_000, lengths.sum()).astype(np.int32),
-            np.concatenate([[0], np.cumsum(lengths)]),
-        )
-        rows = np.arange(size), np.arange(size, 2 * size)
-        start = time.perf_counter()
-        with PairBatches(ids, ids, 256, rows=rows, seed=34, last="drop", prefetch=0) as batches:
-            next(batches)
-            first = time.perf_counter() - start
-            start = time.perf_counter()
-            for _ in range(1000):  # The mean: most are ready, and some plan those after them.
-                next(batches)
-        each = time.perf_counter() - start
-        found[f"{size:,}"] = {"first_ms": 1000 * first, "batch_ms": each}
-    return found
 
 
 def main() -> None:
@@ -265,7 +205,7 @@ def main() -> None:
         child(*arguments.child)
         return
     names, parts = arguments.contenders.split(","), arguments.parts.split(",")
-    plain = [name for name in names if name not in MASKED]
+    plain = [name for name in names if name not in BATCHES]
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
     stored = output.with_suffix(".json")
@@ -273,10 +213,15 @@ def main() -> None:
     peak = max(result.get("peak_gflops", 0), peak_gflops())  # The best ever seen, under --add.
     result |= {"cores": len(cores()), "peak_gflops": peak}
     if "main" in parts:
-        course, ours, vocab = load(arguments)
-        jobs = {n: (n, ours if n in MASKED else course, vocab) for n in names}
+        kinds = {name: BATCHES.get(name, "course") for name in names}
+        found = load(arguments.questions, arguments.splits, arguments.batches, set(kinds.values()))
+        jobs = {name: (name, *found[kind]) for name, kind in kinds.items()}
         data = "Quora rows" if arguments.questions else "embedded corpus"
-        result["data"] = f"{data}, {len(course)} batches of 256 pairs, vocabulary {vocab:,}"
+        batches, vocab = found["course"]
+        result["data"] = f"{data}, {len(batches)} batches of 256 pairs, vocabulary {vocab:,}"
+        if "best" in found:
+            batches, vocab = found["best"]
+            result["data"] += f" (best preset: {len(batches[0][0])} pairs, vocabulary {vocab:,})"
         part = "own_allocator" if arguments.own_allocator else "main"
         result[part] = rounds(jobs, arguments)
     if "shapes" in parts:
@@ -291,7 +236,7 @@ def main() -> None:
         jobs = {
             f"{size:,} {name}": (name, [random_batch(size, 256, 32)] * 2, size)
             for size in (10_000, 100_000, 1_000_000)
-            for name in plain
+            for name in [*plain, *({"ours_lazy"} & {*names})]
         }
         result["vocabularies"] = rounds(jobs, arguments)
     if "data" in parts:

@@ -1,11 +1,13 @@
 """The contenders of speed.py: stock Trax, ours, PyTorch and Keras, with the same sizes, loss and Adam.
 
-Each maker gives step(q1, q2) -> loss and encode(q) -> vectors; both return when the result is there.
+Each maker takes the vocabulary's size and a sample batch, and gives step(*batch) -> loss and encode(q) ->
+vectors; both return when the result is there. The best preset has a loss and batches of its own.
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import numpy as np
 
@@ -16,83 +18,85 @@ NAMES = {
     "torch": "PyTorch nn.LSTM, course batches",
     "keras": "Keras LSTM (JAX), course batches",
     "ours_masked": "siamese, PairBatches, masked",
+    "ours_lazy": "siamese, PairBatches, masked, lazy Adam",
+    "ours_best": "siamese, best preset",
     "torch_packed": "PyTorch packed, PairBatches",
 }
 
 
-def make_trax(vocab: int, fast: bool, masked: bool):
-    """Stock Trax's trainer on the course's model, or ours."""
-    if not fast:  # Trax alone: its own trainer, the course's cells.
-        from siamese import compat
+def make_trax(vocab: int, sample):
+    """Stock Trax's trainer on the course's model."""
+    from siamese import compat
 
-        # Only Trax's import is eased. What glibc does is Trax's own affair (or the environment's).
-        compat.keep_freed_memory = lambda: False
-        compat.prepare()
-        import trax
-        from trax import layers as tl
-        from trax import shapes
-        from trax.fastmath import numpy as fastnp
+    # Only Trax's import is eased. What glibc does is Trax's own affair (or the environment's).
+    compat.keep_freed_memory = lambda: False
+    compat.prepare()
+    import trax
+    from trax import layers as tl
+    from trax import shapes
+    from trax.fastmath import numpy as fastnp
 
-        def normalize(x):
-            return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
+    def normalize(x):
+        return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
 
-        def loss(v1, v2, margin=0.25):
-            scores = fastnp.dot(v1, v2.T)
-            positive, eye = fastnp.diagonal(scores), fastnp.eye(len(scores))
-            closest = (scores - 2 * eye).max(axis=1)
-            mean = (scores * (1 - eye)).sum(axis=1) / (len(scores) - 1)
-            zero = fastnp.maximum
-            return fastnp.mean(
-                zero(0, margin - positive + closest) + zero(0, margin - positive + mean)
-            )
+    def loss(v1, v2, margin=0.25):
+        scores = fastnp.dot(v1, v2.T)
+        positive, eye = fastnp.diagonal(scores), fastnp.eye(len(scores))
+        closest = (scores - 2 * eye).max(axis=1)
+        mean = (scores * (1 - eye)).sum(axis=1) / (len(scores) - 1)
+        zero = fastnp.maximum
+        return fastnp.mean(zero(0, margin - positive + closest) + zero(0, margin - positive + mean))
 
-        tower = tl.Serial(
-            tl.Embedding(vocab, D_MODEL), tl.LSTM(D_MODEL), tl.Mean(axis=1), tl.Fn("N", normalize)
-        )
-        model = tl.Parallel(tower, tower)
-        both = tl.Serial(model, tl.Fn("L", lambda v1, v2: loss(v1, v2)))
-        sample = (np.ones((2, 4), np.int32),) * 2
-        both.init(shapes.signature(sample))
-        optimizer = trax.optimizers.Adam(RATE)
-        optimizer.tree_init(both.weights)
-        trainer = trax.optimizers.Trainer(both, optimizer, n_devices=1)
-        run = tl.Accelerate(model, n_devices=1)
+    tower = tl.Serial(
+        tl.Embedding(vocab, D_MODEL), tl.LSTM(D_MODEL), tl.Mean(axis=1), tl.Fn("N", normalize)
+    )
+    model = tl.Parallel(tower, tower)
+    both = tl.Serial(model, tl.Fn("L", lambda v1, v2: loss(v1, v2)))
+    both.init(shapes.signature(sample))
+    optimizer = trax.optimizers.Adam(RATE)
+    optimizer.tree_init(both.weights)
+    trainer = trax.optimizers.Trainer(both, optimizer, n_devices=1)
+    run = tl.Accelerate(model, n_devices=1)
 
-        def step(q1, q2):
-            rng = trax.fastmath.random.get_prng(0)
-            return float(trainer.one_step((q1, q2), rng, step=1, learning_rate=RATE)[0])
+    def step(q1, q2):
+        rng = trax.fastmath.random.get_prng(0)
+        return float(trainer.one_step((q1, q2), rng, step=1, learning_rate=RATE)[0])
 
-        return step, lambda q: [np.asarray(v) for v in run((q[: len(q) // 2], q[len(q) // 2 :]))]
+    return step, lambda q: [np.asarray(v) for v in run((q[: len(q) // 2], q[len(q) // 2 :]))]
 
-    import functools
+
+def make_ours(vocab: int, sample, preset: str = "course", **changes):
+    """The loop that `Trainer` makes for a preset, with changes."""
+    import itertools
 
     import jax
 
-    from siamese import Siamese, TripletLoss, train_model
-    from siamese.encoder import TowerConfig, encode
-    from siamese.model import tower_weights
+    from siamese import Siamese, TrainConfig
+    from siamese.encoder import encode
+    from siamese.loop import Loop
+    from siamese.model import model_options, tower_config, tower_weights
+    from siamese.trainer import losses, trax
 
-    sample = iter([(np.ones((2, 4), np.int32),) * 2] * 4)
-    loop = train_model(
-        functools.partial(Siamese, vocab, D_MODEL, mask_padding=masked),
-        TripletLoss,
-        sample,
-        sample,
-        None,
-        lr_schedule=lambda step: RATE,
-        quiet=True,
+    config = TrainConfig.preset(preset, d_model=D_MODEL, **changes)
+    task = trax.supervised.training.TrainTask(
+        itertools.repeat(sample),
+        losses(config)[0],
+        trax.optimizers.Adam(RATE, eps=config.adam_epsilon),
+        lambda step: RATE,
     )
-    trainer, config = loop._trainer_per_task[0], TowerConfig(vocab, D_MODEL, mask_padding=masked)
+    model = Siamese(vocab, **model_options(config))
+    loop = Loop(model, task, lazy_adam=config.lazy_adam, quiet=True)
+    trainer, tower = loop._trainer_per_task[0], tower_config(config, vocab)
     rng, weights = np.asarray(loop.new_rng()), jax.device_put(tower_weights(loop.model))
-    run = jax.jit(lambda weights, q: encode(weights, q, config))
+    run = jax.jit(lambda weights, q: encode(weights, q, tower))
 
-    def step(q1, q2):
-        return float(trainer.one_step((q1, q2), rng, step=1, learning_rate=RATE)[0])
+    def step(*batch):
+        return float(trainer.one_step(batch, rng, step=1, learning_rate=RATE)[0])
 
     return step, lambda q: np.asarray(run(weights, q))
 
 
-def make_torch(vocab: int, packed: bool):
+def make_torch(vocab: int, sample, packed: bool = False):
     """nn.Embedding, nn.LSTM and Adam, with autograd; packed sequences leave padding out.
 
     The quickest of the forms tried: time-major, both questions in one batch, Adam fused, oneDNN on.
@@ -137,7 +141,7 @@ def make_torch(vocab: int, packed: bool):
     return step, encode
 
 
-def make_keras(vocab: int):
+def make_keras(vocab: int, sample):
     """Keras's Embedding, LSTM and Adam on its JAX backend, through train_on_batch."""
     os.environ["KERAS_BACKEND"] = "jax"
     import keras
@@ -170,10 +174,20 @@ def make_keras(vocab: int):
 
 
 MAKERS = {
-    "trax": lambda vocab: make_trax(vocab, False, False),
-    "ours": lambda vocab: make_trax(vocab, True, False),
-    "ours_masked": lambda vocab: make_trax(vocab, True, True),
-    "torch": lambda vocab: make_torch(vocab, False),
-    "torch_packed": lambda vocab: make_torch(vocab, True),
+    "trax": make_trax,
+    "ours": make_ours,
+    "ours_masked": partial(make_ours, mask_padding=True),
+    "ours_lazy": partial(make_ours, mask_padding=True, lazy_adam=True),
+    "ours_best": partial(make_ours, preset="best"),
+    "torch": make_torch,
+    "torch_packed": partial(make_torch, packed=True),
     "keras": make_keras,
 }
+# Which batches a contender trains on, where not the course's, and its LSTMs where not one.
+BATCHES = {
+    "ours_masked": "bucketed",
+    "ours_lazy": "bucketed",
+    "torch_packed": "bucketed",
+    "ours_best": "best",
+}
+LSTMS = {"ours_best": 2}

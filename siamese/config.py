@@ -112,6 +112,10 @@ class TrainConfig:
     adam_epsilon: float = _choice(
         1e-5, "what Adam adds to its denominator; Trax's is large for the embeddings of rare words"
     )
+    lazy_adam: bool = _choice(
+        False,
+        "Adam moves only the embeddings of a batch's words: less work with a large vocabulary",
+    )
     warmup_steps: int = _choice(400, "steps of linear warm-up")
     schedule: str = _choice(
         "rsqrt",

@@ -25,13 +25,9 @@ from siamese.errors import ArgumentError
 from siamese.freed_memory import keep_freed_memory
 from siamese.loss_watch import LossSums, LossWatch
 from siamese.randomness import keeping_generators
-from siamese.run_files import (
-    RunFiles,
-    closing_batches,
-    disk_errors_explained,
-    restore_positions,
-)
+from siamese.run_files import RunFiles, closing_batches, disk_errors_explained, restore_positions
 from siamese.stop_signals import StopSignals
+from siamese.update_step import update_step
 
 compat.prepare()
 
@@ -53,11 +49,12 @@ class Loop(training.Loop):
       best_metric: name of an eval metric whose lowest checkpoint stays too.
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
+      lazy_adam: move only the embedding rows of a batch's words; see `siamese.update_step`.
       quiet: print nothing; warnings and interruptions still show.
       **stock: what else Trax's Loop takes: eval_tasks, output_dir, eval_at, random_seed, ...
 
     Raises:
-      ArgumentError: more than one training task.
+      ArgumentError: more than one training task; lazy_adam with another optimizer than Adam.
       CheckpointError: `output_dir` holds a checkpoint of another model; nothing in it is touched.
     """
 
@@ -74,6 +71,7 @@ class Loop(training.Loop):
         best_metric: str | None = None,
         course_file: bool = False,
         patience: int = 0,
+        lazy_adam: bool = False,
         quiet: bool = False,
         **stock: Any,
     ):
@@ -88,7 +86,7 @@ class Loop(training.Loop):
         if margin is None:
             margin = getattr(task.loss_layer, "_margin", None)
         self._watch = LossWatch(margin, patience)
-        self._course_file, self._quiet = course_file, quiet
+        self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
         self._saved_step: int | None = None
         self.warnings: list[str] = []
         self.resumed_from: Path | None = None
@@ -115,6 +113,11 @@ class Loop(training.Loop):
         self._made = True
         self._place_on_devices()
         self.load_checkpoint()
+
+    def _init_trainer(self, task):
+        trainer = super()._init_trainer(task)
+        trainer._accelerated_update_fn = update_step(trainer, self._lazy_adam)
+        return trainer
 
     # ---- Running ----
 
@@ -162,14 +165,12 @@ class Loop(training.Loop):
         signals.raise_received()
 
     def _run_one_step(self, task_index, task_changed):
-        step = self._step
-        learning_rate = self._tasks[0].learning_rate(step)
+        learning_rate = self._tasks[0].learning_rate(self._step)
         batch = devices.shard_batch(self._mesh, self._tasks[0].next_batch())
         # A NumPy key belongs to no device, and so goes with arrays on any number of them.
         rng = np.asarray(self.new_rng())
-        return self._trainer_per_task[0].one_step(
-            batch, rng, step=step, learning_rate=learning_rate
-        )
+        trainer = self._trainer_per_task[0]
+        return trainer.one_step(batch, rng, step=self._step, learning_rate=learning_rate)
 
     def _report(self, period: LossSums, writers) -> None:
         """Prints and records the mean loss since the last report, then runs the evaluations."""

@@ -122,7 +122,7 @@ class Trainer:
             random.seed(config.seed)
             train, valid = make_batches(data, config)
             self._train_batches = train
-            loss, valid_loss = _losses(config)
+            loss, valid_loss = losses(config)
             self._loss_name = valid_loss.name
             task = training.TrainTask(
                 train,
@@ -149,6 +149,7 @@ class Trainer:
                 keep=config.keep,
                 best_metric=self._loss_name,
                 patience=config.patience,
+                lazy_adam=config.lazy_adam,
                 quiet=True,
             )
             self._random_state = random.getstate()
@@ -275,7 +276,7 @@ class Trainer:
         return detector
 
 
-def _losses(config: TrainConfig):
+def losses(config: TrainConfig):
     """The layer that trains and the one that validates, which has neither mask nor labelled pairs."""
     if config.loss == "softmax":
         made = functools.partial(SoftmaxLoss, config.temperature, direction=config.direction)
