@@ -160,6 +160,7 @@ FORMS = {
     "x @ Wx hoisted": hoisted,
     "own backward, states": lambda w, b, x: lstm(w, b, x).mean(1),
     USED: lstm_pooled,
+    "... two products, transposition folded in": own_backward(),
     "... two steps a turn": own_backward(2),
     "... x @ Wx, dW and dx per 4 steps": own_backward(4, per_block=True),
     "... x @ Wx, dW and dx per 8 steps": own_backward(8, per_block=True),

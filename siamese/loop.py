@@ -238,7 +238,7 @@ class Loop(training.Loop):
 
     @property
     def slots(self):
-        """The optimizer's slots."""
+        """The optimizer's slots; the next step overwrites them, so copy what is to be kept."""
         return self._trainer_per_task[0].slots
 
     @property

@@ -9,9 +9,9 @@ of Gers et al., 2000)::
     h = sigmoid(o) * tanh(c)
 
 What was tried to make it quick, and what each form takes, is in benchmarks/lstm_forms.py. Three things
-pay on a CPU: two products, ``x_t @ Wx + h @ Wh``, inside the step instead of one of a concatenation;
-the mean taken inside the step, so that the states are never written; and a backward pass of our own,
-which keeps the gates instead of computing them again, and adds up the kernel's gradient as it goes.
+pay on a CPU: the mean taken inside the step, so that the states are never written; a backward pass of our
+own, which keeps gates and ``[x_t, h]`` instead of computing them again, and adds up the kernel's gradient
+as it goes; and in it a transposition of ``[x_t, h]`` of its own, because XLA's fast products take none.
 
 On one NVIDIA GPU cuDNN's LSTM runs instead, in float32, once it has shown there to agree with the scan.
 That path has never run on a GPU: its algebra is tested on the CPU, its kernel and its speed are not.
@@ -171,17 +171,18 @@ def _forward(reverse, give, kernel, bias, x, mask, keep=True):
     d_model = kernel.shape[1] // 4
     exact = jnp.promote_types(x.dtype, jnp.float32)  # What sums are kept in.
     product = partial(jnp.matmul, preferred_element_type=exact)
-    wx, wh = jnp.split(jnp.asarray(kernel, x.dtype), [kernel.shape[0] - d_model])
+    weights = jnp.asarray(kernel, x.dtype)
 
     def step(carry, inputs):
         h, c, total = carry
         x_t, mask_t = inputs
-        z = product(x_t, wx) + product(h, wh) + bias  # [batch, 4 * d_model]
+        xh = jnp.concatenate([x_t, h], axis=-1)  # [batch, d_in + d_model]
+        z = product(xh, weights) + bias  # [batch, 4 * d_model]
         i, j, f, o = jnp.split(z, 4, axis=-1)
         i, j, f, o = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o)
         c_new = c * f + i * j
         h_new = o * jnp.tanh(c_new)
-        kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, h)) if keep else None
+        kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, xh)) if keep else None
         if mask is not None:
             total = total + jnp.where(mask_t, h_new, 0) if give == "sum" else total
             h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
@@ -193,23 +194,23 @@ def _forward(reverse, give, kernel, bias, x, mask, keep=True):
     zero = jnp.zeros((x.shape[1], d_model), exact)
     start = (zero.astype(x.dtype), zero, zero if give == "sum" else None)
     (_, _, total), (kept, states) = lax.scan(step, start, (x, mask), reverse=reverse)
-    return (total if give == "sum" else states), (kept, kernel, bias, x, mask)
+    return (total if give == "sum" else states), (kept, kernel, bias, mask)
 
 
 def _backward(reverse, give, saved, d_out):
     """Gradients of kernel, bias and x, from that of what `_run` gave."""
-    kept, kernel, bias, x, mask = saved
+    kept, kernel, bias, mask = saved
     d_model = kernel.shape[1] // 4
     d_in = kernel.shape[0] - d_model
-    exact = jnp.promote_types(x.dtype, jnp.float32)
+    dtype = kept[0].dtype  # That of x.
+    exact = jnp.promote_types(dtype, jnp.float32)
     product = partial(jnp.matmul, preferred_element_type=exact)
-    back = jnp.asarray(kernel, x.dtype).T
+    back = jnp.asarray(kernel, dtype).T
 
     def step(carry, inputs):
         dh, dc, d_kernel, d_bias = carry
-        gates_and_state, x_t, mask_t, d_state = inputs
-        i, j, f, o, c = (a.astype(exact) for a in gates_and_state[:5])
-        h = gates_and_state[5]
+        (*gates_and_state, xh), mask_t, d_state = inputs
+        i, j, f, o, c = (a.astype(exact) for a in gates_and_state)
         before = None
         if give == "states":
             dh = dh + d_state
@@ -231,20 +232,19 @@ def _backward(reverse, give, saved, d_out):
             axis=-1,
         )  # [batch, 4 * d_model]
         d_bias = d_bias + dz.sum(axis=0)
-        dz = dz.astype(x.dtype)
+        dz = dz.astype(dtype)
         d_input = product(dz, back)  # [batch, d_in + d_model]
-        d_kernel = tuple(d + product(a.T, dz) for d, a in zip(d_kernel, (x_t, h)))
+        # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
+        d_kernel = d_kernel + product(lax.optimization_barrier(xh.T), dz)
         dh, dc = d_input[:, d_in:], dc * f
         if before is not None:
             dh, dc = dh + before[0], dc + before[1]
-        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(x.dtype)
+        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(dtype)
 
     zero = jnp.zeros(kept[0].shape[1:], exact)
-    parts = tuple(jnp.zeros((n, 4 * d_model), exact) for n in (d_in, d_model))
-    start = (zero, zero, parts, jnp.zeros(bias.shape, exact))
-    inputs = (kept, x, mask, d_out if give == "states" else None)
+    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros(bias.shape, exact))
+    inputs = (kept, mask, d_out if give == "states" else None)
     (_, _, d_kernel, d_bias), dx = lax.scan(step, start, inputs, reverse=not reverse)
-    d_kernel = jnp.concatenate(d_kernel)
     return d_kernel.astype(kernel.dtype), d_bias.astype(bias.dtype), dx, None
 
 

@@ -54,11 +54,14 @@ def update_step(trainer, lazy_adam: bool = False) -> Callable:
         trainer._forward_and_backward_fn,
         trainer.optimizer,
     )
+    # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
+    # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
     compiled = jax.jit(update, donate_argnums=(0, 1) if lazy_adam else (0,))
 
     def run(weights_and_slots, *arguments):
         weights, slots = weights_and_slots
-        return compiled(slots, weights, *arguments)
+        slots, weights, state, stats = compiled(slots, weights, *arguments)
+        return (weights, slots), state, stats
 
     return run
 
@@ -72,7 +75,7 @@ def _update(gradient, optimizer, slots, weights, step, opt_params, batch, state,
     weights, slots, stats = optimizer.tree_update(
         step, gradients, weights, slots, opt_params, store_slots=False
     )
-    return (weights, slots), state, {**stats, "loss": loss}
+    return slots, weights, state, {**stats, "loss": loss}
 
 
 def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
@@ -118,7 +121,7 @@ def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch,
     )
     slots = ((put(m, small_m), put(v, small_v)), *(slot for _, slot in other_updated))
     stats = {"gradients_l2": _l2_norm([small_gradient, *other_gradients]), "loss": loss}
-    return (weights, slots), state, stats
+    return slots, weights, state, stats
 
 
 def _check_lazy(trainer) -> None:

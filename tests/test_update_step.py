@@ -83,14 +83,27 @@ def test_reported_norms_are_stock_trax_s():
         np.testing.assert_allclose(stats[1][name], value, rtol=1e-5)
 
 
-def test_weights_that_somebody_holds_stay_valid_and_slots_are_written_in_place():
+def places(*trees):
+    return [leaf.unsafe_buffer_pointer() for leaf in jax.tree_util.tree_leaves(trees)]
+
+
+def test_slots_are_written_in_place_and_weights_that_somebody_holds_stay_valid():
     (trainer,) = same_start(False)
-    steps(trainer, [batch()])
+    steps(trainer, [batch()] * 2)
     weights, slots = trainer.accelerated_model_with_loss.weights, trainer.slots
-    before = arrays(weights)
+    before, slots_at = arrays(weights), places(slots)
     steps(trainer, [batch(seed=1)])
     assert_equal(arrays(weights), before, atol=0)
     assert all(leaf.is_deleted() for leaf in jax.tree_util.tree_leaves(slots))
+    assert places(trainer.slots) == slots_at
+
+
+def test_lazy_adam_writes_everything_in_place():
+    (trainer,) = same_start(True)
+    steps(trainer, [batch()] * 2)
+    at = places(trainer.slots, trainer.accelerated_model_with_loss.weights)
+    steps(trainer, [batch(seed=1)])
+    assert places(trainer.slots, trainer.accelerated_model_with_loss.weights) == at
 
 
 # ---- Lazy Adam ----
