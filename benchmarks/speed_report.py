@@ -6,7 +6,13 @@ from pathlib import Path
 
 from speed_contenders import D_MODEL, NAMES
 
-COLOURS = {"trax": "0.55", "ours": "C0", "torch": "C3", "keras": "C2"}
+LINES = {  # Of the growth plot: contender -> (label, colour).
+    "trax": ("stock Trax", "0.55"),
+    "ours": ("siamese", "C0"),
+    "ours_lazy": ("siamese, lazy Adam", "C1"),
+    "torch": ("PyTorch", "C3"),
+    "keras": ("Keras", "C2"),
+}
 MAIN_TITLES = {
     "main": "Freed memory kept for every contender",
     "own_allocator": "The same with each contender's own way with freed memory",
@@ -127,7 +133,7 @@ def plot_growth(result: dict, path: Path) -> None:
         (2, (256, 32, None), "vocabulary (batch 256, length 32)"),
     )
     for axis, (place, fixed, title) in zip(axes, panels, strict=True):
-        for name, colour in COLOURS.items():
+        for name, (label, colour) in LINES.items():
             points = sorted(
                 (key[place], 1e6 / row["train_pairs_per_s"])
                 for key, row in at.items()
@@ -136,7 +142,7 @@ def plot_growth(result: dict, path: Path) -> None:
                 and all(want in (None, have) for want, have in zip(fixed, key))
             )
             if points:
-                axis.plot(*zip(*points), "o-", color=colour, label=NAMES[name].split(",")[0])
+                axis.plot(*zip(*points), "o-", color=colour, label=label)
         axis.set(xscale="log", yscale="log", xlabel=title)
         if place != 2:
             ticks = (16, 32, 64) if place == 1 else (64, 256, 1024)
@@ -144,7 +150,8 @@ def plot_growth(result: dict, path: Path) -> None:
             axis.minorticks_off()
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("training, µs a pair")
-    axes[0].legend(frameon=False)
+    shown = {line.get_label(): line for axis in axes for line in axis.lines}
+    figure.legend(handles=shown.values(), loc="outside right center", frameon=False)
     figure.savefig(path, dpi=120)
 
 
