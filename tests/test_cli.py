@@ -104,6 +104,7 @@ def test_the_same_command_goes_on_and_another_asks(run, questions_csv):
     assert "--resume" in other.stderr and "--overwrite" in other.stderr
 
 
+@pytest.mark.slow
 def test_the_best_preset_goes_on_in_the_middle_of_an_epoch(questions_csv, tmp_path):
     command = ["train", "--questions", questions_csv, "--train-rows", 300, "--valid-rows", 60,
                "--test-rows", 100, "--preset", "best", "--epochs", 0, "--d-model", 8,

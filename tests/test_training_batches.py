@@ -236,6 +236,7 @@ print(losses)
 """
 
 
+@pytest.mark.slow
 def test_several_devices_give_the_same_losses():
     import json
     import os

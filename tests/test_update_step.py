@@ -109,14 +109,8 @@ def test_lazy_adam_writes_everything_in_place():
 # ---- Lazy Adam ----
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        MASKED,
-        pytest.param({}, marks=pytest.mark.slow),
-        pytest.param({"fast": False}, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [MASKED, {}, {"fast": False}])
 def test_lazy_adam_is_adam_where_every_batch_holds_every_word(options):
     everything = np.arange(VOCAB, dtype=np.int32).reshape(4, 10)
     batches = [(everything, np.roll(everything, n + 1, axis=0)) for n in range(6)]
@@ -172,6 +166,7 @@ def test_the_gradient_s_norm_is_that_of_the_whole_gradient():
     np.testing.assert_allclose(norms[1], norms[0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_labels_and_masks_reach_the_loss():
     q1, q2 = batch(rows=8)
     extras = (np.eye(6, dtype=bool), np.array([1, 0], np.int32))
