@@ -71,11 +71,14 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     import jax
 
-    from siamese import Siamese, TrainConfig
+    from siamese import Siamese, TrainConfig, compat
     from siamese.encoder import encode
     from siamese.loop import Loop
     from siamese.model import model_options, tower_config, tower_weights
-    from siamese.trainer import losses, trax
+    from siamese.trainer import losses
+
+    compat.prepare()
+    import trax
 
     config = TrainConfig.preset(preset, d_model=D_MODEL, **changes)
     task = trax.supervised.training.TrainTask(

@@ -16,9 +16,14 @@ import time
 import jax
 import numpy as np
 
-from siamese import Siamese, TripletLoss
+from siamese import Siamese, TripletLoss, compat
 from siamese.freed_memory import keep_freed_memory
-from siamese.update_step import tl, trax, update_step
+from siamese.update_step import update_step
+
+compat.prepare()
+
+import trax
+from trax import layers as tl
 
 RATE = 0.001
 

@@ -100,16 +100,13 @@ def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch,
 
     (loss, state), gradients = gradient(small_batch, small_weights, state, rng)
     small_gradient, *other_gradients = fastmath.tree_flatten(gradients)
+    small, (small_m, small_v) = optimizer.update(
+        step, small_gradient, small, (m[words], v[words]), opt_params
+    )
     updated = [
         optimizer.update(step, *given, opt_params)
-        for given in zip(
-            (small_gradient, *other_gradients),
-            (small, *others),
-            ((m[words], v[words]), *other_slots),
-            strict=True,
-        )
+        for given in zip(other_gradients, others, other_slots, strict=True)
     ]
-    (small, (small_m, small_v)), *other_updated = updated
     # One place a word is written back; the others are sent beyond the end, where they are dropped.
     target = jnp.where(place_of[words] == places, words, embedding.shape[0])
 
@@ -117,9 +114,9 @@ def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch,
         return whole.at[target].set(rows, mode="drop")
 
     weights, _ = fastmath.tree_unflatten(
-        [put(embedding, small), *(weight for weight, _ in other_updated)], weights
+        [put(embedding, small), *(weight for weight, _ in updated)], weights
     )
-    slots = ((put(m, small_m), put(v, small_v)), *(slot for _, slot in other_updated))
+    slots = ((put(m, small_m), put(v, small_v)), *(slot for _, slot in updated))
     stats = {"gradients_l2": _l2_norm([small_gradient, *other_gradients]), "loss": loss}
     return slots, weights, state, stats
 
