@@ -119,17 +119,9 @@ def test_parts_of_a_split_share_no_question_and_hold_every_row_once(rows, fracti
     assert all((one == two).all() for one, two in zip(parts, again))
 
 
-def many_pairs(n=3000, questions=2500, seed=1):
-    rng = np.random.default_rng(seed)
-    ends = rng.integers(0, questions, (n, 2)) // rng.integers(1, 4, (n, 1))
-    texts = [[f"q{q}?" for q in side] for side in ends.T]
-    return QuestionPairs(*texts, rng.random(n) < 0.4)
-
-
 def test_split_comes_near_the_fractions_and_depends_on_the_seed():
-    pairs = QuestionPairs(
-        [f"a{i // 3}" for i in range(3000)], [f"b{i}" for i in range(3000)], [True] * 3000
-    )
+    rows = range(3000)
+    pairs = QuestionPairs([f"a{i // 3}" for i in rows], [f"b{i}" for i in rows], [True] * 3000)
     parts = cluster_split(pairs, (0.8, 0.1, 0.1), 0)
     assert np.abs(np.array([len(part) for part in parts]) - [2400, 300, 300]).max() <= 6
     other = cluster_split(pairs, (0.8, 0.1, 0.1), 1)
@@ -147,9 +139,10 @@ def test_groups_of_very_different_size_still_come_near_the_fractions(seed):
 
 
 def test_one_large_group_goes_to_the_largest_part():
-    pairs = many_pairs()
+    sides = np.random.default_rng(1).integers(0, 4000, (2, 3000))
+    pairs = QuestionPairs(*sides.astype(str).tolist(), [1] * 3000)
     train, valid, test = pairs.split_by_cluster((0.8, 0.1, 0.1), seed=3)
-    assert len(train) > len(valid) and len(train) > len(test) and len(valid) and len(test)
+    assert len(train) > len(valid) > 0 and len(train) > len(test) > 0
     assert overlap(train, test) == overlap(train, valid) == overlap(valid, test) == 0.0
 
 
@@ -173,57 +166,45 @@ def test_overlap_equals_the_definition(rows1, rows2):
         assert np.isnan(overlap(train, test))
 
 
-def numbered(pairs):
-    """The questions' numbers as `implied_duplicates` wants them."""
-    names = sorted({*pairs.question1, *pairs.question2})
-    at = {name: 7 * i for i, name in enumerate(names)}  # any numbers
-    return tuple(np.array([at[q] for q in side]) for side in (pairs.question1, pairs.question2)), at
-
-
-def test_implied_duplicates_are_what_follows_and_no_more():
-    pairs = QuestionPairs(
-        ["a", "b", "c", "x", "x", "l", "m", "p"], ["b", "c", "d", "y", "z", "m", "n", "q"],
-        [1, 1, 1, 1, 0, 1, 1, 0],
-    )  # fmt: skip
-    rows, at = numbered(pairs)
+def implied(rows, **options):
+    """What follows from labelled pairs of one-letter questions, as words, and their clusters."""
+    pairs = pairs_of(rows)
+    # Any numbers do, as long as a question has one.
+    numbers = tuple(
+        np.array([7 * ord(q) for q in side]) for side in (pairs.question1, pairs.question2)
+    )
     found = clusters(pairs)
-    one, two, cluster = implied_duplicates(rows, found)
-    back = {number: name for name, number in at.items()}
-    named = {"".join(sorted((back[i], back[j]))) for i, j in zip(one.tolist(), two.tolist())}
-    assert named == {"ac", "ad", "bd", "ln"} and len(one) == 4
-    question_cluster = dict(zip(found.questions, found.question_cluster.tolist()))
-    assert [question_cluster[back[i]] for i in one.tolist()] == cluster.tolist()
+    one, two, cluster = implied_duplicates(numbers, found, **options)
+    words = [chr(a // 7) + chr(b // 7) for a, b in zip(one.tolist(), two.tolist())]
+    of = dict(zip(found.questions, found.question_cluster.tolist()))
+    assert [of[word[0]] for word in words] == cluster.tolist()
+    return words
 
 
-def test_a_cluster_with_a_contradiction_implies_nothing():
-    pairs = QuestionPairs(["a", "b", "a", "l", "m"], ["b", "c", "c", "m", "n"], [1, 1, 0, 1, 1])
-    rows, at = numbered(pairs)
-    one, two, _ = implied_duplicates(rows, clusters(pairs))
-    assert list(zip(one.tolist(), two.tolist())) == [(at["l"], at["n"])]
+IMPLIED = {
+    "chains": ([("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("l", "m", 1), ("m", "n", 1)],
+               ["ac", "ad", "bd", "ln"]),
+    "no duplicates": ([("a", "b", 0)], []),
+    "a label against it": ([("a", "b", 1), ("b", "c", 1), ("a", "c", 0), ("l", "m", 1),
+                            ("m", "n", 1)], ["ln"]),
+    "a pair labelled different beside": ([("a", "b", 1), ("a", "c", 0), ("b", "d", 1)], ["ad"]),
+}  # fmt: skip
 
 
-def test_a_large_cluster_implies_a_bounded_random_choice():
-    names = [f"q{i}" for i in range(41)]
-    pairs = QuestionPairs(names[:-1], names[1:], [1] * 40)
-    rows, _ = numbered(pairs)
-    found = clusters(pairs)
-    one, two, _ = implied_duplicates(rows, found, per_question=3, seed=1)
-    assert 80 < len(one) <= 123 and (one < two).all() and len(set(zip(one, two))) == len(one)
-    again = implied_duplicates(rows, found, per_question=3, seed=1)
-    other = implied_duplicates(rows, found, per_question=3, seed=2)
-    assert np.array_equal(one, again[0]) and not np.array_equal(one, other[0])
+@pytest.mark.parametrize("kind", IMPLIED)
+def test_the_pairs_that_follow_from_labels(kind):
+    rows, expected = IMPLIED[kind]
+    assert sorted(implied(rows)) == expected
 
 
-def test_no_duplicates_imply_nothing():
-    pairs = QuestionPairs(["a"], ["b"], [0])
-    rows, _ = numbered(pairs)
-    assert [part.tolist() for part in implied_duplicates(rows, clusters(pairs))] == [[], [], []]
+def test_a_large_cluster_gives_a_bounded_random_choice():
+    chain = [(chr(i), chr(i + 1), 1) for i in range(97, 137)]  # 41 questions
+    some = implied(chain, per_question=3, seed=1)
+    assert 80 < len(some) <= 123 and len(set(some)) == len(some)
+    assert some == implied(chain, per_question=3, seed=1)
+    assert some != implied(chain, per_question=3, seed=2)
 
 
-def test_a_huge_cluster_is_paired_within_bounds(monkeypatch):
-    monkeypatch.setattr("siamese.data.clusters.PAIRED", 20)
-    names = [f"q{i:03}" for i in range(200)]
-    pairs = QuestionPairs(names[:-1], names[1:], [1] * 199)
-    rows, _ = numbered(pairs)
-    one, two, _ = implied_duplicates(rows, clusters(pairs))
-    assert len({*one.tolist(), *two.tolist()}) == 20 and len(one) <= 190
+def test_a_huge_cluster_is_paired_within_bounds():
+    of_one = implied([(chr(i), chr(i + 1), 1) for i in range(2200, 4400)])
+    assert len({*"".join(of_one)}) <= 2000 and len(of_one) <= 22_010

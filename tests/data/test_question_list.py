@@ -1,46 +1,57 @@
 """Lists of questions in every format; faults are named."""
 
-import json
-
 import pytest
 
 from siamese.data.question_list import read_questions
 from siamese.errors import DataError
 
-
-@pytest.mark.parametrize(
-    ("name", "content", "ids", "columns"),
-    [
-        ("a.txt", "how far?\n\nhow, old?\n", None, None),
-        ("a.csv", 'id,question,by\n7,how far?,me\n8,"",x\n9,"how, old?",you\n', ["7", "9"], "by"),
-        ("a.tsv", "qid\ttext\tby\n7\thow far?\tme\n9\thow, old?\tyou\n", ["7", "9"], "by"),
-        (
-            "a.jsonl",
-            '{"id": 7, "text": "how far?", "by": "me"}\n{"id": 9, "text": "how, old?", "by": "you"}\n',
-            [7, 9],
-            "by",
-        ),
-        ("a.csv", 'question1,question2\nhow far?,"how, old?"\n"how, old?",how far?\n', None, None),
-    ],
-)
-def test_question_files(tmp_path, name, content, ids, columns):
-    path = tmp_path / name
-    path.write_text(content)
-    found = read_questions(path)
-    assert found.questions == ["how far?", "how, old?"]
-    assert found.ids == ids
-    assert found.columns == (columns and [{"by": "me"}, {"by": "you"}])
+TWO = ["how far?", "how, old?"]
+BY = [{"by": "me"}, {"by": "you"}]
+GIVES = {  # name of the file, content, questions, ids, other columns, how many were empty
+    "text": ("a.txt", "how far?\n\nhow, old?\n", TWO, None, None, 1),
+    "a first line like a name": ("a.txt", "text\nhow far?\n", ["how far?"], None, None, 0),
+    "CSV": ("a.csv", 'id,question,by\n7,how far?,me\n8,"",x\n9,"how, old?",you\n', TWO,
+            ["7", "9"], BY, 1),
+    "tabs": ("a.tsv", "qid\ttext\tby\n7\thow far?\tme\n9\thow, old?\tyou\n", TWO, ["7", "9"], BY, 0),
+    "semicolons": ("a", "Title;by\nhow far?;me\nhow, old?;you\n", TWO, None, BY, 0),
+    "JSON Lines": ("a", '{"id": 7, "text": "how far?", "by": "me"}\n\n{"id": 8, "text": null}\n'
+                   '{"id": 9, "text": "how, old?", "by": "you"}\n', TWO, [7, 9], BY, 1),
+    "pairs": ("a.csv", 'question1,question2\nhow far?,"how, old?"\n"how, old?",\n', TWO, None, None,
+              1),
+    "JSON pairs": ("a", '{"question1": "how far?", "question2": "how, old?"}\n', TWO, None, None, 0),
+}  # fmt: skip
 
 
-def test_question_file_faults_are_named(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("number,words\n1,how far?\n")
-    with pytest.raises(DataError, match="number, words"):
-        read_questions(path)
-    assert read_questions(path, column="words", id_column="number").ids == ["1"]
-    path.write_text('{"question": "how"}\n{"question": \n')
-    with pytest.raises(DataError, match="line 2"):
-        read_questions(path)
-    path.write_text(json.dumps({"question": 5}) + "\n")
-    with pytest.raises(DataError, match="not text"):
-        read_questions(path)
+@pytest.mark.parametrize("kind", GIVES)
+def test_this_file_gives_these_questions(tmp_path, kind):
+    name, content, questions, ids, columns, left_out = GIVES[kind]
+    (tmp_path / name).write_text(content)
+    found = read_questions(tmp_path / name)
+    assert (found.questions, found.ids, found.columns) == (questions, ids, columns)
+    assert found.left_out == left_out
+
+
+REFUSED = {
+    "no known column": ("number,words\n1,how far?\n", {}, "line 1: .*number, words.*--column"),
+    "no such column": ("question\nhow\n", {"column": "words"}, "line 1: .*'words'"),
+    "no such id": ("question\nhow\n", {"id_column": "number"}, "line 1: .*'number'"),
+    "an empty id": ("id,question\n,how\n", {}, "row 1: no id"),
+    "too many fields": ("id,question\n1,how,far\n", {}, "line 2: 3 fields"),
+    "cut JSON": ('{"question": "how"}\n{"question": \n', {}, "line 2.*not JSON"),
+    "a JSON list": ('{"question": "how"}\n[1]\n', {}, "line 2: not a JSON object"),
+    "a number": ('{"question": 5}\n', {}, "row 1: question is 5, not text"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_this_file_is_refused_with_this_line(tmp_path, kind):
+    content, options, what = REFUSED[kind]
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(DataError, match=what):
+        read_questions(tmp_path / "a.csv", **options)
+
+
+def test_columns_can_be_named(tmp_path):
+    (tmp_path / "a").write_text("Number,Words\n1,how far?\n")
+    found = read_questions(tmp_path / "a", column="words", id_column="number")
+    assert (found.questions, found.ids) == (["how far?"], ["1"])

@@ -1,76 +1,11 @@
-"""Parquet files and TensorFlow Datasets; each skipped where its optional package is absent."""
+"""TensorFlow Datasets; skipped where it is absent."""
 
-import gzip
 import sys
 
 import pytest
 
-from siamese.data.pairs import iter_pairs, read_pairs, read_tfds
+from siamese.data.pairs import read_tfds
 from siamese.errors import DataError, MissingDependencyError
-
-COLUMNS = {
-    "idx": [3, 4, 5],
-    "question1": ["Why?", "Is it cold?", None],
-    "question2": ["Why is that?", "Où est la gare?", "x?"],
-    "label": [1, 0, 1],
-}
-
-
-@pytest.fixture
-def parquet():
-    return pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: siamese[parquet]")
-
-
-def write_parquet(parquet, path, columns):
-    import pyarrow
-
-    parquet.write_table(pyarrow.table(columns), path)
-    return path
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-def test_parquet(parquet, tmp_path, zipped):
-    path = write_parquet(parquet, tmp_path / "pairs", {**COLUMNS, "more": [[1], [2], [3]]})
-    if zipped:
-        path.write_bytes(gzip.compress(path.read_bytes()))
-    pairs = read_pairs(path)
-    assert pairs.question1 == COLUMNS["question1"][:2]
-    assert pairs.question2 == COLUMNS["question2"][:2]
-    assert pairs.is_duplicate.tolist() == [True, False] and pairs.ids == ["3", "4"]
-    assert "1 rows with an empty question (row 3)" in str(pairs.report)
-    assert [part.ids for part in iter_pairs(path, chunk_rows=1)] == [["3"], ["4"]]
-
-
-def test_parquet_with_bool_labels(parquet, tmp_path):
-    columns = {**COLUMNS, "question1": ["a", "b", "c"], "label": [True, False, True]}
-    path = write_parquet(parquet, tmp_path / "pairs", columns)
-    assert read_pairs(path, strict=True).is_duplicate.tolist() == [True, False, True]
-
-
-def test_bad_parquet(parquet, tmp_path):
-    path = tmp_path / "pairs"
-    write_parquet(parquet, path, {"question1": ["a"], "question2": ["b"]})
-    with pytest.raises(DataError, match="no column is_duplicate; found: question1, question2"):
-        read_pairs(path)
-    write_parquet(parquet, path, {**COLUMNS, "label": [1, 2, 0]})
-    with pytest.raises(DataError, match="row 2: is_duplicate is 2; it must be 0"):
-        read_pairs(path)
-    write_parquet(parquet, path, {**COLUMNS, "question2": [1, 2, 3]})
-    with pytest.raises(DataError, match="row 1, column question2: 1 is not text"):
-        read_pairs(path)
-    whole = write_parquet(parquet, path, COLUMNS).read_bytes()
-    path.write_bytes(whole[:-20])
-    with pytest.raises(DataError, match="the Parquet file cannot be read"):
-        read_pairs(path)
-
-
-def test_parquet_without_pyarrow_says_how_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = tmp_path / "pairs"
-    path.write_bytes(b"PAR1 and so on")
-    with pytest.raises(MissingDependencyError, match=r"pip install 'siamese\[parquet\]'"):
-        read_pairs(path)
-
 
 # -- TensorFlow Datasets ----------------------------------------------------------------------
 

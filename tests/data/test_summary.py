@@ -1,11 +1,9 @@
 """What `siamese data FILE` says, on pairs whose numbers are known by counting."""
 
-import json
-
 import pytest
 
 from siamese.data.pairs import QuestionPairs
-from siamese.data.summary import describe, describe_file, render
+from siamese.data.summary import describe, render
 from siamese.errors import ArgumentError, DataError
 
 ROWS = [
@@ -36,11 +34,8 @@ def test_numbers(path):
     assert counts == {1: 5, 2: 2, 3: 2, 4: 0, 5: 1}
     joined = found["clusters"]
     assert (joined["count"], joined["of_two_or_more"], joined["largest"]) == (4, 2, 3)
-    assert [(row["from"], row["clusters"], row["questions"]) for row in joined["sizes"]] == [
-        (1, 2, 2),
-        (2, 1, 2),
-        (3, 1, 3),
-    ]
+    sizes = [(row["from"], row["clusters"], row["questions"]) for row in joined["sizes"]]
+    assert sizes == [(1, 2, 2), (2, 1, 2), (3, 1, 3)]
     assert joined["conflicts"] == 1 and joined["first_conflicts"] == ["2"]
     assert found["splits"]["rows"]["train"] == 3 and found["splits"]["rows"]["overlap"] == 0.0
     assert found["splits"]["clusters"]["overlap"] == 0.0
@@ -49,7 +44,7 @@ def test_numbers(path):
 
 
 def test_text_fits_80_columns_and_says_what_was_handled(path):
-    text = describe_file(path, train_rows=3)
+    text = render(describe(path, train_rows=3))
     lines = text.split("\n")
     assert lines[0] == str(path)
     assert max(map(len, lines[1:])) <= 80
@@ -59,10 +54,6 @@ def test_text_fits_80_columns_and_says_what_was_handled(path):
     full = next(line for line in lines if line.startswith("          1 "))
     assert full == "          1 " + "█" * 44 + " 5"
     assert any(line == "          4  0" for line in lines)
-
-
-def test_json_is_the_same_numbers(path):
-    assert json.loads(describe_file(path, as_json=True)) == describe(path)
 
 
 def test_pairs_without_a_file_and_without_a_possible_split():
@@ -77,15 +68,13 @@ def test_what_cannot_be_described(path):
         describe(QuestionPairs([], [], []))
     with pytest.raises(ArgumentError, match="of 6 rows"):
         describe(path, train_rows=5, test_rows=5)
-    with pytest.raises(DataError, match="strict reading refuses"):
-        describe_file(path, strict=True)
+    with pytest.raises(DataError, match="empty question"):
+        describe(path, strict=True)
 
 
 @pytest.mark.quora
 def test_the_real_file(quora_csv):
-    text = describe_file(quora_csv, train_rows=105_119, test_rows=7_981)
-    assert (
-        "pairs         113,100" in text
-        and "36.2% duplicates, 25.9% of its questions in train" in text
-    )
+    text = render(describe(quora_csv, train_rows=105_119, test_rows=7_981))
+    assert "pairs         113,100" in text
+    assert "36.2% duplicates, 25.9% of its questions in train" in text
     assert max(map(len, text.split("\n")[1:])) <= 80
