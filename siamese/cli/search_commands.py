@@ -119,7 +119,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
 def predict_many(flags: argparse.Namespace) -> int:
     """`siamese predict MODEL FILE`: one line out for each line in; 1 where a line had an error."""
     from siamese.search.detector import DuplicateDetector
-    from siamese.search.streaming import answer_stream, flush_lines, open_lines
+    from siamese.search.streaming import answer_stream, open_lines, write_answers
 
     if flags.json:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
@@ -129,7 +129,7 @@ def predict_many(flags: argparse.Namespace) -> int:
         detector, open_lines(flags.question1), threshold=flags.threshold, name=name
     )
     try:
-        count, failed = flush_lines(answers)
+        count, failed = write_answers(answers)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise

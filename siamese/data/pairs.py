@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from siamese.data.clusters import Clusters, cluster_split, clusters, overlap
-from siamese.data.pair_columns import PairColumns, joined, note_repeats
-from siamese.data.read_report import ReadReport
-from siamese.data.readers import read_columns
+from siamese.data.clusters import Clusters, cluster_split, clusters, number_questions, overlap
+from siamese.data.files import ReadReport
+from siamese.data.formats import CHUNK_ROWS, Columns, read_columns
 from siamese.errors import ArgumentError, DataError, ShapeError
 
-CHUNK_ROWS = 50_000
+LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
+TEXT_COLUMNS = ("question1", "question2", "is_duplicate", "ids", "qid1", "qid2")
 
 __all__ = [
     "Clusters",
@@ -25,7 +24,6 @@ __all__ = [
     "iter_pairs",
     "overlap",
     "read_pairs",
-    "read_tfds",
 ]
 
 
@@ -40,8 +38,8 @@ class QuestionPairs:
       ids: the file's own id of each pair; the numbers from 0 where left out.
       qid1: the file's own ids of the first questions, or None.
       qid2: the same for the second questions.
-      row_numbers: int64 [n], rising: which data row of the file (from 0) each pair was, where rows
-        were kept out; None where pair i is row i.
+      row_numbers: int64 [n], rising: the data row of the file (from 0) of each pair; None where pair
+        i is row i.
       report: what was handled while reading, or None.
 
     Raises:
@@ -68,12 +66,10 @@ class QuestionPairs:
         if self.ids is None:
             object.__setattr__(self, "ids", np.arange(n))
         labels = np.asarray(self.is_duplicate)
-        if labels.dtype != bool:
-            if labels.size and not np.isin(labels, (0, 1)).all():
-                raise DataError("is_duplicate holds labels other than 0 and 1.")
-            labels = labels.astype(bool)
-        object.__setattr__(self, "is_duplicate", labels)
-        for name in ("question2", "is_duplicate", "ids", "qid1", "qid2", "row_numbers"):
+        if labels.dtype != bool and labels.size and not np.isin(labels, (0, 1)).all():
+            raise DataError("is_duplicate holds labels other than 0 and 1.")
+        object.__setattr__(self, "is_duplicate", labels.astype(bool))
+        for name in (*TEXT_COLUMNS[1:], "row_numbers"):
             column = getattr(self, name)
             if column is not None and len(column) != n:
                 raise ShapeError(f"question1 has {n} entries and {name} has {len(column)}.")
@@ -126,8 +122,7 @@ class QuestionPairs:
                 return column if column is None else column[which]
             return [column[i] for i in positions]
 
-        names = ("question1", "question2", "is_duplicate", "ids", "qid1", "qid2")
-        return QuestionPairs(**{name: take(getattr(self, name)) for name in names})
+        return QuestionPairs(**{name: take(getattr(self, name)) for name in TEXT_COLUMNS})
 
     def duplicates(self) -> QuestionPairs:
         """Only the pairs labelled duplicate: what the course trains on."""
@@ -138,8 +133,8 @@ class QuestionPairs:
     ) -> tuple[QuestionPairs, QuestionPairs]:
         """The course's split: the first `train_rows` rows, then the next `test_rows`.
 
-        Rows are the file's data rows. One that was kept out of the pairs (an empty question) still
-        counts, so ``split_rows(300000, 10240)`` on Quora's file gives the course's rows.
+        Rows are the file's data rows: one that was kept out of the pairs (an empty question) counts,
+        so ``split_rows(300000, 10240)`` on Quora's file gives the course's rows.
 
         Args:
           train_rows: how many rows to train on.
@@ -179,29 +174,28 @@ class QuestionPairs:
         return [self.select(rows) for rows in cluster_split(self, fractions, seed)]
 
 
-def read_pairs(path: Any, *, strict: bool = False, format: str | None = None) -> QuestionPairs:
+def read_pairs(path: Any, *, strict: bool = False) -> QuestionPairs:
     """Reads labelled question pairs from a file, whatever its format; nothing is dropped silently.
 
-    The format is found out by content: the course's ``questions.csv``, Quora's tab-separated
-    original, Kaggle's ``train.csv``, GLUE's QQP files, any CSV, tab-separated, JSON Lines or
-    Parquet file with the columns question1, question2 and is_duplicate; each also gzipped. Two
-    paths are two text files, line i of the one a duplicate of line i of the other.
+    The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
+    Kaggle's ``train.csv``, GLUE's QQP files, any CSV, tab-separated, JSON Lines or Parquet file with
+    the columns question1, question2 and is_duplicate; each also gzipped. Two paths are two text
+    files, line i of the one a duplicate of line i of the other.
 
-    Questions are kept as they stand (blanks and line breaks included). A row with an empty question
-    is kept out, since the course's own code fails on it; its row still counts in `split_rows`.
-    Repeated and contradicting rows are kept. All of it is counted in ``pairs.report``.
+    Questions are kept as they stand, blanks and line breaks included. A row with an empty question
+    is kept out, since the course's own code fails on it, but counts in `split_rows`. Repeated and
+    contradicting rows are kept. ``pairs.report`` counts all of it.
 
     Args:
       path: the file, or ``(path1, path2)`` for two text files.
       strict: refuse a file in which anything had to be handled.
-      format: None to find it out, or one of csv, tsv, jsonl, parquet, text to insist.
 
     Returns:
       `QuestionPairs` with a `report`.
 
     Raises:
-      DataError: a file that is missing, empty, damaged, no file of pairs, lacks columns, or holds
-        a row that cannot be read; with the file and line. With `strict`, what `report` would say.
+      DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds a
+        row that cannot be read; with the file and line. With `strict`, the report.
       MissingDependencyError: a Parquet file without pyarrow.
 
     Example:
@@ -213,22 +207,31 @@ def read_pairs(path: Any, *, strict: bool = False, format: str | None = None) ->
       1
     """
     report = ReadReport(_shown(path))
-    return _whole(read_columns(path, report, format, CHUNK_ROWS), report, strict)
+    parts = [_checked(*part, report) for part in read_columns(path, report)]
+    if report.kept:
+        pairs = _joined([pairs for pairs, _ in parts], report)
+        _note_repeats(pairs, np.concatenate([lines for _, lines in parts]), report)
+    if strict:
+        report.refuse_unless_clean()
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows after its header.")
+    if not report.kept:
+        raise DataError(f"{report.path} has no usable pair.\n{report}")
+    return pairs
 
 
 def iter_pairs(
-    path: Any, chunk_rows: int = CHUNK_ROWS, *, strict: bool = False, format: str | None = None
+    path: Any, chunk_rows: int = CHUNK_ROWS, *, strict: bool = False
 ) -> Iterator[QuestionPairs]:
     """Reads a file of any size in parts, so that memory holds one part at a time.
 
-    As `read_pairs`, but repeated and contradicting rows are not looked for: for that the whole
-    file would have to be remembered.
+    As `read_pairs`, but repeated and contradicting rows are not looked for: that would need the
+    whole file in memory.
 
     Args:
       path: as for `read_pairs`.
       chunk_rows: the most rows of a part.
       strict: stop with an error at the first part in which anything had to be handled.
-      format: as for `read_pairs`.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
@@ -237,32 +240,14 @@ def iter_pairs(
       DataError: as `read_pairs`, when the part with the fault is reached.
     """
     report = ReadReport(_shown(path))
-    for columns in read_columns(path, report, format, chunk_rows):
+    for part in read_columns(path, report, chunk_rows):
+        pairs, _ = _checked(*part, report)
         if strict:
             report.refuse_unless_clean()
-        if len(columns.lines):
-            yield _pairs(columns, report, columns.rows)
-
-
-def read_tfds(split: str = "train", data_dir: str | os.PathLike | None = None) -> QuestionPairs:
-    """Reads Quora's pairs as TensorFlow Datasets' ``glue/qqp`` has them (the first use downloads).
-
-    Args:
-      split: 'train' or 'validation', or a slice such as 'train[:1000]'. 'test' has no labels.
-      data_dir: where TensorFlow Datasets keeps its data; None for its default.
-
-    Returns:
-      `QuestionPairs` with a `report`.
-
-    Raises:
-      MissingDependencyError: without TensorFlow and TensorFlow Datasets.
-      DataError: no such split, no network, or a split without labels.
-    """
-    from siamese.data.table_readers import tfds_columns
-
-    report = ReadReport(f"glue/qqp, {split}", "TensorFlow Datasets", unit="row")
-    folder = None if data_dir is None else os.fspath(data_dir)
-    return _whole(tfds_columns(split, folder, report, CHUNK_ROWS), report, strict=False)
+        if len(pairs):
+            yield pairs
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows after its header.")
 
 
 # -- From columns to pairs --------------------------------------------------------------------
@@ -272,28 +257,66 @@ def _shown(path: Any) -> str:
     return " + ".join(map(str, path)) if isinstance(path, (tuple, list)) else str(path)
 
 
-def _pairs(columns: PairColumns, report: ReadReport, row_numbers: Any) -> QuestionPairs:
-    ids = columns.rows if columns.ids is None else columns.ids
-    return QuestionPairs(
-        columns.question1,
-        columns.question2,
-        columns.is_duplicate,
-        ids,
-        columns.qid1,
-        columns.qid2,
-        row_numbers,
-        report,
+def _checked(
+    columns: Columns, lines: Sequence[int], report: ReadReport
+) -> tuple[QuestionPairs, np.ndarray]:
+    """Pairs with checked labels and text, and their lines; empty questions are noted and left out."""
+    where = f"{report.path}, {report.unit}"
+    for name in ("question1", "question2"):
+        if set(map(type, columns[name])) - {str}:
+            columns[name] = ["" if text is None else text for text in columns[name]]
+            for text, line in zip(columns[name], lines):
+                if not isinstance(text, str):
+                    raise DataError(f"{where} {line:,}, column {name}: {text!r:.40} is not text.")
+    values = columns["is_duplicate"]
+    labels = [LABELS.get(str(v).strip()) if type(v) is not bool else v for v in values]
+    if None in labels:
+        at = labels.index(None)
+        raise DataError(
+            f"{where} {lines[at]:,}: is_duplicate is {values[at]!r:.40}; it must be 0 "
+            "(different questions) or 1 (duplicates)."
+        )
+    ids, qid1, qid2 = (
+        list(map(str, columns[name])) if name in columns else None
+        for name in ("id", "qid1", "qid2")
     )
+    n, lines = len(lines), np.asarray(lines)
+    rows = np.arange(report.rows, report.rows + n)
+    question1, question2 = list(columns["question1"]), list(columns["question2"])
+    pairs = QuestionPairs(
+        question1, question2, labels, rows if ids is None else ids, qid1, qid2, rows, report
+    )
+    report.rows += n
+    if not (all(map(str.strip, question1)) and all(map(str.strip, question2))):
+        keep = np.array([bool(a.strip() and b.strip()) for a, b in zip(question1, question2)])
+        report.add("empty", lines[~keep].tolist())
+        kept = pairs.select(keep)
+        pairs, lines = replace(kept, row_numbers=rows[keep], report=report), lines[keep]
+    report.kept += len(pairs)
+    return pairs, lines
 
 
-def _whole(parts: Iterator[PairColumns], report: ReadReport, strict: bool) -> QuestionPairs:
-    """All parts of a file as one, its repeated and contradicting rows noted."""
-    all_parts = list(parts)
-    if report.kept:
-        columns = joined(all_parts)
-        note_repeats(columns, report)
-    if strict:
-        report.refuse_unless_clean()
-    if not report.kept:
-        raise DataError(f"{report.path} has no usable pair.\n{report}")
-    return _pairs(columns, report, None if report.kept == report.rows else columns.rows)
+def _joined(parts: list[QuestionPairs], report: ReadReport) -> QuestionPairs:
+    """Parts of one file as a whole; row numbers only where rows were kept out."""
+
+    def column(name: str) -> Any:
+        pieces = [getattr(part, name) for part in parts]
+        if pieces[0] is None or isinstance(pieces[0], np.ndarray):
+            return None if pieces[0] is None else np.concatenate(pieces)
+        return [value for piece in pieces for value in piece]
+
+    rows = None if report.kept == report.rows else column("row_numbers")
+    columns = {name: column(name) for name in TEXT_COLUMNS}
+    return QuestionPairs(**columns, row_numbers=rows, report=report)
+
+
+def _note_repeats(pairs: QuestionPairs, lines: np.ndarray, report: ReadReport) -> None:
+    """Notes rows whose two questions, in either order, stood together in an earlier row."""
+    questions, numbers = number_questions(pairs.question1, pairs.question2)
+    keys = numbers.min(axis=1) * len(questions) + numbers.max(axis=1)  # one number for each pair
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    first = first[inverse]  # [pairs]; the first row with this pair
+    later = np.arange(len(keys)) != first
+    agrees = pairs.is_duplicate == pairs.is_duplicate[first]
+    report.add("repeated", lines[later & agrees].tolist())
+    report.add("contradicting", lines[later & ~agrees].tolist())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from typing import Any
 
 import numpy as np
@@ -202,27 +200,3 @@ def _split_text(title: str, split: dict[str, Any]) -> list[str]:
     if split["overlap"] is not None:
         lines[-1] += f", {split['overlap']:.1%} of its questions in train"
     return lines
-
-
-def describe_file(
-    path: str | os.PathLike | tuple,
-    *,
-    strict: bool = False,
-    as_json: bool = False,
-    train_rows: int | None = None,
-    test_rows: int | None = None,
-) -> str:
-    """What ``siamese data FILE`` prints: `describe` as text, or as one JSON object.
-
-    Args:
-      path: what `read_pairs` takes.
-      strict: as for `read_pairs`.
-      as_json: JSON instead of text.
-      train_rows: as for `describe`.
-      test_rows: as for `describe`.
-
-    Raises:
-      SiameseError: as `describe`.
-    """
-    found = describe(path, strict=strict, train_rows=train_rows, test_rows=test_rows)
-    return json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found)

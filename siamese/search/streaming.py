@@ -1,4 +1,4 @@
-"""Answers for a stream of pairs: one line out for each line in, errors included, as they come.
+"""Answers for a stream of pairs: one line out for each line in, errors included.
 
 CSV or tab-separated (with a header that names question1 and question2, or two columns without one)
 is answered in kind: the line's own columns, then is_duplicate, similarity, probability and error.
@@ -9,30 +9,36 @@ Each line is a record: a question with a line break belongs into JSON Lines.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import queue
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from siamese.data.delimited import split_header
-from siamese.data.file_lines import OpenFile
-from siamese.data.pair_columns import COLUMN_NAMES, normal_name
+from siamese.data.files import OpenFile
+from siamese.data.formats import (
+    COLUMN_NAMES,
+    DELIMITERS,
+    column_places,
+    normal_name,
+    parse_json,
+    split_header,
+)
 from siamese.errors import DataError
 from siamese.search.detector import DuplicateDetector
 
-BATCH = 512  # lines answered together at most; fewer where no more have come yet
+BATCH = 512  # lines answered together at most; fewer where no more are there yet
 ANSWERS = ("is_duplicate", "similarity", "probability", "error")
+QUESTIONS = ("question1", "question2")
 
 
 class Pair(NamedTuple):
-    """A line's pair, or what is wrong with it; `kept` is what of the line is written out again."""
+    """A line's two questions, or what is wrong with it; `kept` of the line is written out again."""
 
-    question1: str | None
-    question2: str | None
+    questions: Any
     kept: Any
     error: str | None = None
 
@@ -55,109 +61,105 @@ def answer_stream(
     Raises:
       DataError: a first line that is neither JSON, nor a header, nor a pair.
     """
-    batches = _as_they_come(lines)
-    batch = next(batches, [])
-    if not batch:
-        return
-    first = batch[0].decode("utf-8", "replace").removeprefix("\ufeff")
     cut = detector.threshold if threshold is None else threshold
-    form: _Json | _Delimited
-    if first.lstrip()[:1] in ("{", "["):
-        form = _Json()
-    else:
-        form, header = _Delimited.of(first, name)
-        if header is not None:
-            yield header, True
-            batch = batch[1:]
-    number = 2 if isinstance(form, _Delimited) and form.header else 1
-    while batch is not None:
-        pairs = []
-        for line in batch:
-            pairs.append(_parsed(form, line, number))
-            number += 1
+    form: _Json | _Delimited | None = None
+    number = 0
+    for batch in _ready_batches(lines):
+        if form is None:
+            first = batch[0].decode("utf-8", "replace").removeprefix("\ufeff")
+            form = _Json() if first.lstrip()[:1] in ("{", "[") else _Delimited(first, name)
+            if isinstance(form, _Delimited) and form.header:
+                yield form.written([*form.header, *form.new_names()]), True
+                batch, number = batch[1:], 1
+        pairs = [_parsed(form, line, number + i) for i, line in enumerate(batch, start=1)]
+        number += len(batch)
         yield from _answers(detector, form, pairs, cut)
-        batch = next(batches, None)
 
 
 def open_lines(path: str) -> Iterator[bytes]:
     """The lines of a file (gzip is unpacked), or of standard input where the path is ``-``."""
     if path == "-":
-        stream: BinaryIO = sys.stdin.buffer
-        yield from iter(stream.readline, b"")
+        yield from iter(sys.stdin.buffer.readline, b"")
         return
-    with OpenFile(path) as opened:  # Refuses what is no text, with a reason.
-        is_gzip = opened.is_gzip
-    with gzip.open(path, "rb") if is_gzip else open(path, "rb") as file:
-        yield from file
+    with OpenFile(path) as file:
+        yield from file.raw_lines()
+
+
+def write_answers(answers: Iterable[tuple[str, bool]]) -> tuple[int, int]:
+    """Prints each answer at once; returns how many lines there were and how many failed."""
+    count = failed = 0
+    for line, good in answers:
+        print(line, flush=True)
+        count += 1
+        failed += not good
+    return count, failed
 
 
 def _answers(
     detector: DuplicateDetector, form: _Json | _Delimited, pairs: list[Pair], cut: float
 ) -> Iterator[tuple[str, bool]]:
-    good = [pair for pair in pairs if pair.error is None]
-    similarities = iter(())
-    probabilities = iter(())
+    good = [pair.questions for pair in pairs if pair.error is None]
+    similarities = probabilities = iter(())
     if good:
-        found = detector.similarity([p.question1 for p in good], [p.question2 for p in good])
-        similarities = iter(found.tolist())
+        cosines = detector.similarity(*map(list, zip(*good)))
+        similarities = iter(cosines.tolist())
         if detector.calibration is not None:
-            probabilities = iter(detector.calibrated(found).tolist())
+            probabilities = iter(detector.calibrated(cosines).tolist())
     for pair in pairs:
-        answer: dict[str, Any] = dict.fromkeys(ANSWERS)
+        answer: dict[str, Any] = {**dict.fromkeys(ANSWERS), "error": pair.error}
         if pair.error is None:
-            similarity = next(similarities)
-            probability = next(probabilities, None)
+            similarity, probability = next(similarities), next(probabilities, None)
             answer["is_duplicate"] = similarity > cut
             answer["similarity"] = round(similarity, 6)
             answer["probability"] = None if probability is None else round(probability, 6)
-        else:
-            answer["error"] = pair.error
         yield form.line(pair.kept, answer), pair.error is None
 
 
 def _parsed(form: _Json | _Delimited, line: bytes, number: int) -> Pair:
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        shown = line.decode("utf-8", "replace").rstrip("\r\n")
-        return form.failed(shown, f"line {number}: not UTF-8 ({error.reason})")
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
     text = text.removeprefix("\ufeff") if number == 1 else text
-    text = text.rstrip("\r\n")
-    if not text.strip():
-        return form.failed(text, f"line {number}: blank")
-    pair = form.pair(text, number)
-    if pair.error is None:
-        for column in ("question1", "question2"):
-            value = getattr(pair, column)
-            if not isinstance(value, str) or not value.strip():
-                why = "is empty" if value in (None, "") or isinstance(value, str) else "is not text"
-                return pair._replace(error=f"line {number}: {column} {why}")
-    return pair
+    kept: Any = None
+    try:
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"line {number}: not UTF-8 ({error.reason})") from None
+        if not text.strip():
+            raise DataError(f"line {number}: blank")
+        row = form.row(text, number)
+        kept = form.kept(row)
+        questions = form.questions(row, number)
+        for column, value in zip(QUESTIONS, questions):
+            if value is None or (isinstance(value, str) and not value.strip()):
+                raise DataError(f"line {number}: {column} is empty")
+            if not isinstance(value, str):
+                raise DataError(f"line {number}: {column} is not text")
+    except DataError as error:
+        return Pair(None, form.failed(text) if kept is None else kept, str(error))
+    return Pair(questions, kept)
 
 
 class _Json:
     """JSON Lines."""
 
-    def pair(self, text: str, number: int) -> Pair:
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            why = getattr(error, "msg", "nested too deeply")
-            return self.failed(text, f"line {number}: not JSON ({why})")
-        if isinstance(row, list) and len(row) == 2:
-            return Pair(row[0], row[1], {"question1": row[0], "question2": row[1]})
-        if not isinstance(row, dict):
-            return self.failed(text, f"line {number}: neither an object nor a list of two texts")
-        found: list[Any] = []
-        for column in ("question1", "question2"):
-            names = [key for key in row if normal_name(key) in COLUMN_NAMES[column]]
-            if len(names) != 1:
-                return Pair(None, None, row, f"line {number}: no {column}")
-            found.append(row[names[0]])
-        return Pair(*found, row)
+    def row(self, text: str, number: int) -> Any:
+        row = parse_json(text, f"line {number}")
+        if not isinstance(row, dict) and not (isinstance(row, list) and len(row) == 2):
+            raise DataError(f"line {number}: neither an object nor a list of two texts")
+        return row
 
-    def failed(self, text: str, error: str) -> Pair:
-        return Pair(None, None, {"line": text}, error)
+    def questions(self, row: Any, number: int) -> list[Any]:
+        if isinstance(row, list):
+            return row
+        keys = list(row)
+        places = column_places(keys, f"line {number}", QUESTIONS, ())
+        return [row[keys[places[column]]] for column in QUESTIONS]
+
+    def kept(self, row: Any) -> dict[str, Any]:
+        return dict(zip(QUESTIONS, row)) if isinstance(row, list) else row
+
+    def failed(self, text: str) -> dict[str, Any]:
+        return {"line": text}
 
     def line(self, kept: dict[str, Any], answer: dict[str, Any]) -> str:
         row = {**kept, **{name: value for name, value in answer.items() if value is not None}}
@@ -167,73 +169,71 @@ class _Json:
 
 
 class _Delimited:
-    """CSV, tab-separated and their kin, one record a line."""
+    """CSV, tab-separated and their kin, one record a line; `first` is the first line."""
 
-    def __init__(self, delimiter: str, header: list[str], places: tuple[int, int], width: int):
-        self.delimiter, self.header = delimiter, header
-        self.places, self.width = places, width
+    def __init__(self, first: str, name: str):
+        known = {known for column in QUESTIONS for known in COLUMN_NAMES[column]}
+        self.header, self.delimiter = split_header(first, known)
+        self.width = len(self.header)
+        names = list(map(normal_name, self.header))
+        places = [
+            [at for at, name in enumerate(names) if name in COLUMN_NAMES[column]]
+            for column in QUESTIONS
+        ]
+        if all(len(found) == 1 for found in places):
+            self.places = [found[0] for found in places]
+            return
+        self.header, self.width, self.places = [], 2, [0, 1]
+        two = [mark for mark in DELIMITERS if len(_split(first.rstrip("\r\n"), mark)) == 2]
+        if not two:
+            raise DataError(
+                f"{name}, line 1: neither JSON, nor a header with question1 and question2, nor two "
+                "columns. Name the columns in a first line."
+            )
+        self.delimiter = two[0]
 
-    @classmethod
-    def of(cls, first: str, name: str) -> tuple[_Delimited, str | None]:
-        """From the first line: the form, and the header to write where there is one."""
-        for delimiter in ",\t;|":
-            header = split_header(first, delimiter)
-            normal = [normal_name(column) for column in header]
-            places = [
-                [at for at, column in enumerate(normal) if column in COLUMN_NAMES[wanted]]
-                for wanted in ("question1", "question2")
-            ]
-            if all(len(found) == 1 for found in places):
-                form = cls(delimiter, header, (places[0][0], places[1][0]), len(header))
-                return form, form._written([*header, *form._new_names()])
-        for delimiter in ",\t;|":
-            if len(split_header(first, delimiter)) == 2:
-                return cls(delimiter, [], (0, 1), 2), None
-        raise DataError(
-            f"{name}, line 1: neither JSON, nor a header with question1 and question2, nor two "
-            "columns. Name the columns in a first line."
-        )
-
-    def _new_names(self) -> list[str]:
-        taken = {normal_name(column) for column in self.header}
+    def new_names(self) -> list[str]:
+        taken = set(map(normal_name, self.header))
         return [f"predicted_{name}" if name in taken else name for name in ANSWERS]
 
-    def pair(self, text: str, number: int) -> Pair:
+    def row(self, text: str, number: int) -> list[str]:
         try:
-            row = next(csv.reader([text], delimiter=self.delimiter, strict=True))
-        except (csv.Error, StopIteration) as error:
-            why = (
-                "a quote is not closed on this line"
-                if "unexpected end" in str(error)
-                else f"not CSV ({error})"
-            )
-            return self.failed(text, f"line {number}: {why}")
+            row = _split(text, self.delimiter, strict=True)
+        except csv.Error as error:
+            open_quote = "unexpected end" in str(error)
+            why = "a quote is not closed on this line" if open_quote else f"not CSV ({error})"
+            raise DataError(f"line {number}: {why}") from None
         if len(row) != self.width:
-            return self.failed(text, f"line {number}: {len(row)} fields, not {self.width}")
-        return Pair(row[self.places[0]], row[self.places[1]], row)
+            raise DataError(f"line {number}: {len(row)} fields, not {self.width}")
+        return row
 
-    def failed(self, text: str, error: str) -> Pair:
-        # The whole line in the first column keeps the row's width.
-        return Pair(None, None, [text, *[""] * (self.width - 1)], error)
+    def questions(self, row: list[str], number: int) -> list[str]:
+        return [row[at] for at in self.places]
+
+    def kept(self, row: list[str]) -> list[str]:
+        return row
+
+    def failed(self, text: str) -> list[str]:
+        return [text, *[""] * (self.width - 1)]  # the line in the first column: the width stays
 
     def line(self, kept: list[str], answer: dict[str, Any]) -> str:
         values = [answer[name] for name in ANSWERS]
-        if values[0] is not None:
-            values[0] = int(values[0])
-        return self._written([*kept, *("" if value is None else value for value in values)])
+        values[0] = None if values[0] is None else int(values[0])
+        return self.written([*kept, *("" if value is None else value for value in values)])
 
-    def _written(self, row: list[Any]) -> str:
+    def written(self, row: list[Any]) -> str:
         out = io.StringIO()
-        row = [
-            cell.replace("\n", " ").replace("\r", " ") if type(cell) is str else cell
-            for cell in row
-        ]
-        csv.writer(out, delimiter=self.delimiter, lineterminator="").writerow(row)
+        cells = [re.sub("[\r\n]", " ", cell) if type(cell) is str else cell for cell in row]
+        csv.writer(out, delimiter=self.delimiter, lineterminator="").writerow(cells)
         return out.getvalue().encode("utf-8", "replace").decode()
 
 
-def _as_they_come(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Batches of the lines that have come so far, so that a slow writer is answered at once."""
+def _split(text: str, delimiter: str, strict: bool = False) -> list[str]:
+    return next(csv.reader([text], delimiter=delimiter, strict=strict), [])
+
+
+def _ready_batches(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Batches of the lines that are there already, so that a slow writer is answered at once."""
     waiting: queue.Queue[Any] = queue.Queue(maxsize=2 * BATCH)
 
     def read() -> None:
@@ -241,33 +241,18 @@ def _as_they_come(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
             for line in lines:
                 waiting.put(line)
             waiting.put(None)
-        except BaseException as error:  # Raised again where the answers are made.
+        except BaseException as error:  # raised again where the answers are made
             waiting.put(error)
 
     threading.Thread(target=read, daemon=True).start()
-    batch: list[bytes] = []
     while True:
-        try:
-            item = waiting.get(block=not batch)
-        except queue.Empty:
-            item = Ellipsis
-        if isinstance(item, bytes):
-            batch.append(item)
-        if batch and (not isinstance(item, bytes) or len(batch) >= BATCH):
+        batch = [waiting.get()]
+        while isinstance(batch[-1], bytes) and len(batch) < BATCH and not waiting.empty():
+            batch.append(waiting.get())
+        end = b"" if isinstance(batch[-1], bytes) else batch.pop()
+        if batch:
             yield batch
-            batch = []
-        if item is None:
+        if isinstance(end, BaseException):
+            raise end
+        if end is None:
             return
-        if isinstance(item, BaseException):
-            raise item
-
-
-def flush_lines(answers: Iterable[tuple[str, bool]], write=None) -> tuple[int, int]:
-    """Prints each answer at once; returns how many lines there were and how many failed."""
-    out = write or (lambda text: (sys.stdout.write(text), sys.stdout.flush()))
-    count = failed = 0
-    for line, good in answers:
-        out(line + "\n")
-        count += 1
-        failed += not good
-    return count, failed

@@ -59,7 +59,7 @@ BAD_JSON = [
     (b"{\n", "not JSON"),
     (b"5\n", "neither an object"),
     (b'["a"]\n', "neither an object"),
-    (b'{"question1": "a"}\n', "no question2"),
+    (b'{"question1": "a"}\n', "no column question2"),
     (b'{"question1": "a", "question2": 5}\n', "question2 is not text"),
     (b'{"question1": null, "question2": "b"}\n', "question1 is empty"),
     (b"[" * 100_000 + b"\n", "not JSON"),
@@ -130,5 +130,5 @@ def test_a_fault_of_the_source_is_raised(detector):
 def test_gzip_is_unpacked_and_other_files_are_named(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"a,b\nc,d\n"))
     assert list(open_lines(str(tmp_path / "a.gz"))) == [b"a,b\n", b"c,d\n"]
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="No such file"):
         list(open_lines(str(tmp_path / "b")))
