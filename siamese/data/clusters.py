@@ -12,8 +12,7 @@ import numpy as np
 
 from siamese.errors import ArgumentError, DataError
 
-# Of a larger cluster only so many questions imply pairs: all pairs of more would fill the memory.
-PAIRED = 2000
+MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
 
 
 def number_questions(
@@ -127,14 +126,14 @@ def clusters(pairs: Any) -> Clusters:
     )
 
 
-def implied_duplicates(
+def transitive_closure(
     rows: tuple[np.ndarray, np.ndarray], found: Clusters, per_question: int = 10, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs that no label names but that follow from labels: where a = b and b = c, also a = c.
+    """Duplicates that follow from labels by transitivity: where a = b and b = c, also a = c.
 
-    The longer the chain between two questions, the less sure it is; and a cluster of n questions has
-    n (n - 1) / 2 pairs. So a large cluster gives a random choice of them, and one within which a pair is
-    labelled non-duplicate gives none.
+    The longer the chain between two questions, the less sure the pair; and n questions have
+    n (n - 1) / 2 pairs. So a large cluster gives a random choice of its pairs, and one within which a
+    pair is labelled non-duplicate gives none.
 
     Args:
       rows: (rows1, rows2), int64 [pairs] each: any numbers of the pairs' questions, the same for the
@@ -144,14 +143,14 @@ def implied_duplicates(
       seed: of that choice.
 
     Returns:
-      (rows1, rows2, cluster), int64 [implied] each: the numbers of each implied pair's questions, no pair
-      twice and no labelled one, and the cluster they stand in.
+      (rows1, rows2, cluster), int64 [new pairs] each: the numbers of the questions, no pair twice and
+      no labelled one, and the cluster they stand in.
 
     Example:
       >>> from siamese.data.pairs import QuestionPairs
       >>> labelled = QuestionPairs(["a", "b"], ["b", "c"], [True, True])
       >>> numbers = np.array([0, 1]), np.array([1, 2])
-      >>> [part.tolist() for part in implied_duplicates(numbers, clusters(labelled))]
+      >>> [part.tolist() for part in transitive_closure(numbers, clusters(labelled))]
       [[0], [2], [0]]
     """
     draw = np.random.default_rng(seed)
@@ -161,19 +160,19 @@ def implied_duplicates(
     ends = np.cumsum(np.bincount(cluster))
     doubtful = set(found.cluster1[found.conflict_rows].tolist())
     labelled = set(zip(np.minimum(*rows).tolist(), np.maximum(*rows).tolist()))
-    implied: list[tuple[int, int, int]] = []
+    new: list[tuple[int, int, int]] = []
     for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends)):
         size = end - start
         if size < 3 or number in doubtful:
             continue
         members = questions[order[start:end]]
-        if size > PAIRED:
-            members = draw.choice(members, PAIRED, replace=False)
+        if size > MOST_PAIRED:
+            members = draw.choice(members, MOST_PAIRED, replace=False)
         members = np.sort(members)
         pairs = np.stack(np.triu_indices(len(members), 1), axis=1)
         pairs = members[pairs[draw.permutation(len(pairs))[: per_question * size]]]
-        implied += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
-    return tuple(np.array(implied, np.int64).reshape(-1, 3).T)
+        new += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
+    return tuple(np.array(new, np.int64).reshape(-1, 3).T)
 
 
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
@@ -195,15 +194,10 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
       DataError: fewer groups of pairs that share no question than parts.
     """
     shares = np.asarray(fractions, np.float64)
-    if (
-        shares.ndim != 1
-        or len(shares) < 2
-        or not (shares > 0).all()
-        or abs(shares.sum() - 1) > 1e-6
-    ):
+    if shares.ndim != 1 or len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:
         raise ArgumentError(
-            f"fractions is {fractions!r}; give two or more positive numbers that add to 1, "
-            "such as (0.8, 0.1, 0.1)."
+            f"fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1); "
+            f"they are {fractions!r}."
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     group = connected_groups(len(questions), numbers)[numbers[:, 0]]  # [pairs]
@@ -211,16 +205,15 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
     if len(rows_in_group) < len(shares):
         raise DataError(
             f"A split by cluster into {len(shares)} parts is not possible: the {len(group):,} pairs "
-            f"form {len(rows_in_group):,} groups that share no question. Use fewer parts, or more pairs."
+            f"form {len(rows_in_group):,} groups that share no question. Use fewer parts or more pairs."
         )
     missing = shares * len(group)  # pairs still wanted by each part
     part_of_group = np.empty(len(rows_in_group), np.int64)
 
     order = np.random.default_rng(seed).permutation(len(rows_in_group))
     large = rows_in_group[order] > missing.min() / 20
-    for at in sorted(
-        order[large].tolist(), key=lambda g: -rows_in_group[g]
-    ):  # stable: seed's order
+    # Stable: groups of one size keep the seed's order.
+    for at in sorted(order[large].tolist(), key=lambda g: -rows_in_group[g]):
         part = int(missing.argmax())
         part_of_group[at] = part
         missing[part] -= rows_in_group[at]

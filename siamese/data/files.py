@@ -151,7 +151,7 @@ class OpenFile:
         try:
             self._file = open(path, "rb")  # noqa: SIM115  closed in __exit__
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", error)
+            why = str(getattr(error, "strerror", error)).lower()
             raise DataError(f"{self.name[:200]} cannot be read: {why}.") from None
         try:
             self.is_gzip = self._file.peek(2).startswith(b"\x1f\x8b")

@@ -12,7 +12,7 @@ from siamese.errors import DataError
 COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
 BINS = 14
 BAR_WIDTH = 44  # so that a line stays within 80 columns
-_CLUSTER_SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, None))
+CLUSTER_SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, None))
 
 
 def describe(
@@ -71,32 +71,30 @@ def describe(
 
 
 def _words(pairs: QuestionPairs) -> dict[str, Any]:
-    texts = [*pairs.question1, *pairs.question2]
-    lengths = np.fromiter((len(text.split()) for text in texts), np.int64, len(texts))
+    lengths = np.array([len(text.split()) for text in [*pairs.question1, *pairs.question2]])
     # Bins of equal width up to the 99th percentile, and one for the few longer than that.
     width = max(1, -(-int(np.percentile(lengths, 99)) // (BINS - 1)))
-    counts = np.bincount(np.minimum((lengths - 1) // width, BINS - 1), minlength=1)
-    histogram = []
-    for at, count in enumerate(counts.tolist()):
-        last = (at + 1) * width if at < BINS - 1 else None
-        histogram.append({"from": at * width + 1, "to": last, "questions": count})
+    counts = np.bincount(np.minimum((lengths - 1) // width, BINS - 1), minlength=1).tolist()
+    ends = [(at + 1) * width if at < BINS - 1 else None for at in range(len(counts))]
     return {
         "mean": float(lengths.mean()),
         "median": float(np.median(lengths)),
         "p95": float(np.percentile(lengths, 95)),
         "longest": int(lengths.max()),
-        "histogram": histogram,
+        "histogram": [
+            {"from": at * width + 1, "to": end, "questions": count}
+            for at, (end, count) in enumerate(zip(ends, counts))
+        ],
     }
 
 
 def _cluster_sizes(sizes: np.ndarray) -> list[dict[str, Any]]:
     found = []
-    for low, high in _CLUSTER_SIZES:
-        inside = (sizes >= low) & (sizes <= (sizes.max() if high is None else high))
-        if inside.any():
-            of_size = {"clusters": int(inside.sum()), "questions": int(sizes[inside].sum())}
-            found.append({"from": low, "to": high, **of_size})
-    return found
+    for low, high in CLUSTER_SIZES:
+        inside = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
+        counts = {"clusters": len(inside), "questions": int(inside.sum())}
+        found.append({"from": low, "to": high, **counts})
+    return [row for row in found if row["clusters"]]
 
 
 def _splits(
@@ -107,13 +105,13 @@ def _splits(
         train_rows, test_rows = COURSE_TRAIN_ROWS, COURSE_TEST_ROWS
     if train_rows is None:
         train_rows = total * 9 // 10 if test_rows is None else total - test_rows
-    splits = {}
+    splits: dict[str, Any] = {}
     try:
         if total < 2:
             raise DataError("One row cannot be split.")
-        train, test = pairs.split_rows(train_rows, test_rows)
-        splits["rows"] = _split_numbers(train, test)
-        share = len(test) / max(1, len(train) + len(test))
+        by_rows = pairs.split_rows(train_rows, test_rows)
+        splits["rows"] = _split_numbers(*by_rows)
+        share = len(by_rows[1]) / max(1, sum(map(len, by_rows)))
         if not 0 < share < 1:
             raise DataError("One part of the split by rows holds no pairs.")
         splits["clusters"] = _split_numbers(*pairs.split_by_cluster((1 - share, share)))
@@ -137,11 +135,8 @@ def _split_numbers(train: QuestionPairs, test: QuestionPairs) -> dict[str, Any]:
 
 def render(found: dict[str, Any]) -> str:
     """The result of `describe` as text, at most 80 columns wide where the file's name allows."""
-    words, joined = found["words"], found["clusters"]
-    file = found["file"]
-    out = []
-    if file:
-        out += [file["path"], f"  {file['format']}; {file['rows']:,} rows", ""]
+    words, joined, file = found["words"], found["clusters"], found["file"]
+    out = [file["path"], f"  {file['format']}; {file['rows']:,} rows", ""] if file else []
     out += [
         f"pairs       {found['pairs']:>9,}",
         f"duplicates  {found['duplicates']:>9,}   base rate {found['base_rate']:.1%}",
@@ -149,54 +144,44 @@ def render(found: dict[str, Any]) -> str:
         "",
         f"Words in a question: mean {words['mean']:.1f}, median {words['median']:.0f}, "
         f"95 % up to {words['p95']:.0f}, longest {words['longest']}",
-    ]
-    out += _bars([(_range(row), row["questions"]) for row in words["histogram"]])
-    out += [
+        *_bars(words["histogram"], "questions"),
         "",
         f"Clusters of duplicates: {joined['count']:,}, of two or more questions "
         f"{joined['of_two_or_more']:,}, largest {joined['largest']:,}",
+        *_bars(joined["sizes"], "clusters"),
+        f"Conflicts: {joined['conflicts']:,} pairs labelled different within one cluster",
     ]
-    out += _bars([(_range(row), row["clusters"]) for row in joined["sizes"]])
-    conflicts = f"Conflicts: {joined['conflicts']:,} pairs labelled different within one cluster"
     if joined["conflicts"]:
         more = ", …" if joined["conflicts"] > len(joined["first_conflicts"]) else ""
-        conflicts += f"\n  (ids {', '.join(joined['first_conflicts'])}{more})"
-    out += [conflicts, ""]
+        out.append(f"  (ids {', '.join(joined['first_conflicts'])}{more})")
+    out.append("")
     for name, title in (("rows", "Split by rows"), ("clusters", "Split by cluster")):
-        if name in found["splits"]:
-            out += _split_text(title, found["splits"][name])
-    if "not_possible" in found["splits"]:
-        out.append(f"A split is not possible: {found['splits']['not_possible']}")
+        if split := found["splits"].get(name):
+            out += [title, _part(split, "train"), _part(split, "test")]
+            if split["overlap"] is not None:
+                out[-1] += f", {split['overlap']:.1%} of its questions in train"
+    if why := found["splits"].get("not_possible"):
+        out.append(f"A split is not possible: {why}")
     if file:
         out += ["", "Handled while reading:" if found["handled"] else "Nothing had to be handled."]
         out += [f"  {line}" for line in found["handled"]]
     return "\n".join(out)
 
 
-def _range(row: dict[str, Any]) -> str:
-    if row["to"] is None:
-        return f"{row['from']}+"
-    return str(row["from"]) if row["from"] == row["to"] else f"{row['from']}-{row['to']}"
+def _part(split: dict[str, Any], name: str) -> str:
+    rate = split[f"{name}_base_rate"]
+    shown = "" if rate is None else f", {rate:.1%} duplicates"
+    return f"  {name:<5} {split[name]:>9,} pairs{shown}"
 
 
-def _bars(rows: list[tuple[str, int]]) -> list[str]:
+def _bars(rows: list[dict[str, Any]], what: str) -> list[str]:
     """A horizontal bar for each row, in eighths of a character."""
-    most = max(count for _, count in rows)
+    most = max(row[what] for row in rows)
     lines = []
-    for label, count in rows:
-        eighths = round(count / most * BAR_WIDTH * 8)
-        eighths = max(eighths, 1) if count else 0
+    for row in rows:
+        low, high, count = row["from"], row["to"], row[what]
+        label = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
+        eighths = max(round(count / most * BAR_WIDTH * 8), 1) if count else 0
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
         lines.append(f"  {label:>9} {bar} {count:,}".rstrip())
-    return lines
-
-
-def _split_text(title: str, split: dict[str, Any]) -> list[str]:
-    lines = [title]
-    for name in ("train", "test"):
-        rate = split[f"{name}_base_rate"]
-        shown = "" if rate is None else f", {rate:.1%} duplicates"
-        lines.append(f"  {name:<5} {split[name]:>9,} pairs{shown}")
-    if split["overlap"] is not None:
-        lines[-1] += f", {split['overlap']:.1%} of its questions in train"
     return lines

@@ -16,7 +16,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from siamese.data.files import OpenFile
 from siamese.data.formats import (
@@ -33,14 +33,6 @@ from siamese.search.detector import DuplicateDetector
 BATCH = 512  # lines answered together at most; fewer where no more are there yet
 ANSWERS = ("is_duplicate", "similarity", "probability", "error")
 QUESTIONS = ("question1", "question2")
-
-
-class Pair(NamedTuple):
-    """A line's two questions, or what is wrong with it; `kept` of the line is written out again."""
-
-    questions: Any
-    kept: Any
-    error: str | None = None
 
 
 def answer_stream(
@@ -69,11 +61,19 @@ def answer_stream(
             first = batch[0].decode("utf-8", "replace").removeprefix("\ufeff")
             form = _Json() if first.lstrip()[:1] in ("{", "[") else _Delimited(first, name)
             if isinstance(form, _Delimited) and form.header:
-                yield form.written([*form.header, *form.new_names()]), True
+                yield form.header_line(), True
                 batch, number = batch[1:], 1
-        pairs = [_parsed(form, line, number + i) for i, line in enumerate(batch, start=1)]
+        parsed = [_parsed(form, line, number + i) for i, line in enumerate(batch, start=1)]
         number += len(batch)
-        yield from _answers(detector, form, pairs, cut)
+        scores = _scores(detector, [pair for pair, _, error in parsed if error is None])
+        for _, kept, error in parsed:
+            answer: dict[str, Any] = dict.fromkeys(ANSWERS)
+            if error is None:
+                cosine, probability = next(scores)
+                answer["is_duplicate"] = cosine > cut
+                answer["similarity"] = round(cosine, 6)
+                answer["probability"] = None if probability is None else round(probability, 6)
+            yield form.line(kept, {**answer, "error": error}), error is None
 
 
 def open_lines(path: str) -> Iterator[bytes]:
@@ -95,68 +95,60 @@ def write_answers(answers: Iterable[tuple[str, bool]]) -> tuple[int, int]:
     return count, failed
 
 
-def _answers(
-    detector: DuplicateDetector, form: _Json | _Delimited, pairs: list[Pair], cut: float
-) -> Iterator[tuple[str, bool]]:
-    good = [pair.questions for pair in pairs if pair.error is None]
-    similarities = probabilities = iter(())
-    if good:
-        cosines = detector.similarity(*map(list, zip(*good)))
-        similarities = iter(cosines.tolist())
-        if detector.calibration is not None:
-            probabilities = iter(detector.calibrated(cosines).tolist())
-    for pair in pairs:
-        answer: dict[str, Any] = {**dict.fromkeys(ANSWERS), "error": pair.error}
-        if pair.error is None:
-            similarity, probability = next(similarities), next(probabilities, None)
-            answer["is_duplicate"] = similarity > cut
-            answer["similarity"] = round(similarity, 6)
-            answer["probability"] = None if probability is None else round(probability, 6)
-        yield form.line(pair.kept, answer), pair.error is None
+def _scores(
+    detector: DuplicateDetector, pairs: list[list[str]]
+) -> Iterator[tuple[float, float | None]]:
+    """The cosine and the probability of each pair."""
+    if pairs:
+        cosines = detector.similarity(*map(list, zip(*pairs)))
+        unknown = detector.calibration is None
+        yield from zip(
+            cosines.tolist(),
+            [None] * len(pairs) if unknown else detector.calibrated(cosines).tolist(),
+        )
 
 
-def _parsed(form: _Json | _Delimited, line: bytes, number: int) -> Pair:
+def _parsed(
+    form: _Json | _Delimited, line: bytes, number: int
+) -> tuple[list[str], Any, str | None]:
+    """A line's two questions, what of it is written out again, and what is wrong with it."""
     text = line.decode("utf-8", "replace").rstrip("\r\n")
     text = text.removeprefix("\ufeff") if number == 1 else text
-    kept: Any = None
+    place = f"line {number}"
+    row = form.failed(text)
+    questions: list[Any] = []
     try:
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"line {number}: not UTF-8 ({error.reason})") from None
+        line.decode("utf-8")
         if not text.strip():
-            raise DataError(f"line {number}: blank")
-        row = form.row(text, number)
-        kept = form.kept(row)
-        questions = form.questions(row, number)
+            raise DataError(f"{place}: blank")
+        row = form.row(text, place)
+        questions = form.questions(row, place)
         for column, value in zip(QUESTIONS, questions):
             if value is None or (isinstance(value, str) and not value.strip()):
-                raise DataError(f"line {number}: {column} is empty")
+                raise DataError(f"{place}: {column} is empty")
             if not isinstance(value, str):
-                raise DataError(f"line {number}: {column} is not text")
+                raise DataError(f"{place}: {column} is not text")
+    except UnicodeDecodeError as error:
+        return questions, row, f"{place}: not UTF-8 ({error.reason})"
     except DataError as error:
-        return Pair(None, form.failed(text) if kept is None else kept, str(error))
-    return Pair(questions, kept)
+        return questions, row, str(error)
+    return questions, row, None
 
 
 class _Json:
     """JSON Lines."""
 
-    def row(self, text: str, number: int) -> Any:
-        row = parse_json(text, f"line {number}")
-        if not isinstance(row, dict) and not (isinstance(row, list) and len(row) == 2):
-            raise DataError(f"line {number}: neither an object nor a list of two texts")
+    def row(self, text: str, place: str) -> dict[str, Any]:
+        row = parse_json(text, place)
+        if isinstance(row, list) and len(row) == 2:
+            return dict(zip(QUESTIONS, row))
+        if not isinstance(row, dict):
+            raise DataError(f"{place}: neither an object nor a list of two texts")
         return row
 
-    def questions(self, row: Any, number: int) -> list[Any]:
-        if isinstance(row, list):
-            return row
-        keys = list(row)
-        places = column_places(keys, f"line {number}", QUESTIONS, ())
-        return [row[keys[places[column]]] for column in QUESTIONS]
-
-    def kept(self, row: Any) -> dict[str, Any]:
-        return dict(zip(QUESTIONS, row)) if isinstance(row, list) else row
+    def questions(self, row: dict[str, Any], place: str) -> list[Any]:
+        places = column_places(list(row), place, QUESTIONS, ())
+        return [list(row.values())[places[column]] for column in QUESTIONS]
 
     def failed(self, text: str) -> dict[str, Any]:
         return {"line": text}
@@ -175,53 +167,48 @@ class _Delimited:
         known = {known for column in QUESTIONS for known in COLUMN_NAMES[column]}
         self.header, self.delimiter = split_header(first, known)
         self.width = len(self.header)
-        names = list(map(normal_name, self.header))
-        places = [
-            [at for at, name in enumerate(names) if name in COLUMN_NAMES[column]]
-            for column in QUESTIONS
-        ]
-        if all(len(found) == 1 for found in places):
-            self.places = [found[0] for found in places]
-            return
-        self.header, self.width, self.places = [], 2, [0, 1]
-        two = [mark for mark in DELIMITERS if len(_split(first.rstrip("\r\n"), mark)) == 2]
-        if not two:
+        try:
+            places = column_places(self.header, name, QUESTIONS, ())
+            self.places = [places[column] for column in QUESTIONS]
+        except DataError:  # no header: two columns will do
+            self.header, self.width, self.places = [], 2, [0, 1]
+            two = (mark for mark in DELIMITERS if len(_split(first.rstrip("\r\n"), mark)) == 2)
+            self.delimiter = next(two, "")
+        if not self.delimiter:
             raise DataError(
                 f"{name}, line 1: neither JSON, nor a header with question1 and question2, nor two "
                 "columns. Name the columns in a first line."
             )
-        self.delimiter = two[0]
 
-    def new_names(self) -> list[str]:
+    def header_line(self) -> str:
         taken = set(map(normal_name, self.header))
-        return [f"predicted_{name}" if name in taken else name for name in ANSWERS]
+        new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
+        return self._written([*self.header, *new])
 
-    def row(self, text: str, number: int) -> list[str]:
+    def row(self, text: str, place: str) -> list[str]:
         try:
             row = _split(text, self.delimiter, strict=True)
         except csv.Error as error:
             open_quote = "unexpected end" in str(error)
             why = "a quote is not closed on this line" if open_quote else f"not CSV ({error})"
-            raise DataError(f"line {number}: {why}") from None
+            raise DataError(f"{place}: {why}") from None
         if len(row) != self.width:
-            raise DataError(f"line {number}: {len(row)} fields, not {self.width}")
+            raise DataError(f"{place}: {len(row)} fields, not {self.width}")
         return row
 
-    def questions(self, row: list[str], number: int) -> list[str]:
+    def questions(self, row: list[str], place: str) -> list[str]:
         return [row[at] for at in self.places]
-
-    def kept(self, row: list[str]) -> list[str]:
-        return row
 
     def failed(self, text: str) -> list[str]:
         return [text, *[""] * (self.width - 1)]  # the line in the first column: the width stays
 
     def line(self, kept: list[str], answer: dict[str, Any]) -> str:
-        values = [answer[name] for name in ANSWERS]
-        values[0] = None if values[0] is None else int(values[0])
-        return self.written([*kept, *("" if value is None else value for value in values)])
+        values = [
+            int(value) if value is True or value is False else value for value in answer.values()
+        ]
+        return self._written([*kept, *values])
 
-    def written(self, row: list[Any]) -> str:
+    def _written(self, row: list[Any]) -> str:
         out = io.StringIO()
         cells = [re.sub("[\r\n]", " ", cell) if type(cell) is str else cell for cell in row]
         csv.writer(out, delimiter=self.delimiter, lineterminator="").writerow(cells)

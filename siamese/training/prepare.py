@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siamese.data.clusters import clusters, implied_duplicates
+from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
 from siamese.data.token_cache import tokenize_questions
@@ -135,7 +135,7 @@ def _known_pairs(pairs: QuestionPairs, rows, config: TrainConfig):
     sides = (joined.cluster1, joined.cluster2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     if config.implied:
-        *implied, cluster = implied_duplicates(rows, joined, seed=config.seed)
+        *implied, cluster = transitive_closure(rows, joined, seed=config.seed)
         rows = tuple(np.concatenate(both) for both in zip(rows, implied))
         sides = tuple(np.concatenate([side, cluster]) for side in sides)
         is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])

@@ -9,9 +9,9 @@ from siamese.data.clusters import (
     cluster_split,
     clusters,
     connected_groups,
-    implied_duplicates,
     number_questions,
     overlap,
+    transitive_closure,
 )
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError
@@ -174,7 +174,7 @@ def implied(rows, **options):
         np.array([7 * ord(q) for q in side]) for side in (pairs.question1, pairs.question2)
     )
     found = clusters(pairs)
-    one, two, cluster = implied_duplicates(numbers, found, **options)
+    one, two, cluster = transitive_closure(numbers, found, **options)
     words = [chr(a // 7) + chr(b // 7) for a, b in zip(one.tolist(), two.tolist())]
     of = dict(zip(found.questions, found.question_cluster.tolist()))
     assert [of[word[0]] for word in words] == cluster.tolist()

@@ -130,5 +130,5 @@ def test_a_fault_of_the_source_is_raised(detector):
 def test_gzip_is_unpacked_and_other_files_are_named(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"a,b\nc,d\n"))
     assert list(open_lines(str(tmp_path / "a.gz"))) == [b"a,b\n", b"c,d\n"]
-    with pytest.raises(DataError, match="No such file"):
+    with pytest.raises(DataError, match="no such file"):
         list(open_lines(str(tmp_path / "b")))
