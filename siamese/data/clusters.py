@@ -20,13 +20,9 @@ def number_questions(
 ) -> tuple[list[str], np.ndarray]:
     """Numbers the distinct questions in order of first sight, question1 before question2.
 
-    Args:
-      question1: first question of each pair.
-      question2: second question of each pair, as many.
-
     Returns:
-      The distinct questions (equal only where the text is equal, letter by letter), and an
-      int64 [n, 2] array: the number of each pair's two questions.
+      The distinct questions (equal only where the text is equal, letter by letter), and int64 [n, 2]:
+      the numbers of each pair's two questions.
 
     Example:
       >>> questions, numbers = number_questions(["a?", "b?"], ["b?", "b?"])
@@ -72,8 +68,7 @@ class Clusters:
     Args:
       questions: the distinct questions, in order of first sight.
       question_cluster: int64 [questions]; the cluster of each, numbered by first sight.
-      cluster1: int64 [pairs]; the cluster of each pair's question1.
-      cluster2: int64 [pairs]; the cluster of each pair's question2.
+      cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
       rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
       sizes: int64 [clusters]; questions in each cluster (1 for a question without duplicates).
       conflict_rows: int64; the pairs labelled non-duplicate within one cluster.
@@ -97,13 +92,7 @@ class Clusters:
 
 
 def clusters(pairs: Any) -> Clusters:
-    """Joins the questions of pairs labelled duplicate into clusters.
-
-    Args:
-      pairs: `QuestionPairs`, or anything with its question1, question2 and is_duplicate.
-
-    Returns:
-      `Clusters`.
+    """The clusters of `QuestionPairs`, or of anything with question1, question2 and is_duplicate.
 
     Example:
       >>> from siamese.data.pairs import QuestionPairs
@@ -181,17 +170,10 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
     Questions that stand in one pair, duplicate or not, go to the same part. Large groups are placed
     first, each where the most is missing; the rest follow in an order drawn from `seed`.
 
-    Args:
-      pairs: `QuestionPairs`.
-      fractions: the wished share of the pairs for each part; positive, adding to 1.
-      seed: of the order in which groups are dealt out.
+    Args, errors: as `QuestionPairs.split_by_cluster`.
 
     Returns:
       For each fraction an int64 array of rows, ascending; together every row once.
-
-    Raises:
-      ArgumentError: fractions that are not positive or do not add to 1.
-      DataError: fewer groups of pairs that share no question than parts.
     """
     shares = np.asarray(fractions, np.float64)
     if shares.ndim != 1 or len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:

@@ -62,11 +62,9 @@ class ReadReport:
     """What was handled while a file was read; printing it gives a few lines of text.
 
     Args:
-      path: the file, or both files of a pair of text files.
-      format: the recognised format, in words.
+      path, format: the file (or both text files), and its format in words.
       unit: what the numbers count from 1: 'line', or (Parquet) 'row'.
-      rows: data rows read so far, those kept out of the pairs included.
-      kept: pairs handed out so far.
+      rows, kept: data rows read so far, and those of them that became pairs.
       findings: kind (a key of `KINDS`) -> `Finding`; empty where the file was clean.
 
     Example:

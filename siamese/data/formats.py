@@ -45,13 +45,8 @@ def read_columns(
 ) -> Iterator[tuple[Columns, Sequence[int]]]:
     """The columns of question pairs in a file, found by name, with the line each row starts on.
 
-    Args:
-      path: the file, or ``(path1, path2)`` for two text files.
-      report: its format and unit are filled in, and what was handled is added.
-      chunk_rows: the most rows handed out at once.
-
-    Raises:
-      DataError: as `siamese.read_pairs`.
+    At most `chunk_rows` rows at a time; `report` gets the format and what was handled. What `path`
+    may be and what is raised: see `siamese.read_pairs`.
     """
     if chunk_rows < 1:
         raise ArgumentError(f"chunk_rows must be at least 1; it is {chunk_rows}.")
@@ -154,9 +149,8 @@ def csv_rows(
 ) -> Iterator[Chunk]:
     """Rows of a CSV file whose header line was already taken from `lines`.
 
-    Raises:
-      DataError: a row with fewer or more fields than the header, or a quote that is never closed.
-        Both mean that what follows cannot be trusted.
+    DataError at a row of another width than the header and at a quote that is never closed: what
+    follows either cannot be trusted.
     """
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
@@ -229,41 +223,30 @@ def _tab_rows(
 ) -> Iterator[Chunk]:
     """Rows of a tab-separated file whose header line was already taken from `lines`.
 
-    Args:
-      lines: the lines after the header.
-      header: the column names.
-      label_at: which column holds the label; lines are joined only where it then is 0 or 1.
-      all_quoted: the header's own names stood in quotes, so every quoted field is unquoted.
-      report: notes rows joined from several lines, and lines kept out because they fit nowhere.
-      chunk_rows: the most rows handed out at once.
-
-    Raises:
-      DataError: more than 1 in 100 lines has the wrong number of fields.
+    Cut lines are joined only where the label, column `label_at`, then is 0 or 1; lines that fit
+    nowhere are kept out, and DataError is raised where they are more than 1 in 100. `all_quoted`: the
+    header's own names stood in quotes, so every quoted field is unquoted.
     """
     rows, starts = [], []
     pending: list[tuple[int, str]] = []  # lines of a row that is not yet complete
-    first_broken: tuple[int, str] | None = None
+    broken: list[tuple[int, str]] = []  # lines that fit nowhere
     number = 1
 
-    def give_up(broken: list[tuple[int, str]]) -> None:
-        nonlocal first_broken
-        first_broken = first_broken or next(iter(broken), None)
-        report.add("broken", [number for number, _ in broken])
-
     def check_share() -> None:
-        if report.count("broken") > BROKEN_SHARE * (number - 1):
-            line, text = first_broken
+        if len(broken) > BROKEN_SHARE * (number - 1):
+            line, text = broken[0]
             raise DataError(
                 f"{_wrong_width(report.path, line, text.count(chr(9)) + 1, header)} "
-                f"{report.count('broken'):,} of {number - 1:,} lines so far are like this."
+                f"{len(broken):,} of {number - 1:,} lines so far are like this."
             )
+        report.add("broken", [line for line, _ in broken[report.count("broken") :]])
 
     for number, line in enumerate(lines, start=2):
         line = line.removesuffix("\n")
         start = number
         row = _tab_fields(line, len(header))
         if len(row) == len(header):  # a line that is complete by itself always is a row
-            give_up(pending)
+            broken += pending
             pending = []
         elif not pending and not line:
             report.add("blank", [number])
@@ -276,7 +259,7 @@ def _tab_rows(
                 continue
             if len(row) != len(header) or row[label_at].strip(' "') not in ("0", "1"):
                 # Together they make no row; the last may still be the start of another.
-                give_up(pending[:-1])
+                broken += pending[:-1]
                 pending = pending[-1:]
                 continue
             start = pending[0][0]
@@ -290,7 +273,7 @@ def _tab_rows(
             rows, starts = [], []
     while pending and not pending[-1][1]:  # blank lines at the end belong to no row
         report.add("blank", [pending.pop()[0]])
-    give_up(pending)
+    broken += pending
     check_share()
     if rows:
         yield rows, starts

@@ -36,8 +36,7 @@ class QuestionPairs:
       question2: the second question of each pair.
       is_duplicate: bool [n] (0 and 1 are taken as well).
       ids: the file's own id of each pair; the numbers from 0 where left out.
-      qid1: the file's own ids of the first questions, or None.
-      qid2: the same for the second questions.
+      qid1, qid2: the file's own ids of the first and second questions, or None.
       row_numbers: int64 [n], rising: the data row of the file (from 0) of each pair; None where pair
         i is row i.
       report: what was handled while reading, or None.
@@ -102,25 +101,21 @@ class QuestionPairs:
           ShapeError: a mask of another length.
           ArgumentError: a position that does not exist.
         """
-        if isinstance(which, slice):
-            which = np.arange(len(self))[which]
-        which = np.asarray(which)
+        which = np.arange(len(self))[which] if isinstance(which, slice) else np.asarray(which)
         if which.dtype == bool:
             if which.shape != (len(self),):
                 raise ShapeError(f"A mask of shape {which.shape} for {len(self)} pairs.")
             which = np.flatnonzero(which)
-        if not which.size:
-            which = which.astype(np.int64)
+        which = which if which.size else which.astype(np.int64)
         if which.ndim != 1 or which.dtype.kind not in "iu":
             raise ArgumentError("select takes a slice, a bool mask or a list of integer positions.")
         if which.size and not -len(self) <= which.min() <= which.max() < len(self):
             raise ArgumentError(f"Position {which.max()} of {len(self)} pairs does not exist.")
-        positions = which.tolist()
 
         def take(column: Any) -> Any:
-            if column is None or isinstance(column, np.ndarray):
-                return column if column is None else column[which]
-            return [column[i] for i in positions]
+            if isinstance(column, np.ndarray):
+                return column[which]
+            return column and [column[at] for at in which.tolist()]
 
         return QuestionPairs(**{name: take(getattr(self, name)) for name in TEXT_COLUMNS})
 

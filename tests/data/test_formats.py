@@ -186,6 +186,7 @@ def test_oddities_are_read_reported_and_refused_when_strict(tmp_path, kind):
     at = 0 if expected is None else 1
     assert [(a, b) for a, b, _ in triples(pairs)[1 : 1 + at]] == [expected] * at
     assert [row for row in rows_of(pairs) if row[0] != "9"] == PLAIN
+    assert read_pairs(file_of(tmp_path, delimited(PLAIN)), strict=True).report.clean
 
 
 @pytest.mark.parametrize("kind", JSON_ODDITIES)
@@ -200,11 +201,6 @@ def test_a_byte_order_mark_counts_only_at_the_start(tmp_path):
     path = file_of(tmp_path, "\ufeffquestion1,question2,label\n\ufeffa,b,1\n")
     pairs = assert_found_and_refused_when_strict(path, "bom", [1])
     assert pairs.question1 == ["\ufeffa"]
-
-
-def test_a_clean_file_has_a_clean_report(tmp_path):
-    pairs = read_pairs(file_of(tmp_path, delimited(PLAIN)), strict=True)
-    assert pairs.report.clean and rows_of(pairs) == PLAIN
 
 
 def test_report_reads_well(tmp_path):
@@ -232,14 +228,16 @@ def test_line_numbers_hold_far_into_a_file_and_after_multi_line_rows(tmp_path):
 def test_oddities_across_the_edge_of_a_block(tmp_path, edge, back):
     """Files are read in blocks: a character or a line end may lie half in each of two."""
     for odd, kind in ((b"\xc3\xa9", None), (b"\xff\xfe", "bytes"), (b"\r\n", "crlf")):
-        before = b"x\n" * ((edge - 10) // 2) + b"x" * (10 - back)
+        # Lines of 100 bytes up to 10 before the edge, then as many letters as it takes.
+        count, first = divmod(edge - 10, 100)
+        before = b"a" * (first - 1) + b"\n" + (b"x" * 99 + b"\n") * count + b"x" * (10 - back)
         one = file_of(tmp_path, before + odd + b"y\nz\n", "1")
         lines = (before + odd + b"y\nz\n").replace(b"\r", b"").decode("utf-8", "replace")
         two = file_of(tmp_path, b"other\n" * lines.count("\n"), "2")
         pairs = read_pairs((one, two))
         assert pairs.question1 == lines.split("\n")[:-1]
         found = {key: lines for key, lines in found_in(pairs).items() if key != "repeated"}
-        assert found == ({} if kind is None else {kind: [(edge - 10) // 2 + 1]})
+        assert found == ({} if kind is None else {kind: [count + 2]})
 
 
 pieces = [b"a", b"b c", b"\n", b"\r\n", b"\0", b"\xc3\xa9", b"\xe9", b"\xff", b"\n\n"]
@@ -293,17 +291,6 @@ def test_tabs_all_quoted_give_back_what_the_csv_module_wrote(tmp_path, rows):
     text = delimited(numbered, ["id", *NAMES], delimiter="\t", quoting=csv.QUOTE_ALL)
     pairs = read_pairs(file_of(tmp_path, text))
     assert triples(pairs) == [(*row[:2], int(row[2])) for row in rows]
-
-
-quoted = st.text(st.sampled_from("ab\" '"), min_size=1, max_size=8).map(lambda text: f"a{text}b")
-
-
-@same_folder
-@given(st.lists(st.tuples(quoted, quoted), min_size=1, max_size=8))
-def test_literal_quotes_stay_inside_a_question(tmp_path, rows):
-    text = "".join(f"{a}\t{b}\t1\n" for a, b in [NAMES[:2], *rows]).replace("1\n", "label\n", 1)
-    pairs = read_pairs(file_of(tmp_path, text))
-    assert list(zip(pairs.question1, pairs.question2)) == rows
 
 
 # -- This file is refused with this line ------------------------------------------------------
@@ -380,11 +367,6 @@ def test_this_file_is_refused_with_this_line(tmp_path, kind):
     assert assert_refused(path, *parts).startswith(str(path))
 
 
-def test_few_broken_lines_are_kept_out(tmp_path):
-    content = GLUE + "cut\n" * 4 + "1\ta?\tb?\t1\n" * 396
-    assert len(read_pairs(file_of(tmp_path, content))) == 396
-
-
 def test_what_is_no_file_is_refused(tmp_path):
     assert_refused(tmp_path / "no.csv", f"{tmp_path}/no.csv cannot be read: no such file")
     assert_refused(tmp_path, f"{tmp_path} cannot be read: is a directory")
@@ -392,12 +374,13 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 def test_truncated_and_damaged_gzip(tmp_path):
-    rows = [["0", "1", "2", f"Question {i * i}?", f"Query {i}?", "1"] for i in range(200_000)]
+    more = "and again " * 20
+    rows = [["0", "1", "2", f"Question {i * i} {more}?", f"Query {i}?", "1"] for i in range(40_000)]
     data = gzip.compress(delimited(rows).encode(), 1)
     path = file_of(tmp_path, data[:-4000])
     message = assert_refused(path, "gzip stream ends", "cut short")
     after = int(message.split("after line ")[1].split(":")[0].replace(",", ""))
-    assert message.startswith(f"{path}, after line") and 100_000 < after < 200_000
+    assert message.startswith(f"{path}, after line") and 20_000 < after < 40_000
     for content, what in (
         (data[:30], "cut short"),
         (data[:-8] + b"\0\0\0\0" + data[-4:], "CRC check failed"),
