@@ -318,42 +318,37 @@ def parse_json(text: str, place: str) -> Any:
         raise DataError(f"{place}{column}: not JSON ({getattr(error, 'msg', error)}).") from None
 
 
-def json_rows(
-    lines: Iterator[str], report: ReadReport, chunk_rows: int = CHUNK_ROWS
-) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
+def json_rows(lines: Iterator[str], report: ReadReport) -> Iterator[tuple[dict[str, Any], int]]:
     """The objects of a JSON Lines file, with the line of each; blank lines are noted."""
-    numbered = enumerate(lines, start=1)
-    while chunk := list(islice(numbered, chunk_rows)):
-        rows, starts = [], []
-        for number, line in chunk:
-            if not line.strip():
-                report.add("blank", [number])
-                continue
-            row = parse_json(line, f"{report.path}, line {number:,}")
-            if not isinstance(row, dict):
-                raise DataError(
-                    f"{report.path}, line {number:,}: not a JSON object: {line[:40]!r}."
-                )
-            rows.append(row)
-            starts.append(number)
-        yield rows, starts
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            report.add("blank", [number])
+            continue
+        place = f"{report.path}, line {number:,}"
+        row = parse_json(line, place)
+        if not isinstance(row, dict):
+            raise DataError(f"{place}: not a JSON object: {line[:40]!r}.")
+        yield row, number
 
 
 def _json_columns(file: OpenFile, report: ReadReport, chunk_rows: int):
     keys: dict[str, str] = {}  # our column -> the key in this file
-    for rows, starts in json_rows(file.lines(report), report, chunk_rows):
-        if rows and not keys:
-            names = list(rows[0])
-            places = column_places(names, f"{file.name}, line {starts[0]:,}")
-            keys = {column: names[at] for column, at in places.items()}
-        for row, start in zip(rows, starts):
+
+    def checked() -> Iterator[tuple[dict[str, Any], int]]:
+        for row, line in json_rows(file.lines(report), report):
+            if not keys:
+                places = column_places(list(row), f"{file.name}, line {line:,}")
+                keys.update((column, list(row)[at]) for column, at in places.items())
             if missing := [key for key in keys.values() if key not in row]:
                 raise DataError(
-                    f"{file.name}, line {start:,}: no {' or '.join(missing)}; found: "
-                    f"{', '.join(row)}."
+                    f"{file.name}, line {line:,}: no {' or '.join(missing)}; found: {', '.join(row)}."
                 )
-        if rows:
-            yield {column: [row[key] for row in rows] for column, key in keys.items()}, starts
+            yield row, line
+
+    rows = checked()
+    while chunk := list(islice(rows, chunk_rows)):
+        columns = {column: [row[key] for row, _ in chunk] for column, key in keys.items()}
+        yield columns, [line for _, line in chunk]
 
 
 # -- Parquet and text files -------------------------------------------------------------------

@@ -8,23 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.clusters import Clusters, cluster_split, clusters, number_questions, overlap
+from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.files import ReadReport
 from siamese.data.formats import CHUNK_ROWS, Columns, read_columns
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
 TEXT_COLUMNS = ("question1", "question2", "is_duplicate", "ids", "qid1", "qid2")
-
-__all__ = [
-    "Clusters",
-    "QuestionPairs",
-    "ReadReport",
-    "clusters",
-    "iter_pairs",
-    "overlap",
-    "read_pairs",
-]
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,8 +86,7 @@ def _rows(file: OpenFile, column: str | None) -> Iterator[dict[str, Any]]:
     report = ReadReport(file.name)
     lines = file.lines(report)
     if file.start.startswith(b"{"):
-        for rows, _ in json_rows(lines, report):
-            yield from rows
+        yield from (row for row, _ in json_rows(lines, report))
         return
     first = next(lines)
     known = {*QUESTION_NAMES, *PAIR_NAMES} if column is None else {normal_name(column)}

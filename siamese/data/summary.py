@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.pairs import QuestionPairs, clusters, overlap, read_pairs
+from siamese.data.clusters import clusters, overlap
+from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import DataError
 
 COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240

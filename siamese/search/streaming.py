@@ -101,11 +101,9 @@ def _scores(
     """The cosine and the probability of each pair."""
     if pairs:
         cosines = detector.similarity(*map(list, zip(*pairs)))
-        unknown = detector.calibration is None
-        yield from zip(
-            cosines.tolist(),
-            [None] * len(pairs) if unknown else detector.calibrated(cosines).tolist(),
-        )
+        known = detector.calibration is not None
+        probabilities = detector.calibrated(cosines).tolist() if known else [None] * len(pairs)
+        yield from zip(cosines.tolist(), probabilities)
 
 
 def _parsed(

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from siamese.data.pairs import QuestionPairs, clusters, iter_pairs, overlap, read_pairs
+from siamese.data.clusters import clusters, overlap
+from siamese.data.pairs import QuestionPairs, iter_pairs, read_pairs
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 HEADER = "id,qid1,qid2,question1,question2,is_duplicate\n"
