@@ -309,11 +309,12 @@ def _unquoted(field: str, all_quoted: bool) -> str:
 # -- JSON Lines -------------------------------------------------------------------------------
 
 
-def parse_json(text: str, place: str) -> Any:
-    """The value that a line of JSON holds; DataError naming `place` where it is not JSON."""
+def parse_json(text: str, path: str, line: int) -> Any:
+    """The value that a line of JSON holds; DataError naming the place where it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
+        place = f"{path}, line {line:,}" if path else f"line {line:,}"
         column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise DataError(f"{place}{column}: not JSON ({getattr(error, 'msg', error)}).") from None
 
@@ -324,22 +325,24 @@ def json_rows(lines: Iterator[str], report: ReadReport) -> Iterator[tuple[dict[s
         if not line.strip():
             report.add("blank", [number])
             continue
-        place = f"{report.path}, line {number:,}"
-        row = parse_json(line, place)
+        row = parse_json(line, report.path, number)
         if not isinstance(row, dict):
-            raise DataError(f"{place}: not a JSON object: {line[:40]!r}.")
+            raise DataError(f"{report.path}, line {number:,}: not a JSON object: {line[:40]!r}.")
         yield row, number
 
 
 def _json_columns(file: OpenFile, report: ReadReport, chunk_rows: int):
     keys: dict[str, str] = {}  # our column -> the key in this file
+    names: set[str] = set()
 
     def checked() -> Iterator[tuple[dict[str, Any], int]]:
         for row, line in json_rows(file.lines(report), report):
             if not keys:
                 places = column_places(list(row), f"{file.name}, line {line:,}")
                 keys.update((column, list(row)[at]) for column, at in places.items())
-            if missing := [key for key in keys.values() if key not in row]:
+                names.update(keys.values())
+            if not row.keys() >= names:
+                missing = [key for key in keys.values() if key not in row]
                 raise DataError(
                     f"{file.name}, line {line:,}: no {' or '.join(missing)}; found: {', '.join(row)}."
                 )

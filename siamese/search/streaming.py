@@ -112,22 +112,21 @@ def _parsed(
     """A line's two questions, what of it is written out again, and what is wrong with it."""
     text = line.decode("utf-8", "replace").rstrip("\r\n")
     text = text.removeprefix("\ufeff") if number == 1 else text
-    place = f"line {number}"
     row = form.failed(text)
     questions: list[Any] = []
     try:
         line.decode("utf-8")
         if not text.strip():
-            raise DataError(f"{place}: blank")
-        row = form.row(text, place)
-        questions = form.questions(row, place)
+            raise DataError(f"line {number:,}: blank")
+        row = form.row(text, number)
+        questions = form.questions(row, number)
         for column, value in zip(QUESTIONS, questions):
             if value is None or (isinstance(value, str) and not value.strip()):
-                raise DataError(f"{place}: {column} is empty")
+                raise DataError(f"line {number:,}: {column} is empty")
             if not isinstance(value, str):
-                raise DataError(f"{place}: {column} is not text")
+                raise DataError(f"line {number:,}: {column} is not text")
     except UnicodeDecodeError as error:
-        return questions, row, f"{place}: not UTF-8 ({error.reason})"
+        return questions, row, f"line {number:,}: not UTF-8 ({error.reason})"
     except DataError as error:
         return questions, row, str(error)
     return questions, row, None
@@ -136,16 +135,16 @@ def _parsed(
 class _Json:
     """JSON Lines."""
 
-    def row(self, text: str, place: str) -> dict[str, Any]:
-        row = parse_json(text, place)
+    def row(self, text: str, number: int) -> dict[str, Any]:
+        row = parse_json(text, "", number)
         if isinstance(row, list) and len(row) == 2:
             return dict(zip(QUESTIONS, row))
         if not isinstance(row, dict):
-            raise DataError(f"{place}: neither an object nor a list of two texts")
+            raise DataError(f"line {number:,}: neither an object nor a list of two texts")
         return row
 
-    def questions(self, row: dict[str, Any], place: str) -> list[Any]:
-        places = column_places(list(row), place, QUESTIONS, ())
+    def questions(self, row: dict[str, Any], number: int) -> list[Any]:
+        places = column_places(list(row), f"line {number:,}", QUESTIONS, ())
         return [list(row.values())[places[column]] for column in QUESTIONS]
 
     def failed(self, text: str) -> dict[str, Any]:
@@ -183,18 +182,18 @@ class _Delimited:
         new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
         return self._written([*self.header, *new])
 
-    def row(self, text: str, place: str) -> list[str]:
+    def row(self, text: str, number: int) -> list[str]:
         try:
             row = _split(text, self.delimiter, strict=True)
         except csv.Error as error:
             open_quote = "unexpected end" in str(error)
             why = "a quote is not closed on this line" if open_quote else f"not CSV ({error})"
-            raise DataError(f"{place}: {why}") from None
+            raise DataError(f"line {number:,}: {why}") from None
         if len(row) != self.width:
-            raise DataError(f"{place}: {len(row)} fields, not {self.width}")
+            raise DataError(f"line {number:,}: {len(row)} fields, not {self.width}")
         return row
 
-    def questions(self, row: list[str], place: str) -> list[str]:
+    def questions(self, row: list[str], number: int) -> list[str]:
         return [row[at] for at in self.places]
 
     def failed(self, text: str) -> list[str]:
