@@ -7,39 +7,16 @@ import gzip
 import os
 import pickle
 import struct
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import STOCK_LOOP, output_of, run
 
 from siamese import compat
 from siamese.compat import standins
 from siamese.compat.quiet import quiet_load
-
-ROOT = Path(__file__).parents[2]
-
-
-def run(code, *flags):
-    """Runs the code in a new interpreter; returns the finished process."""
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    env.pop("PYTHONWARNINGS", None)
-    return subprocess.run(
-        [sys.executable, *flags, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-    )
-
-
-def output_of(code, *flags):
-    done = run(code, *flags)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_importing_siamese_and_trax_is_silent_and_loads_neither_tensorflow_nor_gym():
@@ -210,26 +187,6 @@ def test_warnings_as_errors_import_all_the_same_and_still_catch_the_users_own():
     mine = "import siamese, trax, warnings\nwarnings.warn('mine', DeprecationWarning)"
     done = run(mine, "-W", "error::DeprecationWarning")
     assert done.returncode == 1 and "DeprecationWarning: mine" in done.stderr
-
-
-STOCK_LOOP = """
-    import siamese, sys, trax, numpy as np
-    from trax import layers as tl
-    from trax.fastmath import numpy as fastnp
-    from trax.supervised import training
-    def batches():
-        draw = np.random.RandomState(0)
-        while True:
-            yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
-    def loop():
-        loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
-        task = training.TrainTask(
-            batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
-        )
-        evaluation = training.EvalTask(batches(), [loss])
-        model = tl.Serial(tl.Dense(2))
-        return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
-"""
 
 
 def test_a_stock_loop_trains_writes_events_and_resumes(tmp_path):
