@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import os
 import random
 from pathlib import Path
 
@@ -11,6 +12,44 @@ import pytest
 import siamese
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+
+
+class UnlistedSkips:
+    """In CI (the variable CI is set) a skip for a reason that is not listed fails the run."""
+
+    def __init__(self):
+        lines = ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines()
+        self.allowed = [line for line in lines if line and not line.startswith("#")]
+        self.unlisted: list[str] = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self._note(report.nodeid, report.longrepr)
+
+    def pytest_collectreport(self, report):
+        if report.skipped:
+            self._note(report.nodeid, report.longrepr)
+
+    def _note(self, test, longrepr):
+        reason = str(longrepr[2] if isinstance(longrepr, tuple) else longrepr)
+        if not any(part in reason for part in self.allowed):
+            self.unlisted.append(f"{test}: {reason}")
+
+    def pytest_terminal_summary(self, terminalreporter):
+        for line in sorted(set(self.unlisted)):
+            terminalreporter.write_line(f"NOT ALLOWED TO SKIP {line}", red=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        if self.unlisted and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_configure(config):
+    if os.environ.get("CI") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(UnlistedSkips(), "unlisted-skips")
 
 
 @pytest.fixture(autouse=True)
