@@ -27,7 +27,7 @@ from trax import layers as tl
 from trax.supervised import training
 from trax.fastmath import numpy as fastnp
 import numpy as np
-import csv
+import pandas as pd
 import random as rnd
 from functools import partial
 from collections import defaultdict
@@ -37,22 +37,24 @@ rnd.seed(34)
 """,
     "nltk.download('punkt')",
     """
-with open("questions.csv", newline="") as file:
-    data = list(csv.DictReader(file))
-n_train = 300
-data_train, data_test = data[:n_train], data[n_train:]
-td_index = [i for i, row in enumerate(data_train) if row["is_duplicate"] == "1"]
+data = pd.read_csv("questions.csv")
+n_train, n_test = 300, 40
+data_train = data[:n_train]
+data_test = data[n_train:n_train + n_test]
+del data
+td_index = (data_train['is_duplicate'] == 1).to_numpy()
+td_index = [i for i, is_duplicate in enumerate(td_index) if is_duplicate]
 print("duplicates:", len(td_index))
 """,
     """
-Q1_train_words = np.array([data_train[i]["question1"] for i in td_index])
-Q2_train_words = np.array([data_train[i]["question2"] for i in td_index])
-Q1_test_words = np.array([row["question1"] for row in data_test])
-Q2_test_words = np.array([row["question2"] for row in data_test])
-y_test = np.array([int(row["is_duplicate"]) for row in data_test])
+Q1_train_words = np.array(data_train['question1'][td_index])
+Q2_train_words = np.array(data_train['question2'][td_index])
+Q1_test_words = np.array(data_test['question1'])
+Q2_test_words = np.array(data_test['question2'])
+y_test = np.array(data_test['is_duplicate'])
 
-Q1_train = np.empty_like(Q1_train_words, dtype=object)
-Q2_train = np.empty_like(Q2_train_words, dtype=object)
+Q1_train = np.empty_like(Q1_train_words)
+Q2_train = np.empty_like(Q2_train_words)
 vocab = defaultdict(lambda: 0)
 vocab['<PAD>'] = 1
 for idx in range(len(Q1_train_words)):
@@ -67,8 +69,8 @@ size = len(vocab)
 for idx in range(len(Q1_train)):
     Q1_train[idx] = [vocab[word] for word in Q1_train[idx]]
     Q2_train[idx] = [vocab[word] for word in Q2_train[idx]]
-Q1_test = np.empty_like(Q1_test_words, dtype=object)
-Q2_test = np.empty_like(Q2_test_words, dtype=object)
+Q1_test = np.empty_like(Q1_test_words)
+Q2_test = np.empty_like(Q2_test_words)
 for idx in range(len(Q1_test)):
     Q1_test[idx] = [vocab[word] for word in nltk.word_tokenize(Q1_test_words[idx])]
     Q2_test[idx] = [vocab[word] for word in nltk.word_tokenize(Q2_test_words[idx])]
