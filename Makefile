@@ -53,7 +53,7 @@ notebooks: $(VENV)/notebooks-installed  ## Make the notebooks from notebooks/src
 check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, and does each run from a clean kernel?
 	@$(BIN)/python notebooks/build.py --check
 	@$(BIN)/python notebooks/build.py --execute
-	@$(BIN)/python -m pytest tests/test_notebooks.py tests/test_course_notebook.py tests/test_grade.py -n auto
+	@$(BIN)/python -m pytest tests/notebooks tests/course/test_course_notebook.py tests/teaching/test_grade.py -n auto
 
 $(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-notebooks.txt

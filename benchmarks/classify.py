@@ -19,8 +19,8 @@ import jax
 import numpy as np
 
 import siamese
-import siamese.evaluation
-from siamese.model import Siamese  # prepares Trax
+import siamese.course.classify
+from siamese.course.model import Siamese  # prepares Trax
 
 from trax import shapes  # isort: skip
 
@@ -70,9 +70,9 @@ def main() -> None:
     )
     vocab = {"<PAD>": 1}
     # A threshold in the midst of the scores, so that both answers occur.
-    few = siamese.evaluation.pair_scores(Q1[:640], Q2[:640], model, vocab, batch_size=64)
+    few = siamese.course.classify.pair_scores(Q1[:640], Q2[:640], model, vocab, batch_size=64)
     threshold = float(np.median(few))
-    siamese.evaluation._compiled_towers.cache_clear()
+    siamese.course.classify._compiled_towers.cache_clear()
     arguments = (Q1, Q2, y, threshold, model, vocab, siamese.data_generator, options.batch_size)
 
     started = time.perf_counter()

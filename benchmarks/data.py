@@ -27,14 +27,14 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.batches import PairBatches, data_generator
-from siamese.clusters import clusters
-from siamese.corpus import embedded_corpus
-from siamese.questions import read_pairs
-from siamese.ragged import Ragged
-from siamese.ragged_file import RaggedFile, write_token_rows
-from siamese.token_cache import tokenize_questions
-from siamese.tokenizer import _nltk
+from siamese.batching.ragged_file import RaggedFile, write_token_rows
+from siamese.course.generator import PairBatches, data_generator
+from siamese.data.clusters import clusters
+from siamese.data.corpus import embedded_corpus
+from siamese.data.pairs import read_pairs
+from siamese.data.token_cache import tokenize_questions
+from siamese.data.tokenizer import _nltk
+from siamese.nn.ragged import Ragged
 
 
 def course_generator(Q1, Q2, batch_size, pad=1):

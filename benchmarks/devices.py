@@ -16,13 +16,13 @@ import sys
 
 
 def child(preset: str, steps: int, processes: int, number: int, port: int) -> None:
-    from siamese import devices
-    from siamese.config import TrainConfig
-    from siamese.corpus import embedded_corpus
+    from siamese.data.corpus import embedded_corpus
+    from siamese.training import devices
+    from siamese.training.config import TrainConfig
 
     if processes > 1:
         devices.connect(f"localhost:{port}", processes, number)
-    from siamese.trainer import Trainer
+    from siamese.training.trainer import Trainer
 
     corpus = embedded_corpus(train_pairs=3000, valid_pairs=600, test_pairs=100)
     # The forget gate's bias alone: with Trax's own start the loss would not move in so few steps.

@@ -17,7 +17,7 @@ PROGRAMS = {
     "import trax": "import trax",
     "import siamese, import trax": "import siamese, trax",
     "import siamese": "import siamese",
-    "siamese --help": "import sys; sys.argv = ['siamese', '--help']\nfrom siamese.cli import main\nmain()",
+    "siamese --help": "import sys, siamese.cli.main as cli; cli.main(['--help'])",
 }
 LOADED = "\nimport sys; print('TENSORFLOW' if 'tensorflow' in sys.modules else 'NO')"
 

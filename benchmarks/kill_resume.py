@@ -77,7 +77,7 @@ def main() -> None:
     if flags.child:
         return child(flags.child, flags.steps)
 
-    from siamese.checkpoints import load_newest
+    from siamese.storage.checkpoints import load_newest
 
     dice = random.Random(flags.seed)
     with tempfile.TemporaryDirectory() as scratch:

@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from siamese.encoder import TowerConfig, encode, towers
-from siamese.freed_memory import keep_freed_memory
-from siamese.lstm import lstm, lstm_pooled
+from siamese.compat.malloc import keep_freed_memory
+from siamese.nn.encoder import TowerConfig, encode, towers
+from siamese.nn.lstm import lstm, lstm_pooled
 
 D, VOCABULARY = 128, 41_699
 sigmoid = jax.nn.sigmoid
@@ -82,7 +82,7 @@ def features_major(w, b, x):
 
 
 def own_backward(block=1, per_block=False, transposed=False):
-    """A backward pass that keeps the gates, as in siamese.lstm, with variations.
+    """A backward pass that keeps the gates, as in siamese.nn.lstm, with variations.
 
     block: steps in one turn of the scan. per_block: x @ Wx forward, and the products for the gradients
     of kernel and x backward, once a block. transposed: the kernel's gradient summed as [4 d, 2 d].

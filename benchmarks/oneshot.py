@@ -16,9 +16,9 @@ import argparse
 import json
 from pathlib import Path
 
-from siamese.corpus import embedded_corpus
-from siamese.detector import DuplicateDetector
-from siamese.oneshot import evaluate_one_shot
+from siamese.data.corpus import embedded_corpus
+from siamese.search.detector import DuplicateDetector
+from siamese.search.one_shot import evaluate_one_shot
 
 CLASSES = {"subject": (1, 3, 5), "meaning": (1, 2, 3)}  # and how many examples of each
 

@@ -5,9 +5,9 @@ python benchmarks/precision.py --steps 300
 
 import argparse
 
-from siamese.config import TrainConfig
-from siamese.corpus import embedded_corpus
-from siamese.trainer import Trainer
+from siamese.data.corpus import embedded_corpus
+from siamese.training.config import TrainConfig
+from siamese.training.trainer import Trainer
 
 
 def main() -> None:

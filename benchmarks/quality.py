@@ -11,7 +11,7 @@ tokenized. ``--test`` is the last step: it opens the saved models of `course` an
 with their saved threshold and calibration, and scores the test rows once. The ablation never sees them.
 
 The cluster-disjoint split (``--disjoint``) divides all rows anew so that no question stands in two parts
-(`siamese.clusters.cluster_split`): it says what a model does on questions of which it knows none, where
+(`cluster_split`): it says what a model does on questions of which it knows none, where
 the row split has a third of the pairs with a question that the train rows have too.
 """
 
@@ -25,10 +25,10 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.config import TrainConfig
-from siamese.detector import DuplicateDetector
-from siamese.evaluation import best_threshold, evaluate_scores
-from siamese.questions import QuestionPairs, read_pairs
+from siamese.course.classify import best_threshold, evaluate_scores
+from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.search.detector import DuplicateDetector
+from siamese.training.config import TrainConfig
 
 FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibration_error")
 RESULTS = Path(__file__).parent / "results" / "quality.json"
@@ -63,7 +63,7 @@ def main() -> None:
                 found[key] = run(flags, name, config | {"seed": seed}, train, valid)
                 write(flags.output, found)
     if flags.disjoint:
-        from siamese.clusters import cluster_split
+        from siamese.data.clusters import cluster_split
 
         sizes = np.array([rows[name][1] - rows[name][0] for name in ("train", "valid", "test")])
         parts = [pairs.select(part) for part in cluster_split(pairs, sizes / sizes.sum(), 34)]
@@ -129,7 +129,7 @@ def full(flags, name: str) -> dict:
 
 def run(flags, name: str, config: dict, train: QuestionPairs, valid: QuestionPairs) -> dict:
     """Trains one model and saves it; its figures on the validation rows, which chose its threshold."""
-    from siamese.trainer import Trainer
+    from siamese.training.trainer import Trainer
 
     started = time.monotonic()
     folder = folder_of(flags, name, config["seed"])
@@ -155,7 +155,7 @@ def run(flags, name: str, config: dict, train: QuestionPairs, valid: QuestionPai
 
 def measured(detector: DuplicateDetector, pairs: QuestionPairs) -> dict[str, float]:
     """The figures of a saved model with its saved threshold and calibration."""
-    from siamese.calibration import expected_calibration_error
+    from siamese.evaluation.calibration import expected_calibration_error
 
     scores = detector.similarity(pairs.question1, pairs.question2)
     labels = pairs.is_duplicate

@@ -36,14 +36,14 @@ import numpy as np
 import search_methods
 import search_table
 
-from siamese.clusters import clusters
-from siamese.detector import DuplicateDetector
-from siamese.encode_many import encode_questions
-from siamese.grouping import similar_pairs
-from siamese.nearest import STORAGES, StoredVectors, top_k
-from siamese.questions import read_pairs
-from siamese.retrieval import evaluate_mining, evaluate_retrieval
-from siamese.search import QuestionIndex
+from siamese.data.clusters import clusters
+from siamese.data.pairs import read_pairs
+from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
+from siamese.search.detector import DuplicateDetector
+from siamese.search.encode_many import encode_questions
+from siamese.search.groups import similar_pairs
+from siamese.search.index import QuestionIndex
+from siamese.search.nearest import STORAGES, StoredVectors, top_k
 
 PARTS = "models,bm25,tfidf,minilm,speed,graph,duplicates,mining,million"
 DEPTH = 100  # answers looked at for MRR
@@ -182,7 +182,7 @@ def duplicates(pool: Pool) -> dict:
     index, _ = pool.index(pool.first)
     # The process's own peak, from its memory map; that in its resource usage holds its parent's.
     code = (
-        "import sys, re; from siamese.cli import main; code = main(sys.argv[1:]);"
+        "import sys, re; from siamese.cli.main import main; code = main(sys.argv[1:]);"
         "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]); sys.exit(code)"
     )
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.nearest import StoredVectors, top_k
+from siamese.search.nearest import StoredVectors, top_k
 
 PIECE = 8192  # texts that the pretrained encoder encodes before it saves them
 

@@ -15,7 +15,7 @@ def load(questions, splits, count: int, wanted: set[str]) -> dict[str, tuple[lis
     import random
 
     from siamese import PairBatches, data_generator, embedded_corpus, read_pairs
-    from siamese.token_cache import tokenize_questions
+    from siamese.data.token_cache import tokenize_questions
 
     pairs = embedded_corpus().train
     if questions:
@@ -40,8 +40,8 @@ def load(questions, splits, count: int, wanted: set[str]) -> dict[str, tuple[lis
 def best_batches(pairs, count: int) -> tuple[list, int]:
     """Batches of the best preset: duplicates, as many labelled pairs, and the mask of known duplicates."""
     from siamese import TrainConfig
-    from siamese.training_batches import make_batches
-    from siamese.training_data import prepare
+    from siamese.training.batches import make_batches
+    from siamese.training.prepare import prepare
 
     config = TrainConfig.preset("best")
     data = prepare(pairs, config)
@@ -66,7 +66,7 @@ def random_batch(vocab: int, size: int, length: int) -> tuple:
 def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:
     """Milliseconds to draw one batch of 256 from PairBatches over so many made-up pairs, and at start."""
     from siamese import PairBatches
-    from siamese.ragged import Ragged
+    from siamese.nn.ragged import Ragged
 
     found = {}
     for size in sizes:

@@ -72,10 +72,10 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     import jax
 
     from siamese import Siamese, TrainConfig, compat
-    from siamese.encoder import encode
-    from siamese.loop import Loop
-    from siamese.model import model_options, tower_config, tower_weights
-    from siamese.trainer import losses
+    from siamese.course.model import model_options, tower_config, tower_weights
+    from siamese.nn.encoder import encode
+    from siamese.training.loop import Loop
+    from siamese.training.trainer import losses
 
     compat.prepare()
     import trax

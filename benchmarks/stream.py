@@ -44,7 +44,7 @@ def make_file(path: Path, pairs: int) -> None:
 
 def stream(path: str) -> None:
     """Child process: reads `path` (nothing where it is empty) and prints what it took."""
-    from siamese.questions import iter_pairs
+    from siamese.data.pairs import iter_pairs
 
     start = time.perf_counter()
     pairs = duplicates = characters = 0

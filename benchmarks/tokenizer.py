@@ -21,16 +21,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from siamese.corpus import embedded_corpus
-from siamese.questions import read_pairs
-from siamese.token_cache import tokenize_questions
-from siamese.token_workers import usable_cores
-from siamese.tokenizer import _nltk, short_way, tokenizer_version
+from siamese.data.corpus import embedded_corpus
+from siamese.data.pairs import read_pairs
+from siamese.data.token_cache import tokenize_questions
+from siamese.data.token_workers import usable_cores
+from siamese.data.tokenizer import _nltk, short_way, tokenizer_version
 
 WARM_PROCESS = """
 import sys
-from siamese.questions import read_pairs
-from siamese.token_cache import tokenize_questions
+from siamese.data.pairs import read_pairs
+from siamese.data.token_cache import tokenize_questions
 pairs = read_pairs(sys.argv[1])
 tokenize_questions([*pairs.question1, *pairs.question2], cache_dir=sys.argv[2], progress=False)
 """

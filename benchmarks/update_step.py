@@ -17,8 +17,8 @@ import jax
 import numpy as np
 
 from siamese import Siamese, TripletLoss, compat
-from siamese.freed_memory import keep_freed_memory
-from siamese.update_step import update_step
+from siamese.compat.malloc import keep_freed_memory
+from siamese.training.step import update_step
 
 compat.prepare()
 

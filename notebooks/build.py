@@ -32,7 +32,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from siamese.atomic import write_bytes_atomically
+from siamese.storage.atomic import write_bytes_atomically
 
 HERE = Path(__file__).resolve().parent
 SETUP = HERE / "setup_cell.py"

@@ -18,8 +18,8 @@ import numpy as np
 
 import siamese
 from siamese import checks
-from siamese.lesson_plots import plot_masks, plot_similarity_matrix
-from siamese.vector_plots import plot_angles, plot_loss_by_margin
+from siamese.teaching.lesson_plots import plot_masks, plot_similarity_matrix
+from siamese.teaching.vector_plots import plot_angles, plot_loss_by_margin
 
 np.set_printoptions(precision=4, suppress=True)
 
@@ -324,7 +324,7 @@ for name, closest in (("lecture", lecture), ("assignment", closest_negative(scor
 # batch. All the combinations, by the library (which must agree with us):
 
 # %%
-from siamese.loss import loss_from_scores
+from siamese.course.loss import loss_from_scores
 
 for closest in ("below_positive", "hardest"):
     for reduction in ("sum", "mean"):
@@ -367,7 +367,7 @@ print(f"its sum: {np.sum(wrong_1 + wrong_2):.6f} - the right cost is 0.516667")
 # the shape beside each line (`# [b]`), and let functions check what they are given. Those of `siamese` do:
 
 # %%
-from siamese.loss import hinge
+from siamese.course.loss import hinge
 
 try:
     hinge(column, row, margin=alpha)

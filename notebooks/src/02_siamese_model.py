@@ -27,8 +27,8 @@ from trax import layers as tl
 from trax.fastmath import numpy as fastnp
 
 from siamese import checks
-from siamese.lesson_plots import plot_similarity_matrix
-from siamese.vector_plots import plot_states
+from siamese.teaching.lesson_plots import plot_similarity_matrix
+from siamese.teaching.vector_plots import plot_states
 
 np.set_printoptions(precision=3, suppress=True)
 random.seed(34)  # Trax takes its layers' first weights from here

@@ -11,7 +11,7 @@ import numpy as np
 
 import siamese
 from siamese import checks
-from siamese.plots import plot_accuracy_by_threshold, plot_roc, plot_score_histogram
+from siamese.evaluation.plots import plot_accuracy_by_threshold, plot_roc, plot_score_histogram
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -109,7 +109,7 @@ assert score.full, "Some cases do not pass yet: see above."
 # two belong beside every accuracy:
 
 # %%
-from siamese.evaluation import word_overlap
+from siamese.course.classify import word_overlap
 
 overlap = word_overlap(valid.question1, valid.question2)
 print(f"share of duplicates (base rate):   {valid_labels.mean():.3f}")
@@ -129,7 +129,7 @@ print(f"this model at 0.7:                 {accuracy_at(valid_scores, valid_labe
 # cosines only. Raise all cosines by the same amount, and it stays as it is:
 
 # %%
-from siamese.loss import loss_from_scores
+from siamese.course.loss import loss_from_scores
 
 scores = np.array([[0.5, 0.1, 0.0], [0.3, 0.4, 0.2], [-0.2, 0.1, 0.3]])
 print(
@@ -196,7 +196,7 @@ assert score.full, "Some cases do not pass yet: see above."
 # The threshold was chosen where it looks best *on the validation pairs*. What it is worth shows on others:
 
 # %%
-from siamese.evaluation import bootstrap_interval
+from siamese.course.classify import bootstrap_interval
 
 test_scores, test_labels = cosines(test), test.is_duplicate
 for name, threshold in (("the course's", 0.7), ("chosen on validation", chosen)):

@@ -33,11 +33,13 @@ from trax import layers as tl
 from trax.fastmath import numpy as fastnp
 from trax.supervised import training
 
-from siamese import checks, word_tokenize
-from siamese.clusters import clusters
-from siamese.lesson_plots import plot_losses, plot_similarity_matrix
-from siamese.plots import plot_score_histogram
-from siamese.vector_plots import plot_clusters, plot_states
+from siamese import word_tokenize
+
+from siamese import checks
+from siamese.data.clusters import clusters
+from siamese.teaching.lesson_plots import plot_losses, plot_similarity_matrix
+from siamese.evaluation.plots import plot_score_histogram
+from siamese.teaching.vector_plots import plot_clusters, plot_states
 
 rnd.seed(34)
 
@@ -492,8 +494,8 @@ plot_clusters(
 # word and remember it to the end.
 
 # %%
-from siamese.lstm import lstm
-from siamese.model import tower_weights
+from siamese.nn.lstm import lstm
+from siamese.course.model import tower_weights
 
 words = word_tokenize(test_pairs.question1[0])
 weights = tower_weights(loop.model)

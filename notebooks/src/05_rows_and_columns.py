@@ -17,8 +17,8 @@ from trax import lr as schedules
 from trax.fastmath import numpy as fastnp
 
 from siamese import checks
-from siamese.lesson_plots import plot_similarity_matrix
-from siamese.loss import closest_negative, hinge, mean_negative
+from siamese.teaching.lesson_plots import plot_similarity_matrix
+from siamese.course.loss import closest_negative, hinge, mean_negative
 
 np.set_printoptions(precision=4, suppress=True)
 
@@ -154,7 +154,7 @@ print("symmetric:    ", per_pair, f"sum {per_pair.sum():.6f}")
 # the last is the number in the thread.
 
 # %%
-from siamese.loss import loss_from_scores
+from siamese.course.loss import loss_from_scores
 
 for direction in ("rows", "columns", "both"):
     cost = loss_from_scores(scores, closest="below_positive", reduction="sum", direction=direction)
@@ -243,7 +243,7 @@ for name, areas in results.items():
     print("" if name == "rows" else f"    {gain.mean():+.4f} ± {error:.4f}")
 
 # %%
-from siamese.picture import DARK, GREY, LIGHT, new_picture
+from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 
 with new_picture(5.6, 3.4) as figure:
     axes = figure.add_subplot()

@@ -21,9 +21,9 @@ import trax
 from trax import lr as schedules
 
 from siamese import checks
-from siamese.clusters import clusters
-from siamese.lesson_plots import plot_losses, plot_similarity_matrix
-from siamese.picture import DARK, GREY, LIGHT, new_picture
+from siamese.data.clusters import clusters
+from siamese.teaching.lesson_plots import plot_losses, plot_similarity_matrix
+from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -112,8 +112,8 @@ for name, model in (("bias on all gates", collapsed), ("on the forget gate", hea
 # bias on the forget gate alone the words can be told apart.
 
 # %%
-from siamese.lstm import lstm
-from siamese.model import tower_weights
+from siamese.nn.lstm import lstm
+from siamese.course.model import tower_weights
 
 
 signature = trax.shapes.signature(q1)
@@ -221,7 +221,7 @@ scores = siamese.similarity_matrix(v1, v2)
 plot_similarity_matrix(scores, same=same, rows=[train.question1[i] for i in rows])
 
 # %%
-from siamese.loss import loss_from_scores
+from siamese.course.loss import loss_from_scores
 
 apart = same & ~np.eye(6, dtype=bool)
 print(f"loss with the false negatives: {loss_from_scores(scores):.4f}")

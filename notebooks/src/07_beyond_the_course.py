@@ -18,7 +18,7 @@ import numpy as np
 
 import siamese
 from siamese import checks
-from siamese.plots import plot_reliability, plot_roc
+from siamese.evaluation.plots import plot_reliability, plot_roc
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -312,7 +312,7 @@ assert score.full, "Some cases do not pass yet: see above."
 # classified. Beside it TF-IDF, a classical method that counts common words and learns nothing.
 
 # %%
-from siamese.oneshot import evaluate_one_shot
+from siamese.search.one_shot import evaluate_one_shot
 
 classifier = siamese.OneShotClassifier(detector, threshold=0.4).fit(list(EXAMPLES.values()), names)
 print(classifier.predict(["Can I teach myself the piano as an adult?"]))

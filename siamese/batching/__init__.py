@@ -1,0 +1,1 @@
+"""Batches for training: bucketed by length, free of false negatives."""

@@ -1,0 +1,282 @@
+"""What each subcommand of `siamese` does: takes the parsed flags, returns text and JSON to print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from siamese.errors import ArgumentError
+from siamese.training import config as configs
+
+COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
+
+
+class Result(NamedTuple):
+    """What a command prints: text for people, or one JSON value for machines."""
+
+    as_text: str
+    as_json: Any
+
+
+def demo(flags: argparse.Namespace) -> Result:
+    """`siamese demo`: the whole way on the embedded corpus, from text to answers."""
+    started = time.monotonic()
+    from siamese.data.corpus import embedded_corpus
+
+    corpus = embedded_corpus(flags.seed)
+    _note(
+        f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
+        f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects (made by a grammar)."
+    )
+    from siamese.training.trainer import Trainer
+
+    made = {}
+    for preset, (folder, config) in _demo_runs(flags).items():
+        begun = time.monotonic()
+        trainer = Trainer(
+            corpus.train, config, folder, valid=corpus.valid, overwrite=True, quiet=flags.json
+        )
+        _note(
+            f"Training the preset {preset}: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
+        )
+        trainer.train()
+        report = trainer.evaluate(corpus.test)
+        made[preset] = trainer.save(report), report, time.monotonic() - begun
+    detector, report, _ = made["course"]
+    same, other = (
+        next(i for i, label in enumerate(corpus.test.is_duplicate) if label == wanted)
+        for wanted in (True, False)
+    )
+    answers = [
+        _answer(detector, corpus.test.question1[row], corpus.test.question2[row], None)
+        for row in (same, other)
+    ]
+    seconds = time.monotonic() - started
+    text = "\n\n".join(
+        (
+            f"The course's model: {report}",
+            *(_answer_text(answer) for answer in answers),
+            _presets_table(made),
+            f"Done in {seconds:.0f} s. The models are in {flags.output} (the course's) and "
+            f"{flags.output}/best; ask them yourself:\n"
+            f'  siamese predict {flags.output} "{answers[0]["question1"]}" "..."',
+        )
+    )
+    presets = {name: report.as_dict() for name, (_, report, _) in made.items()}
+    found = {"presets": presets, "answers": answers, "seconds": round(seconds, 1)}
+    return Result(text, {**report.as_dict(), **found})
+
+
+def _demo_runs(flags: argparse.Namespace) -> dict[str, tuple[Path, configs.TrainConfig]]:
+    """Preset -> where the demo trains it, and with what choices."""
+    course = configs.TrainConfig.course(
+        steps=flags.steps,
+        seed=flags.seed,
+        # Trax's own start takes thousands of steps; see the README.
+        lstm_bias="forget_gate",
+    )
+    best = configs.TrainConfig.best(
+        steps=flags.steps, epochs=0.0, seed=flags.seed, warmup_steps=max(1, flags.steps // 10)
+    )
+    return {"course": (Path(flags.output), course), "best": (Path(flags.output, "best"), best)}
+
+
+def _presets_table(made: dict) -> str:
+    lines = [f"{'preset':<10}{'accuracy at 0.7':>16}{'tuned':>9}{'ROC AUC':>10}{'seconds':>9}"]
+    for name, (_, report, seconds) in made.items():
+        lines.append(
+            f"{name:<10}{report.accuracy:>16.4f}{report.tuned_accuracy:>9.4f}{report.roc_auc:>10.4f}"
+            f"{seconds:>9.0f}"
+        )
+    return "\n".join((*lines, "course: with lstm_bias=forget_gate, the one change the demo makes."))
+
+
+def train(flags: argparse.Namespace) -> Result:
+    """`siamese train`: the course's experiment, or any other of its kind."""
+    from siamese.data.pairs import read_pairs
+
+    hosts = (flags.coordinator, flags.processes, flags.process_id)
+    if flags.distributed or any(value is not None for value in hosts):
+        from siamese.training import devices
+
+        devices.connect(*hosts)
+    config = configs.config_from_flags(flags)
+    _note(f"Choices (preset {flags.preset}):\n{config}")
+    pairs = read_pairs(flags.questions)
+    if pairs.report.finding_lines():
+        _note("\n".join(pairs.report.finding_lines()))
+    train_rows, test_rows = _course_rows(pairs, flags.train_rows, flags.test_rows)
+    train_pairs, test_pairs = pairs.split_rows(train_rows, test_rows)
+    valid_pairs = None
+    if flags.valid_rows:
+        if not 0 < flags.valid_rows < len(train_pairs):
+            raise ArgumentError(
+                f"valid_rows must lie between 1 and {len(train_pairs) - 1}, the training rows; it is "
+                f"{flags.valid_rows}."
+            )
+        cut = len(train_pairs) - flags.valid_rows
+        train_pairs, valid_pairs = train_pairs.rows(0, cut), train_pairs.rows(cut, len(train_pairs))
+    from siamese.training.trainer import Trainer
+
+    trainer = Trainer(
+        train_pairs,
+        config,
+        flags.output,
+        valid=valid_pairs,
+        # The rows next to the test rows are most like them.
+        held_out_pairs=max(1000, len(test_pairs) // 2),
+        resume=flags.resume,
+        overwrite=flags.overwrite,
+        quiet=flags.json,
+    )
+    data = trainer.data
+    _note(
+        f"{len(train_pairs):,} rows train, {len(test_pairs):,} test; {len(data.train[0]):,} duplicates "
+        f"to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
+    )
+    if trainer.loop.resumed_from:
+        _note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
+    trainer.train()
+    report = trainer.evaluate(test_pairs)
+    trainer.save(report, questions=str(flags.questions))
+    return Result(
+        f"{report}\nSaved in {flags.output}.", {**report.as_dict(), "output": str(flags.output)}
+    )
+
+
+def evaluate(flags: argparse.Namespace) -> Result:
+    """`siamese evaluate`: a saved model's figures on labelled pairs, and a report where asked for."""
+    from siamese.data.pairs import read_pairs
+    from siamese.evaluation.summary import evaluate_pairs, short_table
+    from siamese.search.detector import DuplicateDetector
+
+    detector = DuplicateDetector.load(flags.model)
+    pairs = read_pairs(flags.questions)
+    if flags.skip_rows or flags.rows:
+        stop = len(pairs) if flags.rows is None else flags.skip_rows + flags.rows
+        if not 0 <= flags.skip_rows < min(stop, len(pairs)):
+            raise ArgumentError(
+                f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
+            )
+        pairs = pairs.rows(flags.skip_rows, stop)
+    scores = detector.similarity(pairs.question1, pairs.question2)
+    found = evaluate_pairs(
+        pairs.question1,
+        pairs.question2,
+        scores,
+        pairs.is_duplicate,
+        detector.threshold if flags.threshold is None else flags.threshold,
+        threshold_from="saved with the model" if flags.threshold is None else "given",
+        probabilities=None if detector.calibration is None else detector.calibrated(scores),
+    )
+    text, facts = short_table(found), found.to_dict()
+    if flags.report:
+        from siamese.evaluation.report import write_report
+
+        page = write_report(
+            flags.report, found, facts={"Model": flags.model, "File": flags.questions}
+        )
+        text += f"\n\nReport: {page}\nIt quotes questions of the evaluated file: mind who may read them."
+        facts["report"] = str(page)
+    return Result(text, facts)
+
+
+def predict(flags: argparse.Namespace) -> Result:
+    """`siamese predict`: one pair."""
+    from siamese.search.detector import DuplicateDetector
+
+    detector = DuplicateDetector.load(flags.model)
+    answer = _answer(detector, flags.question1, flags.question2, flags.threshold)
+    return Result(_answer_text(answer), answer)
+
+
+def data(flags: argparse.Namespace) -> Result:
+    """`siamese data`: what is in a file."""
+    from siamese.data.summary import describe, render
+
+    if len(flags.questions) > 2:
+        raise ArgumentError(
+            "Give one file of pairs, or two text files of the same number of lines."
+        )
+    path = flags.questions[0] if len(flags.questions) == 1 else tuple(flags.questions)
+    found = describe(
+        path, strict=flags.strict, train_rows=flags.train_rows, test_rows=flags.test_rows
+    )
+    return Result(render(found), found)
+
+
+def grade(flags: argparse.Namespace) -> Result:
+    """`siamese grade`: students' notebooks, run and checked."""
+    from siamese.teaching.grade import Limits, grade_notebooks, table
+
+    grades = grade_notebooks(
+        flags.notebooks,
+        number=flags.notebook,
+        limits=Limits(flags.time_limit, flags.check_limit, flags.memory_limit),
+        note=_note,
+    )
+    found = {
+        "notebooks": [one.to_dict() for one in grades],
+        "points": sum(one.points for one in grades),
+        "out_of": sum(one.out_of for one in grades),
+    }
+    return Result(table(grades, details=flags.details), found)
+
+
+def doctor(flags: argparse.Namespace) -> Result:
+    """`siamese doctor`: the state of the installation."""
+    from siamese.cli.doctor import examine, render
+
+    found = examine()
+    return Result(render(found), found)
+
+
+def _answer(detector, question1: str, question2: str, threshold: float | None) -> dict[str, Any]:
+    threshold = detector.threshold if threshold is None else threshold
+    similarity = detector.similarity(question1, question2)
+    answer = {
+        "question1": question1,
+        "question2": question2,
+        "is_duplicate": bool(similarity > threshold),
+        "similarity": round(similarity, 6),
+        "threshold": round(threshold, 6),
+        "unknown_words": [
+            *detector.unknown_words(question1),
+            *detector.unknown_words(question2),
+        ],
+    }
+    if detector.calibration is not None:
+        answer["probability"] = round(detector.calibrated(similarity), 6)
+    return answer
+
+
+def _answer_text(answer: dict[str, Any]) -> str:
+    verdict = "duplicate" if answer["is_duplicate"] else "not a duplicate"
+    sign = ">" if answer["is_duplicate"] else "<="
+    lines = [
+        f"  {answer['question1']}",
+        f"  {answer['question2']}",
+        f"  -> {verdict}: cosine {answer['similarity']:.3f} {sign} {answer['threshold']:.3f}",
+    ]
+    if "probability" in answer:
+        lines[-1] += f", probability {answer['probability']:.2f}"
+    if answer["unknown_words"]:
+        lines.append(f"     words the model has never seen: {', '.join(answer['unknown_words'])}")
+    return "\n".join(lines)
+
+
+def _course_rows(pairs, train_rows: int | None, test_rows: int | None) -> tuple[int, int]:
+    total = pairs.report.rows
+    if train_rows is None:
+        train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
+    if test_rows is None:
+        test_rows = min(COURSE_TEST_ROWS, total - train_rows)
+    return train_rows, test_rows
+
+
+def _note(text: str) -> None:
+    """To stderr: stdout is for the result."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,289 @@
+"""The command `siamese`: reads the command line and hands over to `siamese.cli.commands`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from siamese import __version__
+from siamese.errors import SiameseError
+from siamese.training.config import add_config_flags
+
+EXAMPLES = {
+    None: """\
+examples:
+  siamese demo                                       train on the embedded corpus and answer
+  siamese train --questions questions.csv            the course's experiment on Quora's file
+  siamese evaluate runs/course --questions new.csv   how good a saved model is on labelled pairs
+  siamese predict runs/course "How old are you?" "What is your age?"
+  siamese explain runs/course "How old are you?" "What is your age?"     which words decide
+  siamese index runs/course questions.csv --output old                   encode old questions once
+  siamese search old "How old are you?"              has it been asked before?
+  siamese duplicates old --output groups.csv         groups of duplicates in the whole list
+  siamese app runs/course --index old                all of that on a local web page
+  siamese import-weights model.pkl.gz mine --vocab vocab.json            a model of the course's file
+  siamese data questions.csv                         what is in a file of pairs
+  siamese grade handed-in/*.ipynb                    run and check students' notebooks
+  siamese doctor                                     versions, devices, what was patched and why""",
+    "demo": """\
+example:
+  siamese demo --output demo --steps 300""",
+    "train": """\
+examples:
+  siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
+  siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
+  siamese train --questions questions.csv --steps 2000    (goes on where it stopped)""",
+    "evaluate": """\
+examples:
+  siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
+  siamese evaluate runs/course --questions pairs.jsonl --threshold 0.7 --json
+  siamese evaluate runs/course --questions questions.csv --report report      (needs matplotlib)""",
+    "predict": """\
+examples:
+  siamese predict runs/course "How old are you?" "What is your age?"
+  siamese predict runs/course "How old are you?" "What is your age?" --threshold 0.7 --json
+  siamese predict runs/course pairs.csv > answers.csv     (CSV, TSV or JSON Lines: a line for each line)
+  ... | siamese predict runs/course -""",
+    "explain": """\
+example:
+  siamese explain runs/course "How old are you?" "What is your age?"
+  siamese explain runs/course "How old are you?" "What is your age?" --plot words.png""",
+    "app": """\
+examples:
+  siamese app runs/course
+  siamese app runs/course --index old --port 8000       (needs gradio: pip install 'siamese[app]')""",
+    "index": """\
+examples:
+  siamese index runs/course questions.csv --output old
+  siamese index runs/course faq.jsonl --output faq --column title --storage float16""",
+    "search": """\
+examples:
+  siamese search old "How old are you?"
+  siamese search old "How old are you?" -k 3 --json""",
+    "duplicates": """\
+examples:
+  siamese duplicates old > groups.csv
+  siamese duplicates old --threshold 0.9 --output groups.csv""",
+    "import-weights": """\
+example:
+  siamese import-weights model.pkl.gz --vocab vocab.json mine""",
+    "grade": """\
+examples:
+  siamese grade handed-in/*.ipynb
+  siamese grade 04_assignment.ipynb --details
+  siamese grade handed-in/*.ipynb --notebook 4 --json > grades.json""",
+    "data": """\
+examples:
+  siamese data questions.csv
+  siamese data train.tsv.gz --strict --json""",
+    "doctor": """\
+example:
+  siamese doctor --json""",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; imports nothing heavy."""
+    parser = _formatted(
+        argparse.ArgumentParser(
+            prog="siamese",
+            description="Siamese networks for question duplicates: train, evaluate, answer.",
+            epilog=EXAMPLES[None],
+        )
+    )
+    parser.add_argument("--version", action="version", version=f"siamese {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, help: str) -> argparse.ArgumentParser:
+        made = _formatted(
+            commands.add_parser(name, help=help, description=help, epilog=EXAMPLES[name])
+        )
+        made.add_argument("--json", action="store_true", help="print one JSON object, for machines")
+        return made
+
+    demo = command("demo", "train on the embedded corpus, evaluate, and answer two questions")
+    demo.add_argument("--output", default="demo", help="directory of the run [%(default)s]")
+    demo.add_argument("--steps", type=int, default=300, help="training steps [%(default)s]")
+    demo.add_argument(
+        "--seed", type=int, default=34, help="of corpus, weights, batches [%(default)s]"
+    )
+
+    train = command("train", "train on labelled pairs; by default the course's experiment")
+    train.add_argument(
+        "--questions", required=True, metavar="FILE", help="labelled pairs, any format"
+    )
+    train.add_argument("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]")
+    train.add_argument(
+        "--test-rows", type=int, help="the rows after them test [10240, or the rest]"
+    )
+    train.add_argument(
+        "--valid-rows",
+        type=int,
+        help="the last of the training rows validate and choose the threshold [the last duplicates "
+        "validate, the last rows choose]",
+    )
+    train.add_argument("--output", default="runs/course", help="directory of the run [%(default)s]")
+    intent = train.add_mutually_exclusive_group()
+    intent.add_argument("--resume", action="store_true", help="go on under changed choices")
+    intent.add_argument("--overwrite", action="store_true", help="start anew in the same directory")
+    hosts = train.add_argument_group("several processes (each runs this command; one writes)")
+    hosts.add_argument(
+        "--distributed", action="store_true", help="join as the cluster says (Slurm, MPI)"
+    )
+    hosts.add_argument("--coordinator", metavar="HOST:PORT", help="address of the first process")
+    hosts.add_argument("--processes", type=int, help="how many there are")
+    hosts.add_argument("--process-id", type=int, help="which one this is, from 0")
+    add_config_flags(train)
+
+    evaluate = command("evaluate", "measure a saved model on labelled pairs")
+    evaluate.add_argument("model", help="directory of a saved model or of a training run")
+    evaluate.add_argument(
+        "--questions", required=True, metavar="FILE", help="labelled pairs, any format"
+    )
+    evaluate.add_argument("--skip-rows", type=int, default=0, help="rows to leave out at the start")
+    evaluate.add_argument("--rows", type=int, help="rows to measure on [all that follow]")
+    evaluate.add_argument(
+        "--threshold", type=float, help="cosine for a duplicate [the model's own]"
+    )
+    evaluate.add_argument(
+        "--report", metavar="DIR", help="write an HTML page with plots and mistakes"
+    )
+
+    predict = command("predict", "say whether two questions, or many pairs, are duplicates")
+    predict.add_argument("model", help="directory of a saved model or of a training run")
+    predict.add_argument("question1", help="a question; or a file of pairs, - for standard input")
+    predict.add_argument("question2", nargs="?", help="the other question")
+    predict.add_argument("--threshold", type=float, help="cosine for a duplicate [the model's own]")
+
+    _add_search_commands(command)
+
+    data = command("data", "tell what is in a file of question pairs")
+    data.add_argument("questions", metavar="FILE", nargs="+", help="one file, or two text files")
+    data.add_argument("--strict", action="store_true", help="refuse a file with anything amiss")
+    data.add_argument("--train-rows", type=int, help="of the split by rows that is described")
+    data.add_argument("--test-rows", type=int, help="likewise")
+
+    grade = command("grade", "run students' notebooks and check their functions")
+    grade.add_argument("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file")
+    grade.add_argument("--notebook", type=int, help="which one they are, 1 to 7 [found out]")
+    grade.add_argument(
+        "--time-limit", type=float, default=600, help="seconds for the cells of one [%(default)s]"
+    )
+    grade.add_argument(
+        "--check-limit", type=float, default=180, help="seconds for one check [%(default)s]"
+    )
+    grade.add_argument(
+        "--memory-limit", type=float, default=8, metavar="GIB", help="0 for none [%(default)s]"
+    )
+    grade.add_argument("--details", action="store_true", help="show every failed case")
+
+    command("doctor", "print versions, devices, what was patched and why, what is missing")
+    return parser
+
+
+def _add_search_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    """The commands of `siamese.cli.search_commands`."""
+    a_model = "directory of a saved model or of a training run"
+    explain = command("explain", "show which words make two questions alike or different")
+    explain.add_argument("model", help=a_model)
+    explain.add_argument("question1")
+    explain.add_argument("question2")
+    explain.add_argument(
+        "--plot", metavar="FILE", help="draw the words there: .png, .svg or .pdf (needs matplotlib)"
+    )
+
+    app = command("app", "serve a local web page: compare two questions, search old ones")
+    app.add_argument("model", help=a_model)
+    app.add_argument("--index", help="directory that `siamese index` wrote, to search in")
+    app.add_argument("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
+    app.add_argument("--port", type=int, default=7860, help="0 picks a free one [%(default)s]")
+
+    index = command(
+        "index", "encode a list of questions, to search it and to find duplicates in it"
+    )
+    index.add_argument("model", help=a_model)
+    index.add_argument(
+        "questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line"
+    )
+    index.add_argument("--output", help="directory of the index [FILE.index]")
+    index.add_argument("--column", help="the column with the questions [found by its name]")
+    index.add_argument("--id-column", help="the column with their ids [found by its name]")
+    index.add_argument("--storage", choices=("float32", "float16", "int8"), default="float32")
+    index.add_argument(
+        "--approximate",
+        action=argparse.BooleanOptionalAction,
+        help="make a graph for approximate search [from 500,000 questions on]",
+    )
+
+    search = command("search", "find old questions that are similar to a new one")
+    search.add_argument("index", help="directory that `siamese index` wrote")
+    search.add_argument("question")
+    search.add_argument("-k", type=int, default=10, help="how many to find [%(default)s]")
+    search.add_argument("--threshold", type=float, help="cosine that is marked * [the model's own]")
+    search.add_argument("--model", help="the model [where `siamese index` found it]")
+    how = search.add_mutually_exclusive_group()
+    how.add_argument("--exact", action="store_true", help="look at all [without a graph]")
+    how.add_argument(
+        "--approximate", action="store_true", help="through a graph [where it has one]"
+    )
+
+    duplicates = command("duplicates", "find the groups of duplicates in an index, as CSV")
+    duplicates.add_argument("index", help="directory that `siamese index` wrote")
+    duplicates.add_argument("--threshold", type=float, help="cosine that joins [the model's own]")
+    duplicates.add_argument(
+        "--output", metavar="FILE", help="write the CSV there [standard output]"
+    )
+    duplicates.add_argument("--model", help="the model [where `siamese index` found it]")
+
+    imported = command("import-weights", "make a saved model of the course's model.pkl.gz")
+    imported.add_argument("weights", help="model.pkl.gz, or its directory")
+    imported.add_argument("output", help="directory of the saved model")
+    imported.add_argument(
+        "--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"
+    )
+    imported.add_argument("--threshold", type=float, default=0.7, help="[%(default)s]")
+
+
+def _formatted(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    return parser
+
+
+def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:
+    from siamese.cli import commands, search_commands
+
+    name = flags.command.replace("-", "_")
+    if name == "predict" and flags.question2 is None:
+        name = "predict_many"
+    return getattr(commands, name, None) or getattr(search_commands, name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code.
+
+    0; 2 for an error that a user can mend; 1 where `predict` answered a file and some of its lines had
+    an error; 130 after Ctrl-C.
+    """
+    flags = build_parser().parse_args(arguments)
+    try:
+        result = _command_function(flags)(flags)
+        if isinstance(result, int):  # It has printed its answers as they came.
+            return result
+        print(json.dumps(result.as_json, ensure_ascii=False) if flags.json else result.as_text)
+        return 0
+    except SiameseError as error:
+        print(f"siamese {flags.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `siamese ... | head`
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

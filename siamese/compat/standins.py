@@ -1,0 +1,287 @@
+"""Stand-ins for TensorFlow and Gym while Trax is imported, so that neither has to be loaded.
+
+Trax's import touches TensorFlow, TensorFlow Datasets, TensorFlow Text and Gym only in passing: type
+names for `isinstance`, one Keras base class, file helpers, an event writer. While `import trax` runs,
+those packages resolve to modules of this file. What the training loop really uses of them is answered
+here (`_LIGHT`); anything else loads the real package when it is first touched, or says which feature
+asked for it and how to install it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from siamese.compat import event_files
+from siamese.compat.quiet import quiet_load
+from siamese.errors import MissingDependencyError
+
+# Package that is stood in for -> how its users get the real one.
+_PACKAGES = {
+    "tensorflow": "pip install -r requirements-tensorflow.txt (or: pip install tensorflow)",
+    "tensorflow_datasets": "pip install -r requirements-tensorflow.txt",
+    "tensorflow_text": "pip install -r requirements-tensorflow.txt",
+    "gym": "pip install gym==0.26.2",
+    "trax.tf_numpy": "pip install -r requirements-tensorflow.txt (or: pip install tensorflow)",
+}
+_importing_trax = False
+
+
+class _Proxy:
+    """A name of a stand-in module seen while Trax is imported; the real object on first use."""
+
+    def __init__(self, path: str):
+        self._siamese_path = path
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _attribute(f"{self._siamese_path}.{name}")
+
+    def __call__(self, *args, **kwargs):
+        return _resolve(self._siamese_path)(*args, **kwargs)
+
+    def __instancecheck__(self, instance) -> bool:
+        # Nothing can be an instance of a class of a package that was never loaded.
+        return loaded(self._siamese_path) and isinstance(instance, _real(self._siamese_path))
+
+    def __mro_entries__(self, bases):
+        return (_LateClass,)
+
+    def __repr__(self):
+        return f"<stand-in for {self._siamese_path}>"
+
+
+class _LateClass:
+    """Base of a Trax class (AsKeras) whose real base lives in a package that is not loaded yet."""
+
+    def __new__(cls, *args, **kwargs):
+        # Run the class's module again, now against the real package, and make the instance there.
+        _real("tensorflow.keras")
+        module = sys.modules[cls.__module__]
+        for name, value in list(vars(module).items()):
+            if isinstance(value, _StandIn):
+                setattr(module, name, importlib.import_module(value.__name__))
+        real_class = getattr(importlib.reload(module), cls.__name__)
+        parent = sys.modules[cls.__module__.partition(".")[0]]
+        if getattr(parent, cls.__name__, None) is cls:
+            setattr(parent, cls.__name__, real_class)
+        return real_class(*args, **kwargs)
+
+
+def explain_keras_3(trax2keras) -> None:
+    """Where AsKeras meets Keras 3, for which it was not written, an error says so and the way out."""
+    original = trax2keras.tensor_shapes_to_shape_dtypes
+
+    def tensor_shapes_to_shape_dtypes(shapes, dtype):
+        version = getattr(_real("tensorflow.keras"), "__version__", "2")  # Keras 2 has none there.
+        if int(version.partition(".")[0]) >= 3:
+            raise MissingDependencyError(
+                f"trax.AsKeras needs Keras 2, and this TensorFlow brings Keras {version}. To use it: "
+                "pip install tf-keras, and set TF_USE_LEGACY_KERAS=1 before TensorFlow is loaded."
+            )
+        return original(shapes, dtype)
+
+    trax2keras.tensor_shapes_to_shape_dtypes = tensor_shapes_to_shape_dtypes
+
+
+class _StandIn(types.ModuleType):
+    """A module that looks like a package's, and loads it only when something really needs it."""
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _attribute(f"{self.__name__}.{name}")
+
+
+class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers imports of the stood-in packages, unless the real one is already loaded."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        """Returns a spec of a stand-in module, or None for all other modules."""
+        package = _package_of(fullname)
+        if package is None or loaded(package):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec):
+        """Makes the empty stand-in; its names come from `_StandIn.__getattr__`."""
+        return _StandIn(spec.name)
+
+    def exec_module(self, module):
+        """Nothing to run."""
+
+
+@contextmanager
+def standing_in() -> Iterator[None]:
+    """Lets the stood-in packages resolve to stand-ins; all is put back at the end, also on failure."""
+    global _importing_trax
+    finder = StandInFinder()
+    sys.meta_path.insert(0, finder)
+    _importing_trax = True
+    try:
+        yield
+    finally:
+        _importing_trax = False
+        sys.meta_path.remove(finder)
+        for name, module in list(sys.modules.items()):
+            if isinstance(module, _StandIn):
+                del sys.modules[name]
+                # Else `from trax import tf_numpy` would find the stand-in on the parent for ever.
+                parent, _, child = name.rpartition(".")
+                if isinstance(getattr(sys.modules.get(parent), child, None), _StandIn):
+                    delattr(sys.modules[parent], child)
+
+
+def _package_of(name: str) -> str | None:
+    return next((p for p in _PACKAGES if name == p or name.startswith(p + ".")), None)
+
+
+def loaded(path: str) -> bool:
+    """Whether the real package behind `path` is in the process."""
+    package = "tensorflow" if path.startswith("trax.tf_numpy") else _package_of(path)
+    module = sys.modules.get(package)
+    return module is not None and not isinstance(module, _StandIn)
+
+
+def installed(package: str) -> bool:
+    """Whether the real package can be imported; nothing is loaded."""
+    if package in sys.modules and not isinstance(sys.modules[package], _StandIn):
+        return True
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _attribute(path: str):
+    """What a stand-in answers for that dotted name."""
+    if _importing_trax or any(light.startswith(_plain(path) + ".") for light in _LIGHT):
+        return _Proxy(path)
+    return _resolve(path)
+
+
+def _resolve(path: str):
+    """The object to work with: the real one if loaded, else our light one, else load the real one."""
+    if not loaded(path):
+        parts = _plain(path).split(".")
+        for end in range(len(parts), 0, -1):
+            if ".".join(parts[:end]) in _LIGHT:
+                found = _LIGHT[".".join(parts[:end])]()
+                for part in parts[end:]:
+                    found = getattr(found, part)
+                return found
+    return _real(path)
+
+
+def _plain(path: str) -> str:
+    return path.replace("tensorflow.compat.v2", "tensorflow")
+
+
+def _real(path: str):
+    """The real object of that dotted name, importing its package; says who needs it if it is missing."""
+    package = _package_of(path)
+    try:
+        with quiet_load():
+            first = not loaded("tensorflow")
+            found = _walk(package, path[len(package) + 1 :].split(".") if path != package else [])
+            if first and loaded("tensorflow"):
+                # It looks for a GPU when it is first used, and says on any machine without one that the
+                # driver's stub does nothing: let it look now.
+                sys.modules["tensorflow"].config.list_physical_devices()
+            return found
+    except ImportError as error:
+        if error.name not in _PACKAGES:
+            raise  # The package is there; something inside it is broken. That error says more.
+        raise MissingDependencyError(
+            f"{_asker()} needs {path}, and the package {error.name} is not installed. "
+            f"Training and prediction work without it; to use this feature: {_PACKAGES[package]}"
+        ) from None
+
+
+def _walk(package: str, parts: list[str]):
+    found, walked = importlib.import_module(package), package
+    for part in parts:
+        walked = f"{walked}.{part}"
+        try:
+            found = getattr(found, part)
+        except AttributeError as missing:
+            if not isinstance(found, types.ModuleType):
+                raise
+            try:
+                found = importlib.import_module(walked)
+            except ModuleNotFoundError as error:
+                if error.name != walked:
+                    raise
+                raise missing from None  # No such name and no such submodule: hasattr() is False.
+    return found
+
+
+def _asker() -> str:
+    """The function outside this file that touched a stand-in, as `module.function`."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}"
+
+
+# ---- What the training loop really uses of TensorFlow, answered without it ----
+
+
+def _gfile():
+    """`tf.io.gfile` for local files; a remote path (gs://...) goes to the real one."""
+
+    def local_or_real(name, function):
+        def call(path, *args, **kwargs):
+            if "://" in os.fspath(path):
+                return getattr(_real("tensorflow.io.gfile"), name)(path, *args, **kwargs)
+            return function(path, *args, **kwargs)
+
+        return call
+
+    def rename(source, target, overwrite=False):
+        if os.path.exists(target) and not overwrite:
+            raise FileExistsError(target)
+        os.replace(source, target)
+
+    functions = {
+        "exists": os.path.exists,
+        "isdir": os.path.isdir,
+        "makedirs": lambda path: os.makedirs(path, exist_ok=True),
+        "rename": rename,
+        "GFile": open,
+    }
+    return types.SimpleNamespace(**{n: local_or_real(n, f) for n, f in functions.items()})
+
+
+def _set_seed(seed):
+    """Seeds TensorFlow where it is loaded; where it is not, there is no generator to seed."""
+    if loaded("tensorflow"):
+        _real("tensorflow").random.set_seed(seed)
+
+
+_LIGHT = {
+    "tensorflow.io.gfile": _gfile,
+    "tensorflow.random.set_seed": lambda: _set_seed,
+    "tensorflow.TensorShape": lambda: _Proxy("tensorflow.TensorShape"),
+    "tensorflow.DType": lambda: _Proxy("tensorflow.DType"),
+    "tensorflow.make_tensor_proto": lambda: event_files.make_tensor_proto,
+    "tensorflow.compat.v1.Summary": lambda: event_files.tensorboard("proto.summary_pb2", "Summary"),
+    "tensorflow.compat.v1.SummaryMetadata": lambda: event_files.tensorboard(
+        "proto.summary_pb2", "SummaryMetadata"
+    ),
+    "tensorflow.compat.v1.HistogramProto": lambda: event_files.tensorboard(
+        "proto.summary_pb2", "HistogramProto"
+    ),
+    "tensorflow.core.util.event_pb2": lambda: event_files.tensorboard("proto.event_pb2"),
+    "tensorflow.python.summary.writer.event_file_writer.EventFileWriter": (
+        lambda: event_files.EventFileWriter
+    ),
+}

@@ -1,0 +1,1 @@
+"""The assignment: similarity, loss, model, generator, train_model, classify and predict."""

@@ -1,0 +1,123 @@
+"""Batches of question pairs: the course's data_generator, and PairBatches beside it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from siamese.batching.pair_batches import PairBatches
+from siamese.data.token_rows import check_no_empty, check_pairs, token_rows, whole_number
+from siamese.errors import ArgumentError
+
+__all__ = ["DataGenerator", "PairBatches", "data_generator"]
+
+
+def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
+    """The course's generator: endless batches of question pairs, padded to a power of two.
+
+    The order comes from Python's global `random` module, so ``random.seed(34)`` gives the course's
+    batches: nothing is drawn before the first batch, then the pairs are shuffled once, and once
+    more each time a pair is wanted after the last one. Every batch holds `batch_size` pairs; one
+    that begins near the end runs over into the next pass, many times over where there are fewer
+    pairs than `batch_size`.
+
+    Args:
+      Q1: the first questions: a list of lists, an array of objects or Ragged, of integer token ids.
+      Q2: the second questions; ``Q2[i]`` is paired with ``Q1[i]``.
+      batch_size: pairs in a batch, at least 1.
+      pad: the whole number put after each question's end; -1 or any other int32.
+      shuffle: False keeps the order of the pairs, pass after pass, and draws nothing.
+
+    Returns:
+      An iterator of (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
+      or above the longest question of either side. (The course's own are int64 with the same
+      values, which JAX narrows to int32.) Its `state` and `restore` carry the position.
+
+    Raises:
+      DataError: for no pairs, sides of unequal length, an empty question, or ids that are no
+        integers; at the call, not at the first batch.
+      ArgumentError: for a `batch_size` below 1 or a `pad` that is no whole number.
+
+    Example:
+      >>> batches = data_generator([[5, 6, 7], [8]], [[5], [8, 9]], batch_size=2, shuffle=False)
+      >>> q1, q2 = next(batches)
+      >>> q1.tolist(), q2.tolist()
+      ([[5, 6, 7, 1], [8, 1, 1, 1]], [[5, 1, 1, 1], [8, 9, 1, 1]])
+    """
+    return DataGenerator(Q1, Q2, batch_size, pad, shuffle)
+
+
+class DataGenerator(Iterator):
+    """What `data_generator` returns: an endless iterator that can tell and take its position."""
+
+    def __init__(self, Q1, Q2, batch_size, pad=1, shuffle=True):
+        self._batch_size = whole_number(batch_size, "batch_size", 1)
+        self._pad = whole_number(pad, "pad", np.iinfo(np.int32).min)
+        self._q1, self._q2 = token_rows(Q1, "Q1"), token_rows(Q2, "Q2")
+        check_pairs(self._q1, self._q2, "Q1", "Q2")
+        check_no_empty(self._q1, "Q1")
+        check_no_empty(self._q2, "Q2")
+        self._shuffle = bool(shuffle)
+        self._order = list(range(len(self._q1)))
+        self._index = 0  # place in _order of the next pair
+        self._started = False  # whether the first shuffle has been drawn
+
+    def __next__(self) -> tuple[np.ndarray, np.ndarray]:
+        rows: list[int] = []
+        while len(rows) < self._batch_size:
+            at_end = self._index >= len(self._order)
+            if self._shuffle and (at_end or not self._started):
+                random.shuffle(self._order)
+            if at_end:
+                self._index = 0
+            self._started = True
+            taken = self._order[self._index : self._index + self._batch_size - len(rows)]
+            rows += taken
+            self._index += len(taken)
+        longest = max(self._q1.lengths[rows].max(), self._q2.lengths[rows].max())
+        length = 1 << (int(longest) - 1).bit_length()  # the power of two at or above it
+        # Two int32 arrays [batch_size, length].
+        return (
+            self._q1.padded(rows, length, self._pad),
+            self._q2.padded(rows, length, self._pad),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """The position as values that JSON can hold; `restore` continues from it exactly.
+
+        It holds the order of the pairs (one number a pair) and the state of the global `random`
+        module, for the order of the coming passes is drawn from there.
+        """
+        version, numbers, gauss = random.getstate()
+        return {
+            "order": list(self._order),
+            "index": self._index,
+            "started": self._started,
+            "random": [version, list(numbers), gauss],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes to where `state` was taken, and sets the global `random` module to what it was.
+
+        Raises:
+          ArgumentError: where `state` is damaged or belongs to another number of pairs.
+        """
+        try:
+            order, index = list(state["order"]), int(state["index"])
+            started = bool(state["started"])
+            version, numbers, gauss = state["random"]
+            generator_state = (version, tuple(numbers), gauss)
+            random.Random().setstate(generator_state)  # refused here, before anything has changed
+            whole = sorted(order) == list(range(len(order)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArgumentError(f"This is no state of a data_generator: {error!r}.") from None
+        if not whole or len(order) != len(self._q1) or not 0 <= index <= len(order):
+            raise ArgumentError(
+                f"The state is that of a generator over {len(order)} pairs; this one has "
+                f"{len(self._q1)}. Restore it with the same data."
+            )
+        self._order, self._index, self._started = order, index, started
+        random.setstate(generator_state)

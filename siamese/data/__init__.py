@@ -1,0 +1,1 @@
+"""Questions: readers, pairs, clusters, the embedded corpus, tokens and vocabulary."""

@@ -1,0 +1,254 @@
+"""Clusters of questions: duplicates joined through labels, and groups that share questions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError, DataError
+
+# Of a larger cluster only so many questions imply pairs: all pairs of more would fill the memory.
+PAIRED = 2000
+
+
+def number_questions(
+    question1: Sequence[str], question2: Sequence[str]
+) -> tuple[list[str], np.ndarray]:
+    """Numbers the distinct questions in order of first sight, question1 before question2.
+
+    Args:
+      question1: first question of each pair.
+      question2: second question of each pair, as many.
+
+    Returns:
+      The distinct questions (equal only where the text is equal, letter by letter), and an
+      int64 [n, 2] array: the number of each pair's two questions.
+
+    Example:
+      >>> questions, numbers = number_questions(["a?", "b?"], ["b?", "b?"])
+      >>> questions, numbers.tolist()
+      (['a?', 'b?'], [[0, 1], [1, 1]])
+    """
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    texts = chain.from_iterable(zip(question1, question2))
+    flat = np.fromiter(map(numbers.__getitem__, texts), np.int64, 2 * len(question1))
+    return list(numbers), flat.reshape(-1, 2)  # [pairs, 2]
+
+
+def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
+    """Which connected group each of `size` things is in (union-find, done by SciPy).
+
+    Args:
+      size: the number of things.
+      edges: int64 [m, 2]; things that belong together; repeats and loops do no harm.
+
+    Returns:
+      int64 [size]; groups numbered from 0 in order of their first thing.
+
+    Example:
+      >>> connected_groups(5, np.array([[3, 1], [4, 3]])).tolist()
+      [0, 1, 2, 1, 1]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = np.asarray(edges, np.int64).reshape(-1, 2)
+    graph = coo_array(
+        (np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(size, size)
+    )
+    _, labels = connected_components(graph, directed=False)
+    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[labels].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
+
+    Args:
+      questions: the distinct questions, in order of first sight.
+      question_cluster: int64 [questions]; the cluster of each, numbered by first sight.
+      cluster1: int64 [pairs]; the cluster of each pair's question1.
+      cluster2: int64 [pairs]; the cluster of each pair's question2.
+      rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
+      sizes: int64 [clusters]; questions in each cluster (1 for a question without duplicates).
+      conflict_rows: int64; the pairs labelled non-duplicate within one cluster.
+    """
+
+    questions: list[str]
+    question_cluster: np.ndarray
+    cluster1: np.ndarray
+    cluster2: np.ndarray
+    rows: np.ndarray
+    sizes: np.ndarray
+    conflict_rows: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def conflicts(self) -> int:
+        """How many pairs are labelled non-duplicate though both questions are in one cluster."""
+        return len(self.conflict_rows)
+
+
+def clusters(pairs: Any) -> Clusters:
+    """Joins the questions of pairs labelled duplicate into clusters.
+
+    Args:
+      pairs: `QuestionPairs`, or anything with its question1, question2 and is_duplicate.
+
+    Returns:
+      `Clusters`.
+
+    Example:
+      >>> from siamese.data.pairs import QuestionPairs
+      >>> found = clusters(QuestionPairs(["a", "b", "a"], ["b", "c", "c"], [True, True, False]))
+      >>> found.sizes.tolist(), found.conflicts
+      ([3], 1)
+    """
+    questions, numbers = number_questions(pairs.question1, pairs.question2)
+    is_duplicate = np.asarray(pairs.is_duplicate, bool)
+    question_cluster = connected_groups(len(questions), numbers[is_duplicate])
+    cluster1, cluster2 = question_cluster[numbers[:, 0]], question_cluster[numbers[:, 1]]
+    return Clusters(
+        questions=questions,
+        question_cluster=question_cluster,
+        cluster1=cluster1,
+        cluster2=cluster2,
+        rows=np.where(is_duplicate, cluster1, -1),
+        sizes=np.bincount(question_cluster).astype(np.int64),
+        conflict_rows=np.flatnonzero(~is_duplicate & (cluster1 == cluster2)),
+    )
+
+
+def implied_duplicates(
+    rows: tuple[np.ndarray, np.ndarray], found: Clusters, per_question: int = 10, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs that no label names but that follow from labels: where a = b and b = c, also a = c.
+
+    The longer the chain between two questions, the less sure it is; and a cluster of n questions has
+    n (n - 1) / 2 pairs. So a large cluster gives a random choice of them, and one within which a pair is
+    labelled non-duplicate gives none.
+
+    Args:
+      rows: (rows1, rows2), int64 [pairs] each: any numbers of the pairs' questions, the same for the
+        same question.
+      found: the clusters of these pairs.
+      per_question: a cluster of n questions gives at most `per_question` times n pairs.
+      seed: of that choice.
+
+    Returns:
+      (rows1, rows2, cluster), int64 [implied] each: the numbers of each implied pair's questions, no pair
+      twice and no labelled one, and the cluster they stand in.
+
+    Example:
+      >>> from siamese.data.pairs import QuestionPairs
+      >>> labelled = QuestionPairs(["a", "b"], ["b", "c"], [True, True])
+      >>> numbers = np.array([0, 1]), np.array([1, 2])
+      >>> [part.tolist() for part in implied_duplicates(numbers, clusters(labelled))]
+      [[0], [2], [0]]
+    """
+    draw = np.random.default_rng(seed)
+    questions, first = np.unique(np.concatenate(rows), return_index=True)
+    cluster = np.concatenate([found.cluster1, found.cluster2])[first]  # [questions]
+    order = np.argsort(cluster, kind="stable")
+    ends = np.cumsum(np.bincount(cluster))
+    doubtful = set(found.cluster1[found.conflict_rows].tolist())
+    labelled = set(zip(np.minimum(*rows).tolist(), np.maximum(*rows).tolist()))
+    implied: list[tuple[int, int, int]] = []
+    for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends)):
+        size = end - start
+        if size < 3 or number in doubtful:
+            continue
+        members = questions[order[start:end]]
+        if size > PAIRED:
+            members = draw.choice(members, PAIRED, replace=False)
+        members = np.sort(members)
+        pairs = np.stack(np.triu_indices(len(members), 1), axis=1)
+        pairs = members[pairs[draw.permutation(len(pairs))[: per_question * size]]]
+        implied += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
+    return tuple(np.array(implied, np.int64).reshape(-1, 3).T)
+
+
+def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
+    """Row numbers of each part of a split in which no two parts share a question.
+
+    Questions that stand in one pair, duplicate or not, go to the same part. Large groups are placed
+    first, each where the most is missing; the rest follow in an order drawn from `seed`.
+
+    Args:
+      pairs: `QuestionPairs`.
+      fractions: the wished share of the pairs for each part; positive, adding to 1.
+      seed: of the order in which groups are dealt out.
+
+    Returns:
+      For each fraction an int64 array of rows, ascending; together every row once.
+
+    Raises:
+      ArgumentError: fractions that are not positive or do not add to 1.
+      DataError: fewer groups of pairs that share no question than parts.
+    """
+    shares = np.asarray(fractions, np.float64)
+    if (
+        shares.ndim != 1
+        or len(shares) < 2
+        or not (shares > 0).all()
+        or abs(shares.sum() - 1) > 1e-6
+    ):
+        raise ArgumentError(
+            f"fractions is {fractions!r}; give two or more positive numbers that add to 1, "
+            "such as (0.8, 0.1, 0.1)."
+        )
+    questions, numbers = number_questions(pairs.question1, pairs.question2)
+    group = connected_groups(len(questions), numbers)[numbers[:, 0]]  # [pairs]
+    rows_in_group = np.bincount(group) if len(group) else np.zeros(0, np.int64)
+    if len(rows_in_group) < len(shares):
+        raise DataError(
+            f"A split by cluster into {len(shares)} parts is not possible: the {len(group):,} pairs "
+            f"form {len(rows_in_group):,} groups that share no question. Use fewer parts, or more pairs."
+        )
+    missing = shares * len(group)  # pairs still wanted by each part
+    part_of_group = np.empty(len(rows_in_group), np.int64)
+
+    order = np.random.default_rng(seed).permutation(len(rows_in_group))
+    large = rows_in_group[order] > missing.min() / 20
+    for at in sorted(
+        order[large].tolist(), key=lambda g: -rows_in_group[g]
+    ):  # stable: seed's order
+        part = int(missing.argmax())
+        part_of_group[at] = part
+        missing[part] -= rows_in_group[at]
+    # The small ones fill the parts one after the other, each up to what it still wants.
+    small = order[~large]
+    wanted = np.maximum(missing, 0)
+    limits = np.cumsum(wanted / max(wanted.sum(), 1e-9)) * rows_in_group[small].sum()
+    middles = np.cumsum(rows_in_group[small]) - rows_in_group[small] / 2
+    last = len(shares) - 1
+    part_of_group[small] = np.minimum(np.searchsorted(limits, middles), last)
+
+    # No part stays empty: it gets the smallest group of a part that has two or more.
+    for part in np.flatnonzero(np.bincount(part_of_group, minlength=len(shares)) == 0):
+        spare = np.flatnonzero(np.bincount(part_of_group)[part_of_group] > 1)
+        part_of_group[spare[rows_in_group[spare].argmin()]] = part
+    return [np.flatnonzero(part_of_group[group] == part) for part in range(len(shares))]
+
+
+def overlap(train: Any, test: Any) -> float:
+    """The share of the distinct test questions that also stand in `train`, letter by letter.
+
+    Example:
+      >>> from siamese.data.pairs import QuestionPairs
+      >>> a = QuestionPairs(["x?"], ["y?"], [1])
+      >>> overlap(a, QuestionPairs(["y?", "u?"], ["v?", "w?"], [0, 1]))
+      0.25
+    """
+    asked = {*test.question1, *test.question2}
+    if not asked:
+        return float("nan")
+    return len(asked & {*train.question1, *train.question2}) / len(asked)

@@ -1,0 +1,140 @@
+"""Checks on what the batch makers are given: every mistake is named at the call."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.ragged import Ragged
+
+# Rows checked at a time: enough for NumPy's speed, little memory however many rows there are.
+CHUNK = 1 << 18
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """`value` as an int of at least `least`.
+
+    Raises:
+      ArgumentError: where it is no whole number, or smaller; the message names the argument.
+
+    Example:
+      >>> whole_number(np.int64(3), "batch_size", 1)
+      3
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} must be a whole number, not {value!r}.") from None
+    if number < least:
+        raise ArgumentError(f"{name} must be at least {least}, not {number}.")
+    return number
+
+
+def token_rows(rows: Any, name: str) -> Ragged:
+    """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself.
+
+    Args:
+      rows: one sequence of integer token ids a question.
+      name: what to call the argument in a message.
+
+    Raises:
+      DataError: where `rows` is no sequence of questions, or a token id is no integer.
+
+    Example:
+      >>> token_rows([[5, 6], [7]], "Q1").values.tolist()
+      [5, 6, 7]
+    """
+    if isinstance(rows, Ragged):
+        return rows
+    expected = f"{name} must hold one sequence of integer token ids per question"
+    try:
+        rows = list(rows)
+    except TypeError:
+        raise DataError(f"{expected}, not {type(rows).__name__}.") from None
+    at = next((i for i, row in enumerate(rows) if not hasattr(row, "__len__")), None)
+    if at is not None:
+        raise DataError(f"{expected}; {name}[{at}] is {rows[at]!r}.")
+    try:
+        return Ragged.from_lists(rows)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
+    """Refuses no pairs at all and sides of unequal length.
+
+    Raises:
+      DataError: naming both lengths.
+    """
+    if len(q1) != len(q2):
+        raise DataError(
+            f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}: "
+            "question i of one is paired with question i of the other, so both need the same number."
+        )
+    if not len(q1):
+        raise DataError(f"{name1} and {name2} are empty: there is no pair to make a batch of.")
+
+
+def check_no_empty(rows: Ragged, name: str) -> None:
+    """Refuses questions without a token: padding alone has no meaning to compare.
+
+    Raises:
+      DataError: naming the first such question and how many there are.
+    """
+    first, count = -1, 0
+    for start in range(0, len(rows.offsets) - 1, CHUNK):
+        empty = np.flatnonzero(np.diff(rows.offsets[start : start + CHUNK + 1]) == 0)
+        if len(empty):
+            first = first if count else start + int(empty[0])
+            count += len(empty)
+    if count:
+        raise DataError(
+            f"{name}[{first}] is an empty question ({count} such in {name}): it has no token. "
+            "Leave out pairs with an empty question."
+        )
+
+
+def one_of(value: Any, name: str, allowed: tuple) -> None:
+    """Refuses a value that is not among those allowed.
+
+    Raises:
+      ArgumentError: naming the argument and what is allowed.
+    """
+    if value not in allowed:
+        raise ArgumentError(f"{name} must be one of {allowed}, not {value!r}.")
+
+
+def checked_shard(shard: Any, plan: Any, labelled_size: int) -> tuple[int, int]:
+    """PairBatches' argument `shard`, (index, count): every batch must divide by the count.
+
+    Args:
+      shard: the argument.
+      plan: the `EpochPlan`.
+      labelled_size: labelled pairs a batch, 0 for none.
+
+    Raises:
+      ArgumentError: naming what does not divide, and what to do.
+    """
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise ArgumentError(f"shard must be (index, count), not {shard!r}.")
+    count = whole_number(shard[1], "shard count", 1)
+    index = whole_number(shard[0], "shard index", 0)
+    if index >= count:
+        raise ArgumentError(f"shard index must be below the count {count}, not {index}.")
+    for size, what in ((plan.batch_size, "batch_size"), (labelled_size, "labelled_size")):
+        if size % count:
+            raise ArgumentError(f"{what} {size} does not divide by the {count} shards.")
+    odd_one = plan.last == "short" or (plan.last == "wrap" and plan.pairs < plan.batch_size)
+    uneven = plan.pairs % plan.batch_size % count or (plan.pair_clusters and count > 1)
+    if odd_one and uneven:
+        raise ArgumentError(
+            f"The last batch of an epoch may not divide by the {count} shards; take last='drop' "
+            "(or, with more pairs than batch_size, 'wrap')."
+        )
+    return index, count

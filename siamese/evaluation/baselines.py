@@ -1,0 +1,95 @@
+"""Answers that need no model, to stand beside every result: the majority class, and word overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.metrics import Metrics, check_labels, evaluate_scores
+from siamese.evaluation.thresholds import best_threshold
+
+
+def word_overlap(question1: Any, question2: Any) -> Any:
+    """Jaccard overlap of two questions' lower-cased words: shared / all distinct words.
+
+    The simplest answer that looks at the text; a model should beat it.
+
+    Args:
+      question1: one text; or a sequence of n texts, or of n lists of words.
+      question2: the same kind.
+
+    Returns:
+      A number from 0 to 1, or float64 [n]. Two questions without any words overlap by 0.
+
+    Raises:
+      DataError: sequences of unequal length.
+      ArgumentError: something that is neither text nor words.
+
+    Example:
+      >>> word_overlap("How old are you?", "What age are you?")
+      0.42857142857142855
+    """
+    if isinstance(question1, str) and isinstance(question2, str):
+        return _jaccard(question1, question2)
+    first, second = list(question1), list(question2)
+    if len(first) != len(second):
+        raise DataError(
+            f"There are {len(first)} first and {len(second)} second questions; one each a pair."
+        )
+    return np.array([_jaccard(*pair) for pair in zip(first, second)], dtype=np.float64)
+
+
+def _jaccard(question1: Any, question2: Any) -> float:
+    first, second = _words(question1), _words(question2)
+    return len(first & second) / max(len(first | second), 1)
+
+
+def _words(question: Any) -> set[str]:
+    if isinstance(question, str):
+        from siamese.data.vocabulary import word_tokenize
+
+        question = word_tokenize(question)
+    words = list(question) if isinstance(question, (list, tuple)) else None
+    if words is None or not all(isinstance(word, str) for word in words):
+        raise ArgumentError(f"A question must be text or a list of words; this is {question!r}.")
+    return {word.lower() for word in words}
+
+
+def baselines(
+    question1: Sequence,
+    question2: Sequence,
+    labels: Any,
+    *,
+    chosen_on: tuple[Sequence, Sequence, Any] | None = None,
+) -> dict[str, Metrics]:
+    """What any model must beat: the majority class, and counting shared words.
+
+    Args:
+      question1: n texts (or lists of words).
+      question2: n texts.
+      labels: bool or 0/1 [n].
+      chosen_on: (question1, question2, labels) of other pairs, on which the word-overlap threshold
+        and the majority class are chosen. Without it they are chosen on the same pairs, which
+        flatters the baselines.
+
+    Returns:
+      'always no' (or 'always yes') and 'word overlap', each with its Metrics.
+
+    Raises:
+      ArgumentError, DataError: see `check_scores` and `word_overlap`.
+    """
+    truth = check_labels(labels)
+    overlap = word_overlap(question1, question2)
+    scores, chosen_labels = overlap, truth
+    if chosen_on is not None:
+        scores, chosen_labels = word_overlap(*chosen_on[:2]), check_labels(chosen_on[2])
+    cut = best_threshold(scores, chosen_labels).threshold
+    yes = bool(np.mean(chosen_labels) > 0.5)
+    constant = evaluate_scores(np.full(len(truth), float(yes)), truth, threshold=0.5)
+    return {
+        "always yes" if yes else "always no": constant,
+        "word overlap": evaluate_scores(overlap, truth, threshold=cut),
+    }

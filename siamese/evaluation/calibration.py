@@ -1,0 +1,279 @@
+"""From a score to a probability that means what it says: Platt and isotonic, fitted on validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError, CheckpointError
+from siamese.evaluation.metrics import check_scores
+
+METHODS = ("platt", "isotonic")
+STRATEGIES = ("equal_mass", "equal_width")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Turns scores into probabilities of being a duplicate, with NumPy alone.
+
+    Made by `fit_calibration`; travels with a saved model as `to_dict`.
+
+    Attributes:
+      method: 'platt': ``1 / (1 + exp(-(slope * score + intercept)))`` (Platt, 1999); 'isotonic': the
+        best rising step function, straight lines between its points and level beyond them
+        (Zadrozny and Elkan, 2002).
+      n: pairs it was fitted on.
+      slope, intercept: of 'platt'.
+      scores, probabilities: the points of 'isotonic', both rising.
+
+    Example:
+      >>> calibration = Calibration("platt", n=100, slope=10.0, intercept=-5.0)
+      >>> calibration([0.5, 0.9]).round(3).tolist()
+      [0.5, 0.982]
+    """
+
+    method: str
+    n: int
+    slope: float = 0.0
+    intercept: float = 0.0
+    scores: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
+
+    def __post_init__(self):
+        if self.method not in METHODS:
+            raise ArgumentError(f"method must be 'platt' or 'isotonic'; it is {self.method!r}.")
+        numbers = np.array([self.slope, self.intercept, *self.scores, *self.probabilities], float)
+        rising = all((np.diff(line) >= 0).all() for line in (self.scores, self.probabilities))
+        inside = all(0 <= p <= 1 for p in self.probabilities)
+        fits = len(self.scores) == len(self.probabilities)
+        enough = self.method == "platt" or len(self.scores)
+        if not (np.isfinite(numbers).all() and rising and inside and fits and enough):
+            raise ArgumentError(
+                "A calibration needs finite numbers and, if isotonic, as many rising probabilities "
+                "from 0 to 1 as rising scores."
+            )
+
+    def __call__(self, scores: Any) -> np.ndarray:
+        """Probabilities of scores.
+
+        Args:
+          scores: float, any shape.
+
+        Returns:
+          float64 of the same shape, from 0 to 1.
+
+        Raises:
+          ArgumentError: scores that are not finite numbers.
+        """
+        scores = np.asarray(scores)
+        if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
+            raise ArgumentError("Only finite scores have a probability; some are not.")
+        scores = scores.astype(np.float64)
+        if self.method == "isotonic":
+            return np.interp(scores, self.scores, self.probabilities)
+        # tanh never overflows, unlike 1 / (1 + exp(-x)).
+        return 0.5 + 0.5 * np.tanh((self.slope * scores + self.intercept) / 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
+        found: dict[str, Any] = {"method": self.method, "n": self.n}
+        if self.method == "platt":
+            return found | {"slope": self.slope, "intercept": self.intercept}
+        return found | {"scores": list(self.scores), "probabilities": list(self.probabilities)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
+        """From what `to_dict` made.
+
+        Raises:
+          CheckpointError: where something is missing, unknown or not a number.
+        """
+        try:
+            known = dict(values)
+            for name in ("scores", "probabilities"):
+                if name in known:
+                    known[name] = tuple(float(number) for number in known[name])
+            for name in ("slope", "intercept"):
+                if name in known:
+                    known[name] = float(known[name])
+            wanted = {"method", "n"}
+            wanted |= (
+                {"slope", "intercept"}
+                if known.get("method") == "platt"
+                else {"scores", "probabilities"}
+            )
+            if set(known) != wanted:
+                raise ArgumentError(f"It has {sorted(known)} and should have {sorted(wanted)}.")
+            return cls(**known)
+        except (ArgumentError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"The calibration is damaged: {error} Calibrate the model again."
+            ) from None
+
+
+def fit_calibration(
+    scores: Any, labels: Any, method: str = "best", *, folds: int = 5, seed: int = 0
+) -> Calibration:
+    """Fits a calibration on validation pairs.
+
+    Args:
+      scores: float [n].
+      labels: bool or 0/1 [n].
+      method: 'platt', 'isotonic', or 'best': the one with the lower cross-validated Brier score.
+      folds: of the cross-validation.
+      seed: of the division into folds.
+
+    Raises:
+      ArgumentError, DataError: another method; see `siamese.evaluation.metrics.check_scores`.
+
+    Example:
+      >>> calibration = fit_calibration([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1], method="isotonic")
+      >>> calibration([0.1, 0.5, 0.95]).tolist()
+      [0.0, 0.5, 1.0]
+    """
+    scores, truth = check_scores(scores, labels)
+    if method == "best":
+        brier = cross_validated_brier(scores, truth, folds=folds, seed=seed)
+        method = min(METHODS, key=lambda name: brier[name])  # Platt where they are equal
+    if method == "platt":
+        return _platt(scores, truth)
+    if method == "isotonic":
+        return _isotonic(scores, truth)
+    raise ArgumentError(f"method must be 'platt', 'isotonic' or 'best'; it is {method!r}.")
+
+
+def cross_validated_brier(
+    scores: Any, labels: Any, *, folds: int = 5, seed: int = 0
+) -> dict[str, float]:
+    """Mean squared error of the probabilities of each method, on pairs it was not fitted on.
+
+    The Brier score is lowest for true probabilities and, unlike the log loss, finite where an
+    isotonic step is 0 or 1. With fewer than `folds` pairs of a class there are fewer folds; with
+    one, nothing can be left out: Platt, with two numbers the safer choice, is given 0 and isotonic 1.
+
+    Raises:
+      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; fewer than two folds.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    scores, truth = check_scores(scores, labels)
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        raise ArgumentError(f"folds must be a whole number of at least 2; it is {folds!r}.")
+    folds = int(min(folds, truth.sum(), (~truth).sum()))
+    if folds < 2:
+        return {"platt": 0.0, "isotonic": 1.0}
+    squared = dict.fromkeys(METHODS, 0.0)
+    divide = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for fitted, left_out in divide.split(scores, truth):
+        for name, fit in (("platt", _platt), ("isotonic", _isotonic)):
+            found = fit(scores[fitted], truth[fitted])(scores[left_out])
+            squared[name] += float(((found - truth[left_out]) ** 2).sum())
+    return {name: total / len(truth) for name, total in squared.items()}
+
+
+def _platt(scores: np.ndarray, truth: np.ndarray) -> Calibration:
+    """Logistic regression of the label on the score, without regularisation.
+
+    Platt's targets, (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, keep the slope finite
+    where the scores separate the classes; on thousands of pairs they change nothing visible.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    centre, scale = scores.mean(), scores.std() or 1.0
+    ones, zeros = truth.sum(), (~truth).sum()
+    target = np.where(truth, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+    x = ((scores - centre) / scale)[:, None]
+    # A soft target is a one and a zero, weighted by it and by the rest.
+    model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(
+        np.concatenate([x, x]),
+        np.repeat([1, 0], len(x)),
+        sample_weight=np.concatenate([target, 1 - target]),
+    )
+    slope = float(model.coef_[0, 0]) / scale
+    intercept = float(model.intercept_[0]) - slope * centre
+    return Calibration("platt", len(truth), slope=float(slope), intercept=float(intercept))
+
+
+def _isotonic(scores: np.ndarray, truth: np.ndarray) -> Calibration:
+    from sklearn.isotonic import IsotonicRegression
+
+    fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, truth)
+    return Calibration(
+        "isotonic",
+        len(truth),
+        scores=tuple(fitted.X_thresholds_.tolist()),
+        probabilities=tuple(fitted.y_thresholds_.tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class ReliabilityCurve:
+    """Promised against true: bins of pairs by their probability; empty bins are left out.
+
+    Attributes:
+      probability: float64 [bins], the mean probability of the pairs in a bin.
+      duplicates: float64 [bins], the share of them that are duplicates.
+      count: int64 [bins].
+      strategy: 'equal_mass' or 'equal_width'.
+    """
+
+    probability: np.ndarray
+    duplicates: np.ndarray
+    count: np.ndarray
+    strategy: str
+
+
+def reliability_curve(
+    probabilities: Any, labels: Any, *, bins: int = 15, strategy: str = "equal_mass"
+) -> ReliabilityCurve:
+    """How often pairs of a probability really are duplicates.
+
+    Args:
+      probabilities: float [n], from 0 to 1.
+      labels: bool or 0/1 [n].
+      bins: at most so many.
+      strategy: 'equal_mass' cuts at the quantiles, so that bins hold about as many pairs each (pairs
+        of one probability stay together); 'equal_width' cuts 0 to 1 into equal parts.
+
+    Raises:
+      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; probabilities outside 0 to 1.
+    """
+    found, truth = check_scores(probabilities, labels, both=False)
+    if found.min() < 0 or found.max() > 1:
+        raise ArgumentError(
+            f"Probabilities lie from 0 to 1; these from {found.min():.4g} to {found.max():.4g}. "
+            "Give calibrated probabilities, not scores."
+        )
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ArgumentError(f"bins must be a whole number of at least 1; it is {bins!r}.")
+    if strategy not in STRATEGIES:
+        raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}; not {strategy!r}.")
+    shares = np.arange(1, bins) / bins
+    edges = np.quantile(found, shares) if strategy == "equal_mass" else shares
+    index = np.searchsorted(edges, found, side="right")  # bin k: edges[k-1] <= p < edges[k]
+    count = np.bincount(index, minlength=bins)
+    used = count > 0
+    total = np.bincount(index, found, minlength=bins)[used]
+    hits = np.bincount(index, truth, minlength=bins)[used]
+    return ReliabilityCurve(total / count[used], hits / count[used], count[used], strategy)
+
+
+def expected_calibration_error(
+    probabilities: Any, labels: Any, *, bins: int = 15, strategy: str = "equal_mass"
+) -> float:
+    """Mean gap between the promised probability and the share of duplicates, over bins.
+
+    ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
+    Hauskrecht, 2015). Arguments and errors as `reliability_curve`; say which bins were used beside
+    a figure: equal mass is the steadier.
+
+    Example:
+      >>> expected_calibration_error([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 1])
+      0.25
+    """
+    curve = reliability_curve(probabilities, labels, bins=bins, strategy=strategy)
+    gaps = np.abs(curve.duplicates - curve.probability)
+    return float((curve.count * gaps).sum() / curve.count.sum())

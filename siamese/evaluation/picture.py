@@ -1,0 +1,107 @@
+"""One style for every picture: legible in grey, on paper and on a phone; no pyplot, no global state."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.storage.atomic import write_bytes_atomically
+
+# Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
+DARK, LIGHT, GREY, RED = "#12436d", "#e8871e", "#6b6b6b", "#a31515"
+
+STYLE: dict[str, Any] = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 150,
+}
+
+
+@contextmanager
+def new_picture(width: float = 5.6, height: float = 4.0) -> Iterator[Any]:
+    """A new Matplotlib figure to draw on in this style.
+
+    The figure belongs to nobody else: it is not registered with pyplot, needs no display and is
+    freed with its last reference. A notebook shows it as the last value of a cell.
+
+    Args:
+      width: in inches.
+      height: in inches.
+
+    Yields:
+      The figure; inside the block new artists take this style, and the user's settings come back
+      after it.
+
+    Raises:
+      MissingDependencyError: where Matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingDependencyError(
+            "Pictures need Matplotlib: pip install 'siamese[plots]' (or pip install matplotlib)."
+        ) from None
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield _picture_class()(layout="constrained", figsize=(width, height))
+
+
+def to_png(figure, dpi: int = 150) -> bytes:
+    """A figure as the bytes of a PNG file."""
+    import matplotlib
+
+    file = io.BytesIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(file, format="png", dpi=dpi)
+    return file.getvalue()
+
+
+def save_picture(figure, path: os.PathLike | str, dpi: int = 150) -> None:
+    """Writes a figure as a file: .png, .svg or .pdf by its name; whole or not at all.
+
+    Raises:
+      ArgumentError: another ending.
+      DataError: where it cannot be written.
+    """
+    import matplotlib
+
+    kind = os.path.splitext(os.fspath(path))[1].lower().lstrip(".")
+    if kind not in ("png", "svg", "pdf"):
+        raise ArgumentError(f"A picture is saved as .png, .svg or .pdf, not {os.fspath(path)!r}.")
+    file = io.BytesIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(file, format=kind, dpi=dpi)
+    write_bytes_atomically(path, file.getvalue())
+
+
+@functools.cache
+def _picture_class() -> type:
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        """A figure that a notebook shows, whether or not pyplot was ever imported."""
+
+        def _repr_png_(self) -> bytes:
+            return to_png(self, dpi=110)
+
+    return Picture

@@ -1,0 +1,93 @@
+"""The threshold above which two questions count as duplicates, chosen on validation pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError
+from siamese.evaluation.metrics import check_scores
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold chosen on scores, and what it reached on them.
+
+    Attributes:
+      threshold: a pair counts as a duplicate where its score is above it.
+      metric: what it was chosen for: 'accuracy' or 'f1'.
+      value: that metric on the scores it was chosen on.
+      recall: the share of duplicates above it, on the same scores.
+    """
+
+    threshold: float
+    metric: str
+    value: float
+    recall: float
+
+
+def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Threshold:
+    """The threshold with the highest accuracy or F1 on these pairs, over every way to cut the scores.
+
+    A cut lies midway between two neighbouring different scores, or beyond the ends. Choose it on
+    validation pairs and apply it to others.
+
+    Args:
+      scores: float [n].
+      labels: bool or 0/1 [n].
+      metric: 'accuracy' or 'f1'; among equal values the highest threshold wins.
+
+    Raises:
+      ArgumentError, DataError: another metric; see `check_scores`.
+
+    Example:
+      >>> best_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0]).threshold
+      0.55
+    """
+    if metric not in ("accuracy", "f1"):
+        raise ArgumentError(f"metric must be 'accuracy' or 'f1'; it is {metric!r}.")
+    scores, truth = check_scores(scores, labels)
+    thresholds, above, hits = threshold_cuts(scores, truth)
+    duplicates, n = int(truth.sum()), len(truth)
+    if metric == "accuracy":
+        values = (hits + (n - above) - (duplicates - hits)) / n
+    else:
+        values = 2 * hits / (above + duplicates)
+    at = int(np.argmax(values))
+    return Threshold(float(thresholds[at]), metric, float(values[at]), float(hits[at] / duplicates))
+
+
+def threshold_cuts(
+    scores: np.ndarray, truth: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every way to cut the scores: thresholds falling, and what lies above each.
+
+    Args:
+      scores: float64 [n], finite.
+      truth: bool [n].
+
+    Returns:
+      float64 [cuts] thresholds, int64 [cuts] scores above each, int64 [cuts] duplicates among them.
+
+    Example:
+      >>> t, above, hits = threshold_cuts(np.array([0.25, 0.75]), np.array([False, True]))
+      >>> t[1], above.tolist(), hits.tolist()
+      (np.float64(0.5), [0, 1, 2], [0, 1, 1])
+    """
+    order = np.argsort(-scores, kind="stable")
+    falling, found = scores[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(falling[:-1] != falling[1:], True))  # last of each equal run
+    distinct = falling[last]
+    upper, lower = distinct[:-1], distinct[1:]
+    between = upper * 0.5 + lower * 0.5
+    # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being strict. The same
+    # for neighbours in float32, as NumPy rounds a threshold to the float32 scores it compares.
+    short = np.float32
+    blurred = (between.astype(short) == upper.astype(short)) & (upper.astype(short) == upper)
+    between = np.where((between >= upper) | (between < lower) | blurred, lower, between)
+    top = distinct[0]  # strictly above the highest score there is nothing
+    bottom = np.nextafter(distinct[-1], -np.inf)
+    thresholds = np.concatenate([[top], between, [bottom]])
+    return thresholds, np.append(0, last + 1), np.append(0, found[last])

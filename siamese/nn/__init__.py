@@ -1,0 +1,1 @@
+"""Arrays: the LSTM, the tower without Trax, rows of token ids."""

@@ -1,0 +1,270 @@
+"""The LSTM as a pure JAX function on Trax's own weights.
+
+Trax's `tl.LSTM` keeps one kernel [d_in + d_model, 4 * d_model], gates in the order input, candidate,
+forget, output, and the forget bias inside the bias (Hochreiter & Schmidhuber, 1997, with the forget gate
+of Gers et al., 2000)::
+
+    i, j, f, o = split([x_t, h] @ kernel + bias)
+    c = c * sigmoid(f) + sigmoid(i) * tanh(j)
+    h = sigmoid(o) * tanh(c)
+
+What was tried to make it quick, and what each form takes, is in benchmarks/lstm_forms.py. Three things
+pay on a CPU: the mean taken inside the step, so that the states are never written; a backward pass of our
+own, which keeps gates and ``[x_t, h]`` instead of computing them again, and adds up the kernel's gradient
+as it goes; and in it a transposition of ``[x_t, h]`` of its own, because XLA's fast products take none.
+
+On one NVIDIA GPU cuDNN's LSTM runs instead, in float32, once it has shown there to agree with the scan.
+That path has never run on a GPU: its algebra is tested on the CPU, its kernel and its speed are not.
+
+Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from siamese.errors import ArgumentError, ShapeError
+from siamese.nn.lstm_cudnn import cudnn_agrees, cudnn_is_there, cudnn_states
+
+POOLINGS = ("mean", "max")
+IMPLEMENTATIONS = (None, "scan", "cudnn")
+_CUDA = "cuda"  # The platform, as JAX names it, on which cuDNN runs.
+
+
+def lstm(kernel, bias, x, mask=None, *, reverse: bool = False, implementation: str | None = None):
+    """All states of an LSTM over a batch of sequences, from a zero state.
+
+    Args:
+      kernel: float [d_in + d_model, 4 * d_model], as in Trax.
+      bias: float [4 * d_model], the forget bias included.
+      x: float [batch, length, d_in].
+      mask: None, or bool [batch, length]; where False the state does not advance.
+      reverse: run from the last position to the first; state t has then seen positions t and later.
+      implementation: 'scan' or 'cudnn'; None takes cuDNN where it can be used, and else the scan.
+
+    Returns:
+      float [batch, length, d_model]: the output h at each position.
+
+    Raises:
+      ShapeError: shapes that do not go together; the message names them.
+      ArgumentError: another implementation, or 'cudnn' where it cannot be used.
+
+    Example:
+      >>> lstm(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
+      (1, 4, 2)
+    """
+    return _states(kernel, bias, x, mask, reverse, implementation).swapaxes(0, 1)
+
+
+def lstm_pooled(
+    kernel,
+    bias,
+    x,
+    mask=None,
+    *,
+    pooling: str = "mean",
+    reverse: bool = False,
+    implementation: str | None = None,
+):
+    """The mean or maximum of an LSTM's states over the positions.
+
+    Args:
+      kernel: as for `lstm`.
+      bias: as for `lstm`.
+      x: as for `lstm`.
+      mask: None pools over all positions; bool [batch, length] over those that are True.
+      pooling: 'mean' or 'max'.
+      reverse: as for `lstm`.
+      implementation: as for `lstm`.
+
+    Returns:
+      float [batch, d_model]; zero for a row without any True position.
+
+    Raises:
+      ShapeError: as `lstm`.
+      ArgumentError: another pooling; or as `lstm`.
+    """
+    if pooling not in POOLINGS:
+        raise ArgumentError(f"pooling must be one of {', '.join(POOLINGS)}; it is {pooling!r}.")
+    if pooling == "mean":
+        total = _sum(kernel, bias, x, mask, reverse, implementation)  # [batch, d_model]
+        if mask is None:
+            return total / x.shape[1]
+        return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
+    states = _states(kernel, bias, x, mask, reverse, implementation)  # [length, batch, d_model]
+    if mask is None:
+        return states.max(axis=0)
+    # -2 lies below any output: sigmoid * tanh is within -1 and 1.
+    highest = jnp.where(mask.T[:, :, None], states, -2).max(axis=0)
+    return jnp.where(mask.any(axis=1, keepdims=True), highest, 0)
+
+
+def _states(kernel, bias, x, mask, reverse, implementation):
+    """All states [length, batch, d_model], from the implementation that was asked for."""
+    time_major, time_mask = _time_major(kernel, bias, x, mask)
+    scan = partial(_run, reverse, "states")
+    if not _use_cudnn(implementation, kernel, x):
+        return scan(kernel, bias, time_major, time_mask)
+    return lax.platform_dependent(
+        kernel,
+        bias,
+        x,
+        mask,
+        default=lambda kernel, bias, *_: scan(kernel, bias, time_major, time_mask),
+        **{_CUDA: lambda *a: cudnn_states(*a, reverse).swapaxes(0, 1)},
+    )
+
+
+def _sum(kernel, bias, x, mask, reverse, implementation):
+    """The states' sum over the (unmasked) positions [batch, d_model]; the scan writes no states."""
+    time_major, time_mask = _time_major(kernel, bias, x, mask)
+    if not _use_cudnn(implementation, kernel, x):
+        return _run(reverse, "sum", kernel, bias, time_major, time_mask)
+    states = _states(kernel, bias, x, mask, reverse, implementation)
+    return (states if mask is None else jnp.where(time_mask, states, 0)).sum(axis=0)
+
+
+def _use_cudnn(implementation, kernel, x) -> bool:
+    if implementation not in IMPLEMENTATIONS:
+        raise ArgumentError(
+            f"implementation must be None, 'scan' or 'cudnn'; it is {implementation!r}."
+        )
+    if implementation == "scan":
+        return False
+    fits = x.dtype == kernel.dtype == jnp.float32 and 0 not in x.shape
+    usable = fits and cudnn_is_there() and cudnn_agrees(_scan_states)
+    if implementation == "cudnn" and not usable:
+        raise ArgumentError(
+            "implementation='cudnn' needs float32 arrays that are not empty and one NVIDIA GPU that JAX "
+            "sees (pip install 'jax[cuda13]'); leave it out to run the scan."
+        )
+    return usable
+
+
+def _scan_states(*arguments):
+    return lstm(*arguments, reverse=True, implementation="scan")
+
+
+# ---- The scan ----
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _run(reverse, give, kernel, bias, x, mask):
+    """All states [length, batch, d_model], or their sum over the (unmasked) positions.
+
+    Args:
+      reverse: from the last position to the first.
+      give: 'states' or 'sum'.
+      kernel: float [d_in + d_model, 4 * d_model].
+      bias: float [4 * d_model].
+      x: float [length, batch, d_in].
+      mask: None or bool [length, batch, 1].
+    """
+    return _forward(reverse, give, kernel, bias, x, mask, keep=False)[0]
+
+
+def _forward(reverse, give, kernel, bias, x, mask, keep=True):
+    d_model = kernel.shape[1] // 4
+    exact = jnp.promote_types(x.dtype, jnp.float32)  # What sums are kept in.
+    product = partial(jnp.matmul, preferred_element_type=exact)
+    weights = jnp.asarray(kernel, x.dtype)
+
+    def step(carry, inputs):
+        h, c, total = carry
+        x_t, mask_t = inputs
+        xh = jnp.concatenate([x_t, h], axis=-1)  # [batch, d_in + d_model]
+        z = product(xh, weights) + bias  # [batch, 4 * d_model]
+        i, j, f, o = jnp.split(z, 4, axis=-1)
+        i, j, f, o = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o)
+        c_new = c * f + i * j
+        h_new = o * jnp.tanh(c_new)
+        kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, xh)) if keep else None
+        if mask is not None:
+            total = total + jnp.where(mask_t, h_new, 0) if give == "sum" else total
+            h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
+        elif give == "sum":
+            total = total + h_new
+        h_new = h_new.astype(x.dtype)
+        return (h_new, c_new, total), (kept, h_new if give == "states" else None)
+
+    zero = jnp.zeros((x.shape[1], d_model), exact)
+    start = (zero.astype(x.dtype), zero, zero if give == "sum" else None)
+    (_, _, total), (kept, states) = lax.scan(step, start, (x, mask), reverse=reverse)
+    return (total if give == "sum" else states), (kept, kernel, bias, mask)
+
+
+def _backward(reverse, give, saved, d_out):
+    """Gradients of kernel, bias and x, from that of what `_run` gave."""
+    kept, kernel, bias, mask = saved
+    d_model = kernel.shape[1] // 4
+    d_in = kernel.shape[0] - d_model
+    dtype = kept[0].dtype  # That of x.
+    exact = jnp.promote_types(dtype, jnp.float32)
+    product = partial(jnp.matmul, preferred_element_type=exact)
+    back = jnp.asarray(kernel, dtype).T
+
+    def step(carry, inputs):
+        dh, dc, d_kernel, d_bias = carry
+        (*gates_and_state, xh), mask_t, d_state = inputs
+        i, j, f, o, c = (a.astype(exact) for a in gates_and_state)
+        before = None
+        if give == "states":
+            dh = dh + d_state
+        if mask is not None:
+            # A masked position hands its state on, and so its gradient.
+            before = jnp.where(mask_t, 0, dh), jnp.where(mask_t, 0, dc)
+            dh, dc = jnp.where(mask_t, dh, 0), jnp.where(mask_t, dc, 0)
+        if give == "sum":
+            dh = dh + (d_out if mask is None else jnp.where(mask_t, d_out, 0))
+        tanh_c = jnp.tanh(c * f + i * j)
+        dc = dc + dh * o * (1 - tanh_c * tanh_c)
+        dz = jnp.concatenate(
+            [
+                dc * j * i * (1 - i),
+                dc * i * (1 - j * j),
+                dc * c * f * (1 - f),
+                dh * tanh_c * o * (1 - o),
+            ],
+            axis=-1,
+        )  # [batch, 4 * d_model]
+        d_bias = d_bias + dz.sum(axis=0)
+        dz = dz.astype(dtype)
+        d_input = product(dz, back)  # [batch, d_in + d_model]
+        # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
+        d_kernel = d_kernel + product(lax.optimization_barrier(xh.T), dz)
+        dh, dc = d_input[:, d_in:], dc * f
+        if before is not None:
+            dh, dc = dh + before[0], dc + before[1]
+        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(dtype)
+
+    zero = jnp.zeros(kept[0].shape[1:], exact)
+    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros(bias.shape, exact))
+    inputs = (kept, mask, d_out if give == "states" else None)
+    (_, _, d_kernel, d_bias), dx = lax.scan(step, start, inputs, reverse=not reverse)
+    return d_kernel.astype(kernel.dtype), d_bias.astype(bias.dtype), dx, None
+
+
+_run.defvjp(_forward, _backward)
+
+
+def _sigmoid(x):
+    """1 / (1 + exp(-x)); XLA's tanh takes less time on a CPU than its exp and a division."""
+    return 0.5 * jnp.tanh(0.5 * x) + 0.5
+
+
+def _time_major(kernel, bias, x, mask):
+    """Puts x as [length, batch, d_in] and the mask as [length, batch, 1], after checks."""
+    d_model = kernel.shape[-1] // 4
+    d_in = kernel.shape[0] - d_model
+    if x.ndim != 3 or x.shape[-1] != d_in or bias.shape != (4 * d_model,):
+        raise ShapeError(
+            f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape "
+            f"[batch, length, {d_in}] and a bias of shape ({4 * d_model},); x has shape {x.shape}."
+        )
+    if mask is not None and mask.shape != x.shape[:2]:
+        raise ShapeError(f"mask must have shape {x.shape[:2]}, as x; it has {mask.shape}.")
+    return x.swapaxes(0, 1), None if mask is None else jnp.asarray(mask).T[:, :, None]

@@ -1,0 +1,247 @@
+"""Answers whether one question is a duplicate of another: a saved model, and the course's predict."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese.course import generator as batches
+from siamese.data.vocabulary import Vocabulary, word_ids, word_tokenize
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.nn.encoder import Encoder, TowerConfig
+from siamese.search import saved_model
+
+MAX_TOKENS = 512  # Longer questions are cut: beyond it the mean of an LSTM says nothing more.
+
+
+class DuplicateDetector:
+    """A saved siamese model that answers; needs neither Trax nor TensorFlow, and is safe to share.
+
+    Args:
+      weights: name -> float32 array of the tower, as `siamese.nn.encoder.Encoder` names them.
+      vocabulary: the words of its embedding.
+      tower: the tower's configuration.
+      threshold: cosine above which two questions count as duplicates.
+      calibration: turns a cosine into a probability; None where the model was saved without one.
+      card: what the model was trained on, its figures and versions; JSON values.
+
+    Attributes:
+      encoder: the `siamese.nn.encoder.Encoder` that turns token ids into vectors.
+
+    Example:
+      >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
+      >>> detector.predict("How do I learn Spanish?", "Best way to learn Spanish?")  # doctest: +SKIP
+      True
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, np.ndarray],
+        vocabulary: Vocabulary,
+        tower: TowerConfig,
+        *,
+        threshold: float = 0.7,
+        calibration: Any = None,
+        card: dict[str, Any] | None = None,
+    ):
+        self.vocabulary, self.tower = vocabulary, tower
+        self.threshold = float(threshold)
+        self.calibration = calibration
+        self.card = dict(card or {})
+        self.weights = dict(weights)
+        self.encoder = Encoder(tower, self.weights)
+
+    # ---- Saving ----
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> DuplicateDetector:
+        """Loads what `save` or ``siamese train`` wrote; runs nothing of it.
+
+        Args:
+          path: the model's directory, or that of the training run.
+
+        Raises:
+          CheckpointError: missing, damaged, or of another version.
+        """
+        weights, vocabulary, facts = saved_model.read_model(path)
+        with saved_model.unreadable_explained(path):
+            calibration = facts["calibration"]
+            if calibration is not None:
+                from siamese.evaluation.calibration import Calibration
+
+                calibration = Calibration.from_dict(calibration)
+            tower = TowerConfig(**facts["tower"])
+            if tower.vocab_size < vocabulary.size:
+                raise CheckpointError(
+                    f"{path} has {vocabulary.size:,} words and an embedding of {tower.vocab_size:,} "
+                    "rows. The files belong to different models."
+                )
+            known = {"pooling": ("mean", "max"), "compute": ("float32", "bfloat16")}
+            for name, accepted in known.items():
+                if getattr(tower, name) not in accepted:
+                    raise ValueError(f"{name} is {getattr(tower, name)!r}")
+            if not math.isfinite(facts["threshold"]):
+                raise ValueError(f"the threshold is {facts['threshold']}")
+            return cls(
+                weights,
+                vocabulary,
+                tower,
+                threshold=facts["threshold"],
+                calibration=calibration,
+                card=facts["card"],
+            )
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Writes the model's directory, whole or not at all; see `siamese.search.saved_model`."""
+        return saved_model.write_model(
+            path,
+            self.weights,
+            self.vocabulary,
+            {
+                "tower": dataclasses.asdict(self.tower),
+                "threshold": self.threshold,
+                "calibration": self.calibration.to_dict() if self.calibration else None,
+                "card": self.card,
+            },
+        )
+
+    # ---- Answering ----
+
+    def token_ids(self, questions: Iterable[str]) -> list[list[int]]:
+        """The token ids of each question, at most `MAX_TOKENS`; unknown words are 0.
+
+        Raises:
+          DataError: something that is not text; names its place.
+        """
+        found = []
+        for place, question in enumerate(questions):
+            if not isinstance(question, str):
+                raise DataError(f"Question {place} is not text but {type(question).__name__}.")
+            found.append(self.vocabulary.encode(word_tokenize(question))[:MAX_TOKENS])
+        return found
+
+    def encode(self, questions: Sequence[str]) -> np.ndarray:
+        """The questions' vectors, float32 [questions, d], of length 1.
+
+        A question without words has no direction: its vector is zero, and its similarity to every
+        question 0. The answer for a question is the same alone or in company. (A model trained with
+        padding in its mean, as the course's, sees each question padded to a power of two.)
+        """
+        return self.encoder.encode(self.token_ids(questions))
+
+    def similarity(self, question1, question2):
+        """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
+
+        Raises:
+          ArgumentError: lists of different lengths.
+        """
+        single = isinstance(question1, str) and isinstance(question2, str)
+        first, second = ([question1], [question2]) if single else (list(question1), list(question2))
+        if len(first) != len(second):
+            raise ArgumentError(
+                f"similarity compares pair by pair: {len(first)} first and {len(second)} second questions."
+            )
+        ids1, ids2 = self.token_ids(first), self.token_ids(second)
+        if self.tower.mask_padding:
+            vectors = self.encoder.encode([*ids1, *ids2])
+        else:  # As the course's predict: both padded to the power of two of the longer one.
+            longest = [max(len(a), len(b), 1) for a, b in zip(ids1, ids2)]
+            lengths = [1 << (n - 1).bit_length() for n in longest]
+            vectors = np.zeros((2 * len(first), self.tower.output_size), np.float32)
+            for length in sorted(set(lengths)):
+                rows = [i for i, n in enumerate(lengths) if n == length]
+                found = self.encoder.encode(
+                    [ids1[i] for i in rows] + [ids2[i] for i in rows], length=length
+                )
+                vectors[rows] = found[: len(rows)]
+                vectors[[len(first) + i for i in rows]] = found[len(rows) :]
+        cosines = np.vecdot(vectors[: len(first)], vectors[len(first) :])
+        return float(cosines[0]) if single else cosines
+
+    def probability(self, question1, question2):
+        """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.
+
+        Raises:
+          ArgumentError: the model was saved without a calibration.
+        """
+        if self.calibration is None:
+            raise ArgumentError(
+                "This model has no calibration, so no probabilities: train it with labelled held-out "
+                "pairs, or calibrate it with `siamese evaluate MODEL --questions ... --calibrate`."
+            )
+        return self.calibrated(self.similarity(question1, question2))
+
+    def calibrated(self, cosine):
+        """The probability that belongs to a cosine (or to each of an array of them)."""
+        found = self.calibration(np.atleast_1d(np.asarray(cosine, np.float64)))
+        return float(found[0]) if np.ndim(cosine) == 0 else found
+
+    def predict(self, question1, question2, threshold: float | None = None):
+        """Whether two questions (or two lists, pair by pair) are duplicates.
+
+        Args:
+          question1: text, or a list of texts.
+          question2: likewise.
+          threshold: cosine above which they are; the model's own where None.
+        """
+        cut = self.threshold if threshold is None else threshold
+        answer = self.similarity(question1, question2) > cut
+        return bool(answer) if np.ndim(answer) == 0 else answer
+
+    def unknown_words(self, question: str) -> list[str]:
+        """The question's words that the model has never seen, in order: a usual reason for surprise."""
+        return [word for word in word_tokenize(question) if word not in self.vocabulary]
+
+
+def predict(
+    question1: str,
+    question2: str,
+    threshold: float,
+    model: Callable[[tuple], tuple],
+    vocab: Mapping[str, int],
+    data_generator=batches.data_generator,
+    verbose: bool = False,
+) -> bool:
+    """The course's prediction: whether the cosine of two questions is above the threshold.
+
+    Args:
+      question1: text.
+      question2: text.
+      threshold: cosine above which two questions count as duplicates; the course uses 0.7.
+      model: takes (q1, q2), int32 [1, length] each, and returns (v1, v2), float [1, d_model] each.
+      vocab: word -> id with ``<PAD>``: a `Vocabulary`, a dict or a defaultdict. Words it does not
+        know become 0 and do not enter it.
+      data_generator: pads the two questions to one length.
+      verbose: print the ids, the cosine and the answer.
+
+    Returns:
+      True or False.
+
+    Raises:
+      DataError: a question without any words, or that is not text.
+      ArgumentError: a vocabulary without ``<PAD>``.
+    """
+    pad = vocab.get("<PAD>", None)
+    if pad is None:
+        raise ArgumentError(
+            "vocab has no '<PAD>': it must map it to the padding id, 1 in the course."
+        )
+    encoded = []
+    for name, question in (("question1", question1), ("question2", question2)):
+        words = word_tokenize(question)
+        if not words:
+            raise DataError(f"{name} has no words: {question!r}.")
+        encoded.append(word_ids(words, vocab))
+    q1, q2 = next(data_generator([encoded[0]], [encoded[1]], 1, pad))
+    v1, v2 = model((q1, q2))
+    similarity = np.dot(np.asarray(v1[0]), np.asarray(v2[0]))
+    answer = bool(similarity > threshold)
+    if verbose:
+        print(f"q1 = {q1}\nq2 = {q2}\ncosine = {similarity:.6f}\nduplicate = {answer}")
+    return answer

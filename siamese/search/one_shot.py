@@ -1,0 +1,213 @@
+"""OneShotClassifier: a class learnt from one example, because only a similarity is needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from siamese.errors import ArgumentError, DataError
+from siamese.search.detector import DuplicateDetector
+
+
+class OneShotClassifier:
+    """Classes of questions, each given by one or a few examples; nothing is trained.
+
+    A question belongs to the class of the example most similar to it, or to none where even that one
+    is not similar enough.
+
+    Args:
+      detector: the model.
+      threshold: cosine that the best example must exceed; the model's own where None. With -1 or
+        below every question with words gets a class.
+
+    Example:
+      >>> classifier = OneShotClassifier(DuplicateDetector.load("demo"))  # doctest: +SKIP
+      >>> _ = classifier.fit(["How do I cook rice?", "Is Rome far?"], ["food", "travel"])  # doctest: +SKIP
+      >>> classifier.predict("What is the best way to cook rice?")  # doctest: +SKIP
+      'food'
+    """
+
+    def __init__(self, detector: DuplicateDetector, *, threshold: float | None = None):
+        self.detector = detector
+        self.threshold = detector.threshold if threshold is None else float(threshold)
+        size = detector.tower.output_size
+        # Classes, vectors float32 [examples, d] and each example's class int64 [examples]: replaced
+        # as one, so that a reader in another thread never sees half of a change.
+        self._state: tuple[tuple, np.ndarray, np.ndarray] = (
+            (),
+            np.zeros((0, size), np.float32),
+            np.zeros(0, np.int64),
+        )
+        self._lock = threading.Lock()
+
+    @property
+    def classes(self) -> tuple:
+        """The classes' labels, in the order they came."""
+        return self._state[0]
+
+    def fit(self, examples: Sequence[str], labels: Sequence[Hashable]) -> OneShotClassifier:
+        """Takes one or a few examples a class, in place of all that was known before.
+
+        Raises:
+          ArgumentError: another number of labels than of examples, or None as a label.
+          DataError: an example without words, or that is not text.
+        """
+        if isinstance(examples, str) or len(examples) != len(labels):
+            raise ArgumentError("fit takes a list of examples and as many labels.")
+        self._check(labels)
+        names = tuple(dict.fromkeys(labels))
+        numbers = {name: i for i, name in enumerate(names)}
+        vectors = self._encoded(examples)
+        with self._lock:
+            self._state = (names, vectors, np.array([numbers[x] for x in labels], np.int64))
+        return self
+
+    def add_class(self, label: Hashable, examples: str | Sequence[str]) -> None:
+        """Adds a class, or more examples to one that is known; nothing is trained.
+
+        Raises:
+          ArgumentError: no examples, or None as the label.
+          DataError: an example without words, or that is not text.
+        """
+        examples = [examples] if isinstance(examples, str) else list(examples)
+        if not examples:
+            raise ArgumentError(f"The class {label!r} needs at least one example.")
+        self._check([label])
+        found = self._encoded(examples)
+        with self._lock:
+            names, vectors, owners = self._state
+            names = names if label in names else (*names, label)
+            added = np.full(len(examples), names.index(label), np.int64)
+            self._state = (
+                names,
+                np.concatenate([vectors, found]),
+                np.concatenate([owners, added]),
+            )
+
+    def predict(self, questions: str | Sequence[str], threshold: float | None = None):
+        """The class of a question (or of each in a list); None for none of these.
+
+        A question without words, and any question before there are classes, is none of these.
+        """
+        single = isinstance(questions, str)
+        cut = self.threshold if threshold is None else threshold
+        state = self._state
+        vectors = self.detector.encode([questions] if single else list(questions))
+        scores = _scores(vectors, state)
+        answers = []
+        for vector, row in zip(vectors, scores):
+            best = int(row.argmax()) if row.size and vector.any() else -1
+            answers.append(state[0][best] if best >= 0 and row[best] > cut else None)
+        return answers[0] if single else answers
+
+    def scores(self, questions: str | Sequence[str]) -> np.ndarray:
+        """Cosine with the most similar example of each class, float32 [classes], or [n, classes]."""
+        single = isinstance(questions, str)
+        state = self._state
+        found = _scores(self.detector.encode([questions] if single else list(questions)), state)
+        return found[0] if single else found
+
+    def _encoded(self, examples: Sequence[str]) -> np.ndarray:
+        vectors = self.detector.encode(list(examples))
+        empty = np.flatnonzero(~vectors.any(axis=1))
+        if len(empty):
+            raise DataError(f"Example {empty[0]} has no words: {examples[empty[0]]!r:.40}.")
+        return vectors
+
+    @staticmethod
+    def _check(labels: Sequence[Any]) -> None:
+        if any(label is None for label in labels):
+            raise ArgumentError("None cannot be a label: predict answers it for none of these.")
+
+
+def _scores(vectors: np.ndarray, state: tuple[tuple, np.ndarray, np.ndarray]) -> np.ndarray:
+    """The best cosine for each class, float32 [questions, classes]."""
+    names, examples, owners = state
+    similarities = vectors @ examples.T  # [questions, examples]
+    best = np.full((len(vectors), len(names)), -np.inf, np.float32)
+    for number in range(len(names)):
+        best[:, number] = similarities[:, owners == number].max(axis=1)
+    return best
+
+
+class OneShotAccuracy(NamedTuple):
+    """Mean accuracy over the drawn example sets, and its standard deviation."""
+
+    examples: int
+    model: float
+    model_std: float
+    tfidf: float
+    tfidf_std: float
+    classes: int
+    questions: int
+
+
+def evaluate_one_shot(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    labels: Sequence[Hashable],
+    *,
+    examples: Sequence[int] = (1, 3, 5),
+    repeats: int = 20,
+    seed: int = 34,
+) -> list[OneShotAccuracy]:
+    """Accuracy with few examples a class, beside a TF-IDF nearest neighbour on the same examples.
+
+    Args:
+      detector: the model.
+      questions: texts, all different.
+      labels: the class of each.
+      examples: how many examples a class to try; classes with too few questions are left out of all.
+      repeats: how often the examples are drawn anew; the others are classified.
+      seed: of the draws.
+
+    Returns:
+      A row for each of `examples`; every question gets a class (no threshold).
+
+    Raises:
+      ArgumentError: fewer than two classes with more questions than `examples`.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if len(questions) != len(labels):
+        raise ArgumentError(f"{len(questions)} questions and {len(labels)} labels.")
+    names = sorted(set(labels), key=str)
+    numbers = {name: i for i, name in enumerate(names)}
+    owners = np.array([numbers[label] for label in labels], np.int64)
+    members = [np.flatnonzero(owners == i) for i in range(len(names))]
+    members = [rows for rows in members if len(rows) > max(examples)]
+    if len(members) < 2:
+        raise ArgumentError(f"Fewer than two classes have more than {max(examples)} questions.")
+    used = np.sort(np.concatenate(members))
+    from siamese.search.encode_many import encode_questions
+
+    vectors = encode_questions(detector, questions)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for count in examples:
+        found: dict[str, list[float]] = {"model": [], "tfidf": []}
+        for _ in range(repeats):
+            shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
+            rest = np.setdiff1d(used, shots)
+            # TF-IDF learns its word weights from all the texts, without labels: in its favour.
+            table = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
+            words = table.transform([questions[i] for i in shots])
+            by_words = (table.transform([questions[i] for i in rest]) @ words.T).toarray()
+            for name, scores in (("model", vectors[rest] @ vectors[shots].T), ("tfidf", by_words)):
+                nearest = shots[scores.argmax(axis=1)]
+                found[name].append(float((owners[nearest] == owners[rest]).mean()))
+        rows.append(
+            OneShotAccuracy(
+                count,
+                float(np.mean(found["model"])),
+                float(np.std(found["model"])),
+                float(np.mean(found["tfidf"])),
+                float(np.std(found["tfidf"])),
+                len(members),
+                len(used),
+            )
+        )
+    return rows

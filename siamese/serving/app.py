@@ -1,0 +1,184 @@
+"""The local web page: compare two questions, and search old ones as one types. Needs Gradio.
+
+It listens on this machine only, unless told otherwise, and loads nothing from anywhere else: no
+fonts, no scripts, no statistics of use.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from typing import Any
+
+from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.search.detector import DuplicateDetector
+from siamese.serving import page
+
+FONTS = ["system-ui", "sans-serif"]
+
+
+def serve(
+    model: str | os.PathLike,
+    index: str | os.PathLike | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    wait: bool = True,
+) -> Any:
+    """Serves the page until Ctrl-C; prints its address.
+
+    Args:
+      model: directory of a saved model or of a training run.
+      index: directory of a `QuestionIndex` of that model, or None.
+      host: the address to listen on.
+      port: the port; 0 picks a free one.
+      wait: False returns at once; close what is returned to end it.
+
+    Returns:
+      The running page: ``.local_url`` and ``.close()``.
+
+    Raises:
+      MissingDependencyError: Gradio is not installed.
+      ArgumentError: a port that is taken or cannot be.
+      CheckpointError: no such model or index, or an index of another model.
+    """
+    gradio = _gradio()
+    detector = DuplicateDetector.load(model)
+    questions = None
+    if index is not None:
+        from siamese.search.index import QuestionIndex
+
+        questions = QuestionIndex.load(index, detector)
+    port = _free_port(host, port)
+    made = build_page(detector, questions)
+    made.launch(
+        server_name=host,
+        server_port=port,
+        prevent_thread_lock=True,
+        quiet=True,
+        share=False,
+        ssr_mode=False,
+        footer_links=[],
+        run_history=False,
+        theme=gradio.themes.Default(font=FONTS, font_mono=["monospace"]),
+        css=page.STYLE,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    print(f"The page is at http://{shown}:{port}/ (Ctrl-C ends it).", flush=True)
+    if not _is_local(host):
+        print("Everyone who can reach this machine can use it: there is no password.", flush=True)
+    if wait:
+        try:
+            made.block_thread()
+        finally:
+            made.close(verbose=False)
+    return made
+
+
+def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
+    """The page as Gradio blocks, not yet served.
+
+    Args:
+      detector: the model.
+      index: a `QuestionIndex`, or None for a page without search.
+
+    Raises:
+      MissingDependencyError: Gradio is not installed.
+    """
+    gradio = _gradio()
+    with gradio.Blocks(title="siamese", analytics_enabled=False) as made:
+        gradio.Markdown("# Has this question been asked before?")
+        slider = gradio.Slider(
+            -1,
+            1,
+            value=round(detector.threshold, 3),
+            step=0.001,
+            label="Threshold: a cosine above it says duplicate",
+            elem_id="threshold",
+        )
+        with gradio.Tab("Compare two questions"):
+            with gradio.Row():
+                first = gradio.Textbox(label="First question", elem_id="question1")
+                second = gradio.Textbox(label="Second question", elem_id="question2")
+            button = gradio.Button("Compare", variant="primary", elem_id="compare")
+            answer = gradio.HTML(page.ASK_TWO, elem_id="answer")
+            words = gradio.HTML("", elem_id="words")
+
+            def compare(question1, question2, threshold):
+                return page.comparison(detector, question1, question2, threshold)
+
+            for event in (button.click, first.submit, second.submit, slider.release):
+                event(
+                    compare,
+                    [first, second, slider],
+                    [answer, words],
+                    show_progress="hidden",
+                    api_visibility="private",
+                )
+        with gradio.Tab("Search old questions"):
+            if index is None:
+                gradio.Markdown(
+                    "No index was given. Make one of a list of questions, and start with it:\n\n"
+                    "    siamese index MODEL questions.csv --output old\n"
+                    "    siamese app MODEL --index old"
+                )
+            else:
+                _search_tab(gradio, index, slider)
+    return made
+
+
+def _search_tab(gradio: Any, index: Any, slider: Any) -> None:
+    asked = gradio.Textbox(
+        label=f"A new question: {len(index):,} old ones are searched as you write",
+        elem_id="asked",
+    )
+    table = gradio.HTML("", elem_id="hits")
+
+    def search(question, threshold):
+        return page.hits_table(index, question, threshold=threshold)
+
+    for event in (asked.input, asked.submit, slider.release):
+        event(
+            search,
+            [asked, slider],
+            table,
+            show_progress="hidden",
+            trigger_mode="always_last",  # of what is typed meanwhile only the last is answered
+            api_visibility="private",
+        )
+
+
+def _gradio() -> Any:
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when it is imported
+    try:
+        import gradio
+    except ImportError:
+        raise MissingDependencyError(
+            "The page needs Gradio: pip install 'siamese[app]' (or pip install gradio)."
+        ) from None
+    return gradio
+
+
+def _free_port(host: str, port: int) -> int:
+    """The port itself if it can be had; a free one for 0."""
+    if not 0 <= port <= 65535:
+        raise ArgumentError(f"A port is a number from 0 to 65535; it is {port}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ArgumentError(
+                f"Port {port} of {host} cannot be had ({error.strerror}). Give another; --port 0 "
+                "picks a free one."
+            ) from None
+        return probe.getsockname()[1]
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,1 @@
+"""Files: atomic writing, checkpoints, and files written by Trax."""

@@ -1,0 +1,1 @@
+"""Teaching: checks of the exercises, grading of notebooks, plots for lessons."""

@@ -1,0 +1,238 @@
+"""`siamese grade`: runs students' notebooks and checks their functions, whatever the notebooks do.
+
+Each notebook runs in a fresh kernel in an empty directory. Cells that fail, loop or end Python do not
+keep the functions of the others from being checked. The checks are a copy of `siamese.teaching.checks`
+that is sent into the kernel after the notebook ran: what a notebook changes in the package, on disk or in
+memory, gives no points.
+
+What this does not do: the functions run as the user who grades, and may read, write and connect as
+that user may. A notebook made to cheat, which takes over its kernel or looks through the frames of a
+check, can forge a score; so can one that calls the library's own function from within its own. Grade
+strangers' notebooks in a container, and look at the code behind a surprising score.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
+from siamese.teaching.checks import EXERCISES
+from siamese.teaching.grade_session import MOST_RESTARTS, Limits, Session
+
+
+@dataclass
+class Grade:
+    """What became of one notebook.
+
+    Attributes:
+      file: its path.
+      notebook: which of the notebooks it is, 1 to 7; None where that is not known.
+      exercises: for each function: function, points, out_of, written, failures, note.
+      cells: what went wrong in cells: {"cell": number from 1, "what": text}.
+      replaced: functions of Python and NumPy that the notebook had replaced when it was checked.
+      error: why it could not be graded at all; empty where it could.
+      seconds: how long it took.
+    """
+
+    file: str
+    notebook: int | None = None
+    exercises: list[dict[str, Any]] = field(default_factory=list)
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> int:
+        """Cases passed, over all exercises."""
+        return sum(exercise["points"] for exercise in self.exercises)
+
+    @property
+    def out_of(self) -> int:
+        """Cases in all."""
+        return sum(exercise["out_of"] for exercise in self.exercises)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON; `score` is points / out_of, from 0 to 1."""
+        return {
+            "file": self.file,
+            "notebook": self.notebook,
+            "points": self.points,
+            "out_of": self.out_of,
+            "score": round(self.points / self.out_of, 4) if self.out_of else 0.0,
+            "exercises": self.exercises,
+            "cells": self.cells,
+            "replaced": self.replaced,
+            "error": self.error,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def grade_notebooks(
+    paths: Sequence[str | Path],
+    *,
+    number: int | None = None,
+    limits: Limits = Limits(),  # noqa: B008  (it is immutable)
+    note=lambda text: None,
+) -> list[Grade]:
+    """Grades notebooks one after the other; what goes wrong in one is noted and stops no other.
+
+    Args:
+      paths: the notebooks.
+      number: which of the course's notebooks they all are; found out for each where None.
+      limits: the time and memory of one notebook.
+      note: called with a line of text after each notebook.
+
+    Raises:
+      ArgumentError: limits that are not positive, or no such notebook number.
+      MissingDependencyError: the packages for notebooks are not installed.
+    """
+    if not (limits.cells > 0 and limits.check > 0 and limits.gigabytes >= 0):
+        raise ArgumentError("Time limits are seconds above 0, the memory limit is gigabytes or 0.")
+    if number is not None and number not in EXERCISES:
+        raise ArgumentError(f"There are notebooks 1 to {max(EXERCISES)}; number is {number}.")
+    grades = []
+    # Read before any notebook runs: one could change the files.
+    sources = check_sources()
+    for path in paths:
+        grade = Grade(str(path))
+        started = time.monotonic()
+        try:
+            cells = read_code_cells(path)
+            grade.notebook = number or which_notebook(path, cells)
+            _grade(grade, cells, sources, limits)
+        except MissingDependencyError:
+            raise
+        except SiameseError as error:
+            grade.error = str(error)
+        except Exception as error:  # Whatever it is, the others are graded.
+            grade.error = f"{type(error).__name__}: {error}"
+        grade.seconds = time.monotonic() - started
+        grades.append(grade)
+        found = grade.error or f"{grade.points}/{grade.out_of}"
+        note(f"{path}: {found} ({grade.seconds:.0f} s)")
+    return grades
+
+
+def check_sources() -> dict[str, str]:
+    """The text of each module of `siamese.teaching.checks`, by its name."""
+    folder = Path(__file__).resolve().parent / "checks"
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+
+
+def read_code_cells(path: str | Path) -> list[str]:
+    """The code of a notebook's code cells; empty for those that only check.
+
+    Raises:
+      DataError: it cannot be read or is no notebook.
+    """
+    try:
+        import nbformat
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Grading notebooks needs nbformat: pip install ipykernel jupyter_client nbformat"
+        ) from error
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"Cannot read {path}: {error}.") from error
+    try:
+        notebook = nbformat.reads(text, as_version=4)
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        return ["" if _only_checks(cell) else "".join(cell.source) for cell in code]
+    except Exception as error:  # nbformat raises many kinds for a damaged file
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(
+            f"{path} is no Jupyter notebook ({type(error).__name__}: {reason}). Give an .ipynb file."
+        ) from error
+
+
+def _only_checks(cell) -> bool:
+    """Whether nbgrader calls it a test: the checks run later, from our own copy."""
+    marks = cell.metadata.get("nbgrader")
+    return isinstance(marks, dict) and bool(
+        marks.get("grade") and not marks.get("solution") and "def " not in cell.source
+    )
+
+
+def which_notebook(path: str | Path, cells: Sequence[str]) -> int:
+    """The notebook's number: by the functions it defines, then by the digits its name begins with.
+
+    Raises:
+      DataError: neither tells.
+    """
+    code = "\n".join(cells)
+    defined = set(re.findall(r"^\s*(?:async )?def (\w+)\(", code, re.MULTILINE))
+    shares = {n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()}
+    digits = re.match(r"0*(\d+)", Path(path).name)
+    named = int(digits.group(1)) if digits else None
+    if named in shares and (shares[named] or not any(shares.values())):
+        return named
+    best = max(shares, key=lambda n: shares[n])
+    if shares[best] == 0:
+        raise DataError(
+            f"Which notebook is {path}? Its name begins with no number from 1 to {max(EXERCISES)}, and "
+            "it defines no exercise. Say it with --notebook."
+        )
+    return best
+
+
+def _grade(grade: Grade, cells, sources, limits: Limits) -> None:
+    with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
+        session = Session(Path(folder), cells, sources, limits)
+        try:
+            session.prepare()
+            for function in EXERCISES[grade.notebook]:
+                if session.kernel is None and session.restarts <= MOST_RESTARTS:
+                    session.prepare()
+                grade.exercises.append(session.check(grade.notebook, function))
+        finally:
+            session.stop()
+        grade.cells = [{"cell": i + 1, "what": what} for i, what in sorted(session.failed.items())]
+        grade.replaced = sorted(session.replaced)
+
+
+def table(grades: Sequence[Grade], *, details: bool = False) -> str:
+    """The grades as text: a line for each exercise, and what went wrong; all hints with `details`."""
+    lines = []
+    for grade in grades:
+        title = f"{grade.file}" + (f"  (notebook {grade.notebook})" if grade.notebook else "")
+        lines.append(title)
+        if grade.error:
+            lines.append(f"  not graded: {grade.error}")
+        for exercise in grade.exercises:
+            note = exercise["note"].split("\n")[0]
+            if not note and exercise["failures"]:
+                first = exercise["failures"][0]
+                what = (first["hint"] or first["came"]).split("\n")[0]
+                note = f"{first['case']}: {what}"
+            points = f"{exercise['points']}/{exercise['out_of']}"
+            lines.append(f"  {exercise['function']:<28}{points:>6}  {note[:110]}".rstrip())
+            for failure in exercise["failures"] if details else ():
+                lines += _failure_lines(failure)
+        for cell in grade.cells:
+            lines.append(f"  cell {cell['cell']}: {cell['what'][:120]}")
+        if grade.replaced:
+            lines.append(f"  the notebook replaced {', '.join(grade.replaced)}: look at its code")
+        if grade.exercises:
+            share = grade.points / grade.out_of
+            lines.append(f"  {'total':<28}{grade.points:>3}/{grade.out_of}  {share:.0%}")
+        lines.append("")
+    if len(grades) > 1:
+        total, out_of = sum(g.points for g in grades), sum(g.out_of for g in grades)
+        lines.append(f"{len(grades)} notebooks: {total}/{out_of}")
+    return "\n".join(lines).rstrip()
+
+
+def _failure_lines(failure: dict[str, str]) -> list[str]:
+    lines = [f"      ✗ {failure['case']}"]
+    for name in ("expected", "came", "hint"):
+        if failure[name]:
+            lines.append(f"          {name + ':':<9} " + " ".join(failure[name].split()))
+    return lines

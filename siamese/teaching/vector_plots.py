@@ -1,0 +1,179 @@
+"""Pictures of vectors for the lessons: angles, the loss by its margin, clusters in a plane, LSTM states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from siamese.course.loss import loss_from_scores
+from siamese.course.similarity import cosine_similarity
+from siamese.errors import ArgumentError, ShapeError
+from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
+
+_MARKS = (
+    (DARK, "o"), (LIGHT, "s"), (GREY, "^"), (RED, "D"), ("#2e8b57", "v"), ("#8e5ea2", "P"),
+    ("black", "X"), ("#c9a400", "*"),
+)  # fmt: skip
+
+
+def plot_angles(vector: Any, others: Mapping[str, Any]):
+    """Arrows in the plane, and the cosine of each with the first one.
+
+    Args:
+      vector: float [2]; the arrow that the others are compared with.
+      others: name -> float [2], one to three of them.
+
+    Returns:
+      A Matplotlib figure.
+
+    Raises:
+      ShapeError: a vector that is not of two numbers.
+      ArgumentError: no other vector, or more than three.
+    """
+    if not 1 <= len(others) <= 3:
+        raise ArgumentError(f"plot_angles compares with 1 to 3 others; {len(others)} given.")
+    arrows = {"v1": np.asarray(vector, float)}
+    arrows |= {name: np.asarray(other, float) for name, other in others.items()}
+    for name, arrow in arrows.items():
+        if arrow.shape != (2,):
+            raise ShapeError(f"{name} must be a vector of two numbers; its shape is {arrow.shape}.")
+    with new_picture(4.8, 4.8) as figure:
+        axes = figure.add_subplot()
+        for (name, arrow), (colour, _), line in zip(arrows.items(), _MARKS, ("-", "--", "-.", ":")):
+            cosine = float(cosine_similarity(arrows["v1"], arrow))
+            label = name if name == "v1" else f"{name}: cosine {cosine:.2f}"
+            axes.plot(*zip((0, 0), arrow), line, color=colour, linewidth=2.4, label=label)
+            axes.plot(*arrow, "o", color=colour, markersize=6)
+        reach = 1.15 * max(np.abs(arrow).max() for arrow in arrows.values())
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        axes.axhline(0, color=GREY, linewidth=0.6)
+        axes.axvline(0, color=GREY, linewidth=0.6)
+        axes.set_title("The cosine sees directions, not lengths")
+        figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+def plot_loss_by_margin(scores: Any, margins: Sequence[float] | None = None):
+    """The loss of one similarity matrix against the margin, and what each of its terms adds.
+
+    Args:
+      scores: float [batch, batch]; positives on the diagonal.
+      margins: the margins to draw; 0 to 1 where None.
+
+    Returns:
+      A Matplotlib figure.
+    """
+    from siamese.course.loss import closest_negative, hinge, mean_negative
+
+    scores = np.asarray(scores, float)
+    margins = np.linspace(0, 1, 101) if margins is None else np.asarray(margins, float)
+    positive = np.diagonal(scores)
+    with new_picture(5.6, 4.6) as figure:
+        axes = figure.add_subplot()
+        for name, negative, colour, line in (
+            ("mean negative", mean_negative(scores), LIGHT, "--"),
+            ("closest negative", closest_negative(scores), GREY, "-."),
+        ):
+            term = [hinge(positive, negative, float(a)).mean() for a in margins]
+            axes.plot(margins, term, line, color=colour, label=f"term of the {name}")
+        whole = [float(loss_from_scores(scores, float(a))) for a in margins]
+        axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
+        axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
+                  label="2 × margin: all vectors equal")  # fmt: skip
+        axes.axvline(
+            0.25, color=RED, linewidth=0.9, linestyle=":", label="the course's margin, 0.25"
+        )
+        axes.set(xlabel="margin", ylabel="loss, mean over the rows")
+        axes.set_ylim(bottom=0)
+        axes.set_title("Loss against margin")
+        figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
+    """Vectors of a few clusters in two dimensions, panel by panel, such as before and after training.
+
+    Each panel shows its vectors on the plane in which they differ most (principal components), all
+    panels on one scale: cosines are near to distances, as the vectors have length 1.
+
+    Args:
+      panels: title -> float [n, d], the same n things in each.
+      names: the cluster of each of the n vectors; at most eight different ones.
+
+    Returns:
+      A Matplotlib figure.
+
+    Raises:
+      ShapeError: a panel that is not a matrix with one row for each name.
+      ArgumentError: no panel, or more than eight clusters.
+    """
+    distinct = list(dict.fromkeys(names))
+    if not panels or len(distinct) > len(_MARKS):
+        raise ArgumentError(
+            f"plot_clusters shows at least one panel and at most {len(_MARKS)} clusters; "
+            f"{len(panels)} panels and {len(distinct)} clusters were given."
+        )
+    planes = {}
+    for title, vectors in panels.items():
+        vectors = np.asarray(vectors, float)
+        if vectors.ndim != 2 or len(vectors) != len(names):
+            raise ShapeError(f"{title}: {len(names)} names, but vectors of shape {vectors.shape}.")
+        centred = vectors - vectors.mean(axis=0)
+        _, _, directions = np.linalg.svd(centred, full_matrices=False)
+        # A direction and its opposite are the same: fix the sign, so that pictures repeat.
+        signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
+        planes[title] = centred @ (directions * signs[:, None])[:2].T  # [n, 2]
+    reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
+    with new_picture(3.4 * len(panels), 3.8 + 0.2 * len(distinct)) as figure:
+        row = np.ravel(figure.subplots(1, len(panels), sharex=True, sharey=True))
+        for axes, (title, plane) in zip(row, planes.items()):
+            for name, (colour, mark) in zip(distinct, _MARKS):
+                chosen = np.array([other == name for other in names])
+                axes.plot(*plane[chosen].T, mark, color=colour, markersize=6, alpha=0.75,
+                          markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            axes.set_box_aspect(1)
+            axes.set_title(title)
+        handles, labels = row[0].get_legend_handles_labels()
+        figure.legend(handles, [str(label).replace("$", r"\$") for label in labels],
+                      loc="outside lower center", ncols=1 if len(panels) < 3 else 2)  # fmt: skip
+    return figure
+
+
+def plot_states(
+    states: Any, tokens: Sequence[str], title: str = "The LSTM's state over a question"
+):
+    """The LSTM's output at each token as a heat map, and their mean beside it.
+
+    Args:
+      states: float [tokens, d].
+      tokens: the words below the columns.
+      title: over the picture.
+
+    Returns:
+      A Matplotlib figure.
+
+    Raises:
+      ShapeError: another number of states than of tokens.
+    """
+    states = np.asarray(states, float)
+    if states.ndim != 2 or len(states) != len(tokens):
+        raise ShapeError(f"{len(tokens)} tokens, but states of shape {states.shape}.")
+    with new_picture(max(4.0, 0.5 * len(tokens) + 2.2), 4.2) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=[len(tokens), 1], sharey=True)
+        reach = max(1e-6, np.abs(states).max())
+        options = {"cmap": "PuOr", "vmin": -reach, "vmax": reach, "aspect": "auto"}
+        image = left.imshow(states.T, **options)
+        right.imshow(states.mean(axis=0)[:, None], **options)
+        shown = [token.replace("$", r"\$") for token in tokens]
+        left.set_xticks(range(len(tokens)), shown, rotation=60, ha="right")
+        right.set_xticks([0], ["mean"], rotation=60, ha="right")
+        for axes in (left, right):
+            axes.grid(False)
+        left.set(ylabel="number of the state's entry")
+        left.yaxis.get_major_locator().set_params(integer=True)
+        left.set_title(title)
+        figure.colorbar(image, ax=right, label="value", fraction=0.5)
+    return figure

@@ -1,0 +1,1 @@
+"""Training: configuration, losses beside the course's, the loop and the trainer."""

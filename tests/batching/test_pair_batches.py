@@ -1,0 +1,522 @@
+"""PairBatches against what it promises, with the pairs it was given as the ground truth."""
+
+import gc
+import json
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import siamese
+from siamese.batching.pair_batches import PairBatches
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.ragged import Ragged
+
+PAD = 1
+
+
+def make_pairs(lengths1, lengths2):
+    """Questions whose tokens name their pair, side and place, so that any mix-up shows."""
+    first = [[1000 * i + 10 + k for k in range(n)] for i, n in enumerate(lengths1)]
+    second = [[1000 * i + 510 + k for k in range(n)] for i, n in enumerate(lengths2)]
+    return first, second
+
+
+def rows_of(array):
+    """Each row without the padding behind it, after checking that padding is only there."""
+    rows = []
+    for row in array.tolist():
+        tokens = [token for token in row if token != PAD]
+        assert row == tokens + [PAD] * (len(row) - len(tokens)), "padding between tokens"
+        rows.append(tuple(tokens))
+    return rows
+
+
+def pairs_in(batches):
+    return [
+        pair for batch in batches for pair in zip(rows_of(batch.q1), rows_of(batch.q2), strict=True)
+    ]
+
+
+def same_batch(one, two):
+    return len(one) == len(two) and all(
+        a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(one, two)
+    )
+
+
+lengths = st.lists(
+    st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=60
+)  # of both questions of each pair
+options = st.fixed_dictionaries(
+    {
+        "batch_size": st.integers(1, 17),
+        "seed": st.integers(0, 5),
+        "window": st.integers(1, 4),
+        "read_block": st.sampled_from([1, 3, 64]),
+        "lengths": st.sampled_from([1, 3, 13, (4, 12), (2, 5, 7, 30)]),
+        "swap": st.booleans(),
+        "prefetch": st.sampled_from([0, 0, 0, 2]),
+        "shuffle": st.booleans(),
+    }
+)
+
+
+@given(lengths, options)
+def test_an_epoch_holds_each_pair_once_and_whole(lengths, options):
+    first, second = make_pairs(*zip(*lengths))
+    given_pairs = Counter(zip(map(tuple, first), map(tuple, second)))
+    if options["swap"]:
+        given_pairs = Counter(tuple(sorted(pair)) for pair in given_pairs)
+    with PairBatches(first, second, **options) as batches:
+        for _ in range(2):
+            promised = batches.batches_per_epoch
+            epoch = list(batches.one_epoch())
+            got = Counter(
+                tuple(sorted(pair)) if options["swap"] else pair for pair in pairs_in(epoch)
+            )
+            assert got == given_pairs
+            assert len(epoch) == promised
+            for batch in epoch:
+                assert batch.q1.shape == batch.q2.shape
+                assert batch.q1.dtype == batch.q2.dtype == np.int32
+                assert batch.q1.shape[1] in batches.lengths
+            odd = [len(batch.q1) for batch in epoch if len(batch.q1) != options["batch_size"]]
+            assert len(odd) <= 1
+            if odd and len(epoch) > 1:  # none is so small that it has hardly a negative
+                assert odd[0] >= max(2, options["batch_size"] / 8)
+
+
+@given(lengths, options)
+def test_drop_leaves_out_only_a_remainder(lengths, options):
+    first, second = make_pairs(*zip(*lengths))
+    if len(first) < options["batch_size"]:
+        with pytest.raises(ArgumentError, match="make no batch"):
+            PairBatches(first, second, last="drop", **options)
+        return
+    with PairBatches(first, second, last="drop", **options) as batches:
+        epoch = list(batches.one_epoch())
+        assert len(epoch) == len(first) // options["batch_size"]
+        assert {len(batch.q1) for batch in epoch} == {options["batch_size"]}
+        assert max(Counter(pairs_in(epoch)).values()) == 1
+        assert batches.report()["left_out"] == len(first) % options["batch_size"]
+
+
+def test_drop_leaves_out_other_pairs_each_epoch():
+    first, second = make_pairs([3] * 10 + [9], [3] * 10 + [9])
+    with PairBatches(first, second, 8, last="drop") as batches:
+        seen = [set(pairs_in(batches.one_epoch())) for _ in range(20)]
+    assert len(set.union(*seen)) == 11  # the longest, too
+    assert len({frozenset(pairs) for pairs in seen}) > 5
+
+
+@given(lengths, options)
+def test_wrap_fills_up_with_pairs_of_the_epoch(lengths, options):
+    first, second = make_pairs(*zip(*lengths))
+    with PairBatches(first, second, last="wrap", **options) as batches:
+        epoch = list(batches.one_epoch())
+        size = min(len(first), options["batch_size"])
+        assert {len(batch.q1) for batch in epoch} == {size}
+        assert len(epoch) == -(-len(first) // size)
+        seen = Counter(frozenset(pair) for pair in pairs_in(epoch))
+        assert len(seen) == len(first) and max(seen.values()) <= 2
+        assert batches.report()["repeated"] == sum(seen.values()) - len(first)
+        for batch in epoch:  # a pair twice in one batch would be its own negative
+            assert len(set(pairs_in([batch]))) == size
+
+
+@given(lengths, options, st.integers(0, 25), st.sampled_from(["short", "wrap", "drop"]), st.data())
+def test_resume_equals_no_interruption(lengths, options, taken, last, data):
+    first, second = make_pairs(*zip(*lengths))
+    if last == "drop" and len(first) < options["batch_size"]:
+        last = "short"
+    extra = {"last": last}
+    if data.draw(st.booleans()):
+        extra["clusters"] = np.arange(len(first)) // 3
+        extra["same"] = data.draw(st.sampled_from(["mask", "separate"]))
+        if extra["same"] == "separate":
+            extra["last"] = "short"
+    if data.draw(st.booleans()):
+        extra["labelled"] = (first, second, np.arange(len(first)) % 2)
+        extra["labelled_size"] = 5
+    with PairBatches(first, second, **options, **extra) as whole:
+        for _ in range(taken):
+            next(whole)
+        state = json.loads(json.dumps(whole.state()))
+        expected = [next(whole) for _ in range(12)]
+    assert all(type(number) is int for number in state.values())
+    options = {**options, "seed": 99, "prefetch": 0}  # the state brings its own seed
+    with PairBatches(first, second, **options, **extra) as resumed:
+        next(resumed)
+        resumed.restore(state)
+        assert resumed.state() == state
+        for batch in expected:
+            assert same_batch(next(resumed), batch)
+
+
+def test_the_state_tells_batches_given_out_not_those_made_ahead():
+    first, second = make_pairs([3] * 50, [4] * 50)
+    with (
+        PairBatches(first, second, 5, prefetch=4) as ahead,
+        PairBatches(first, second, 5, prefetch=0) as plain,
+    ):
+        for _ in range(13):
+            assert ahead.state() == plain.state()
+            next(ahead), next(plain)
+            time.sleep(0.005)  # lets the thread run ahead, into the next epoch too
+        assert (ahead.state()["epoch"], ahead.state()["batch"]) == (1, 3)
+
+
+def test_seeds_and_epochs_differ_and_the_same_seed_does_not():
+    first, second = make_pairs([4] * 64, [4] * 64)
+
+    def epochs(seed, count=1):
+        with PairBatches(first, second, 8, seed=seed) as batches:
+            return [pairs_in(batches.one_epoch()) for _ in range(count)]
+
+    assert epochs(3) == epochs(3)
+    assert epochs(3) != epochs(4)
+    one, two = epochs(3, 2)
+    assert one != two and set(one) == set(two)
+
+
+def test_swap_exchanges_about_half_of_the_pairs_and_nothing_else():
+    first, second = make_pairs([3] * 2000, [5] * 2000)
+    with PairBatches(first, second, 100, swap=True) as batches:
+        q1 = [row for batch in batches.one_epoch() for row in rows_of(batch.q1)]
+    swapped = sum(row[0] % 1000 == 510 for row in q1)
+    assert 900 < swapped < 1100  # 1000 +- 4.5 standard deviations of a fair coin
+
+
+clustered = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9), st.booleans()),
+    min_size=2,
+    max_size=60,
+)
+
+
+def cluster_sides(drawn):
+    one = np.array([a for _, a, _, _ in drawn])
+    two = np.array([a if duplicate else b for _, a, b, duplicate in drawn])
+    return one, two
+
+
+@given(clustered, st.integers(1, 16), st.booleans(), st.sampled_from([0, 2**40]))
+def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, swap, offset):
+    one, two = cluster_sides(drawn)
+    one, two = np.where(one < 0, one, one + offset), np.where(two < 0, two, two + offset)
+    first, second = make_pairs([n for n, *_ in drawn], [n for n, *_ in drawn])
+    cluster_of = dict(zip(map(tuple, first), one.tolist()))
+    cluster_of |= dict(zip(map(tuple, second), two.tolist()))
+    with PairBatches(first, second, batch_size, clusters=(one, two), swap=swap) as batches:
+        assert batches.fields == ("q1", "q2", "same")
+        for batch in batches.one_epoch():
+            left, right = rows_of(batch.q1), rows_of(batch.q2)
+            expected = [
+                [i != j and cluster_of[a] >= 0 and cluster_of[a] == cluster_of[b]
+                 for j, b in enumerate(right)]
+                for i, a in enumerate(left)
+            ]  # fmt: skip
+            assert batch.same.dtype == bool
+            np.testing.assert_array_equal(batch.same, expected)
+
+
+@given(clustered, st.integers(1, 16), st.booleans(), st.sampled_from(["short", "drop"]))
+def test_separate_holds_no_two_pairs_of_a_cluster(drawn, batch_size, swap, last):
+    one, two = cluster_sides(drawn)
+    first, second = make_pairs([n for n, *_ in drawn], [n for n, *_ in drawn])
+    clusters_of = {
+        frozenset((tuple(a), tuple(b))): {c for c in (x, y) if c >= 0}
+        for a, b, x, y in zip(first, second, one.tolist(), two.tolist())
+    }
+    try:
+        batches = PairBatches(
+            first, second, batch_size, clusters=(one, two), same="separate", swap=swap, last=last
+        )
+    except ArgumentError as error:
+        assert "make no batch" in str(error)
+        return
+    with batches:
+        promised = batches.batches_per_epoch
+        epoch = list(batches.one_epoch())
+        assert len(epoch) == promised
+        for batch in epoch:
+            taken = [clusters_of[frozenset(pair)] for pair in pairs_in([batch])]
+            assert sum(map(len, taken)) == len(set().union(*taken))
+        seen = Counter(frozenset(pair) for pair in pairs_in(epoch))
+        assert max(seen.values()) == 1  # none repeated; what is missing is told
+        assert len(seen) + batches.report()["left_out"] == len(first)
+        assert sum(len(batch.q1) != batch_size for batch in epoch) <= 1
+
+
+def test_separate_leaves_nothing_out_where_clusters_are_small():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(3, 20, 4096)
+    clusters = np.arange(4096) // 4  # four pairs each, and 64 batches to spread them over
+    first, second = make_pairs(lengths, lengths)
+    with PairBatches(first, second, 64, clusters=clusters, same="separate", lengths=6) as batches:
+        assert sum(len(batch.q1) for batch in batches.one_epoch()) == 4096
+        assert batches.report()["left_out"] == 0
+
+
+@given(lengths, options, st.integers(1, 4), st.booleans())
+def test_shards_put_together_are_the_global_batch(lengths, options, count, labelled):
+    first, second = make_pairs(*zip(*lengths))
+    options["batch_size"] = count * options["batch_size"]
+    extra = {"clusters": np.arange(len(first)) // 3, "last": "drop"}
+    if labelled:
+        extra |= {
+            "labelled": (first, second, np.arange(len(first)) % 2),
+            "labelled_size": 3 * count,
+        }
+    if len(first) < options["batch_size"]:
+        return
+    whole = PairBatches(first, second, **options, **extra)
+    shards = [
+        PairBatches(first, second, **options, **extra, shard=(i, count)) for i in range(count)
+    ]
+    for _ in range(3):
+        expected, parts = next(whole), [next(shard) for shard in shards]
+        assert same_batch(tuple(map(np.concatenate, zip(*parts))), expected)
+    assert all(shard.state() == whole.state() for shard in shards)
+    for batches in (whole, *shards):
+        batches.close()
+
+
+def test_labelled_pairs_ride_along_and_are_drawn_evenly():
+    first, second = make_pairs([3] * 40 + [9] * 40, [4] * 40 + [8] * 40)
+    labelled1, labelled2 = make_pairs([2] * 30 + [7] * 30, [4] * 30 + [9] * 30)
+    labels = np.arange(60) % 3 == 0
+    table = {(tuple(a), tuple(b)): int(label) for a, b, label in zip(labelled1, labelled2, labels)}
+    with PairBatches(
+        first, second, 8, lengths=2, labelled=(labelled1, labelled2, labels), labelled_size=6
+    ) as batches:
+        assert batches.fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
+        drawn = Counter()
+        for batch in batches.one_epoch():
+            assert batch.labelled_q1.shape == batch.labelled_q2.shape == (6, batch.q1.shape[1])
+            assert batch.is_duplicate.dtype == np.int32
+            got = list(zip(rows_of(batch.labelled_q1), rows_of(batch.labelled_q2)))
+            assert [table[pair] for pair in got] == batch.is_duplicate.tolist()
+            drawn.update(got)
+    # Five batches of each length draw 30 of its 30 labelled pairs: each once.
+    assert drawn == Counter(dict.fromkeys(table, 1))
+
+
+def test_labelled_pairs_shorter_and_longer_than_all_others_are_drawn():
+    first, second = make_pairs([5] * 8, [5] * 8)
+    labelled = ([[2], [3] * 11], [[4], [5] * 9], [0, 1])
+    with PairBatches(first, second, 4, labelled=labelled, labelled_size=7) as batches:
+        batch = next(batches)
+        assert batch.q1.shape == (4, 5) and batch.labelled_q1.shape == (7, 11)
+        assert set(batch.is_duplicate.tolist()) == {0, 1}
+
+
+def test_rows_of_one_table_give_the_same_as_two_sides():
+    rng = np.random.default_rng(1)
+    table = Ragged.from_lists([[10 * i + k + 2 for k in range(i % 7 + 1)] for i in range(30)])
+    rows = rng.integers(0, 30, (2, 200))
+    for swap in (False, True):
+        sides = PairBatches(table.take(rows[0]), table.take(rows[1]), 16, swap=swap)
+        shared = PairBatches(table, table, 16, rows=tuple(rows), swap=swap)
+        for _ in range(20):
+            assert same_batch(next(sides), next(shared))
+        sides.close(), shared.close()
+
+
+def test_max_length_cuts_counts_and_tells():
+    first, second = make_pairs([2, 9, 5], [7, 9, 5])
+    with PairBatches(first, second, 3, max_length=5, shuffle=False) as batches:
+        batch = next(batches)
+        assert batch.q1.shape == (3, 5)
+        cut = {(tuple(a[:5]), tuple(b[:5])) for a, b in zip(first, second)}
+        assert set(pairs_in([batch])) == cut
+        assert batches.report()["truncated"] == 3
+
+
+def test_padding_and_shapes_are_reported():
+    first, second = make_pairs([1, 1, 2, 4], [1, 1, 4, 2])
+    with PairBatches(first, second, 2, lengths=(1, 4)) as batches:
+        list(batches.one_epoch())
+        report = batches.report()
+    # Two batches: cells 2*2*1 + 2*2*4 = 20, tokens 4 + 12.
+    assert report["shapes"] == {(2, 1): 1, (2, 4): 1}
+    assert report["padding"] == pytest.approx(1 - 16 / 20)
+    assert report["tokens"] == 16
+
+
+def test_bucketing_pads_far_less_than_batches_at_random():
+    lengths = np.random.default_rng(0).geometric(0.09, (2, 20_000)) + 3
+    first, second = (Ragged.from_lists([[7] * n for n in side]) for side in lengths)
+    with PairBatches(first, second, 64) as batches:
+        list(batches.one_epoch())
+        report = batches.report()
+    longest = lengths.max(axis=0)
+    at_random = 20_000 // 64 * 64
+    cells_at_random = 64 * longest[:at_random].reshape(-1, 64).max(axis=1).sum()
+    random_padding = 1 - lengths[:, :at_random].sum() / (2 * cells_at_random)
+    least = 1 - lengths.sum() / (2 * longest.sum())  # the sides differ in length: not to be helped
+    assert random_padding > 0.75
+    assert report["padding"] - least < 0.15 * (random_padding - least)
+    assert len(report["shapes"]) <= 15  # 14 lengths, and the odd batch
+
+
+def threads():
+    return [t for t in threading.enumerate() if t.name == "siamese-prefetch"]
+
+
+def test_the_thread_stops_on_close_collection_and_with():
+    first, second = make_pairs([3] * 20, [3] * 20)
+    before = len(threads())
+    batches = PairBatches(first, second, 4)
+    assert len(threads()) == before  # none before the first batch
+    next(batches)
+    assert len(threads()) == before + 1
+    state = batches.state()
+    batches.close()
+    batches.close()
+    assert len(threads()) == before
+    assert batches.state() == state
+    next(batches)  # goes on after a close
+    assert batches.state()["batch"] == state["batch"] + 1
+    del batches
+    gc.collect()
+    assert len(threads()) == before
+    with PairBatches(first, second, 4) as batches:
+        next(batches)
+    assert len(threads()) == before
+    with pytest.raises(KeyboardInterrupt), PairBatches(first, second, 4) as batches:
+        next(batches)
+        raise KeyboardInterrupt
+    assert len(threads()) == before
+
+
+def test_an_error_in_the_thread_reaches_the_reader():
+    first, second = (Ragged.from_lists(side) for side in make_pairs([3] * 20, [3] * 20))
+    batches = PairBatches(first, second, 4)
+    batches._maker.source.q1.values = None  # as if the memory behind it were gone
+    with pytest.raises((TypeError, IndexError, ValueError)):
+        next(batches)
+    assert not [t for t in threads() if t.is_alive()]
+
+
+GOOD = make_pairs([3, 4, 5], [3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"batch_size": 0}, ArgumentError, "batch_size"),
+        ({"batch_size": 2.5}, ArgumentError, "batch_size"),
+        ({"seed": -1}, ArgumentError, "seed"),
+        ({"pad": "x"}, ArgumentError, "pad"),
+        ({"last": "first"}, ArgumentError, "last must be one of"),
+        ({"same": "mask"}, ArgumentError, "needs the clusters"),
+        ({"clusters": [1, 2, 3], "same": "both"}, ArgumentError, "same must be one of"),
+        ({"clusters": [1, 2]}, DataError, "2 ids for 3 pairs"),
+        ({"clusters": [0.5, 1, 2]}, DataError, r"clusters\[0\] must be one integer per pair"),
+        ({"clusters": ([1, 2, 3],)}, DataError, "tuple of two"),
+        ({"lengths": 0}, ArgumentError, "lengths"),
+        ({"lengths": (2, 4)}, ArgumentError, "longest question has 5 tokens.*max_length"),
+        ({"max_length": 0}, ArgumentError, "max_length"),
+        ({"window": 0}, ArgumentError, "window"),
+        ({"read_block": 0}, ArgumentError, "read_block"),
+        ({"prefetch": -1}, ArgumentError, "prefetch"),
+        ({"shard": (2, 2)}, ArgumentError, "below the count 2"),
+        ({"shard": 3}, ArgumentError, r"\(index, count\)"),
+        ({"shard": (0, 2), "batch_size": 3}, ArgumentError, "does not divide by the 2 shards"),
+        ({"shard": (0, 2), "batch_size": 2}, ArgumentError, "take last='drop'"),
+        ({"shard": (0, 2), "batch_size": 4, "last": "wrap"}, ArgumentError, "last batch"),
+        ({"batch_size": 4, "last": "drop"}, ArgumentError, "3 pairs make no batch of 4"),
+        ({"labelled": ([[1]], [[1]])}, ArgumentError, "labelled must be"),
+        ({"labelled": ([[2]], [[2]], [2])}, DataError, "0 or 1"),
+        ({"labelled": ([[2]], [[]], [1])}, DataError, "empty question in labelled q2"),
+        ({"labelled": ([[2]], [[2]], [1]), "labelled_size": 0}, ArgumentError, "labelled_size"),
+        ({"rows": ([0, 1], [0])}, DataError, r"rows\[0\] holds 2.*rows\[1\] holds 1"),
+        ({"rows": ([0, 3], [0, 1])}, DataError, r"rows\[0\]\[1\] is 3, but q1 has 3"),
+        ({"rows": ([0, -1], [0, 1])}, DataError, r"rows\[0\]\[1\] is -1"),
+        ({"rows": ([], [])}, DataError, "no pair"),
+    ],
+)
+def test_bad_arguments_are_refused_at_the_call(arguments, error, message):
+    with pytest.raises(error, match=message):
+        PairBatches(*GOOD, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("q1", "q2", "message"),
+    [
+        ([], [], "empty"),
+        ([[2]], [[2], [3]], "q1 holds 1 questions and q2 holds 2"),
+        ([[2], [3]], [[2], []], "Pair 1 has an empty question in q2"),
+        ([["a"]], [[2]], "q1.*integer token ids"),
+    ],
+)
+def test_bad_questions_are_refused_at_the_call(q1, q2, message):
+    with pytest.raises(DataError, match=message):
+        PairBatches(q1, q2)
+
+
+def test_a_state_of_other_pairs_or_settings_is_refused():
+    batches = PairBatches(*GOOD, 2)
+    state = batches.state()
+    for other, message in (
+        (PairBatches(*make_pairs([3, 4], [3, 4]), 2), "pairs 3; these have 2"),
+        (PairBatches(*GOOD, 3), "batch_size 2; these have 3"),
+        (PairBatches(*GOOD, 2, swap=True), "other settings"),
+        (PairBatches(*make_pairs([3, 4, 6], [3, 4, 5]), 2), "other questions"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            other.restore(state)
+    for damaged in ({}, {**state, "batch": "x"}, {**state, "epoch": -1}):
+        with pytest.raises(ArgumentError):
+            batches.restore(damaged)
+
+
+def test_restore_accepts_another_shard_and_prefetch():
+    first, second = make_pairs([3] * 16, [4] * 16)
+    whole = PairBatches(first, second, 4)
+    next(whole)
+    part = PairBatches(first, second, 4, shard=(1, 2), prefetch=0)
+    part.restore(whole.state())
+    assert np.array_equal(next(part).q1, next(whole).q1[2:])
+    whole.close()
+
+
+def test_exported_from_the_package():
+    assert siamese.PairBatches is PairBatches
+
+
+@pytest.mark.quora
+def test_on_real_questions_padding_shapes_and_no_known_false_negative(quora_csv):
+    from siamese.data.clusters import clusters
+    from siamese.data.pairs import read_pairs
+    from siamese.data.token_cache import tokenize_questions
+
+    rows = read_pairs(quora_csv).rows(0, 99_119)
+    duplicates = np.flatnonzero(rows.is_duplicate)
+    found = clusters(rows)
+    sides = (found.cluster1[duplicates], found.cluster2[duplicates])
+    rows = rows.duplicates()
+    tokenized = tokenize_questions([*rows.question1, *rows.question2], cache_dir=False)
+    where = tokenized.rows[: len(rows)], tokenized.rows[len(rows) :]
+    # Every token is its question's number, so that a batch tells which questions it holds.
+    lengths = tokenized.ids.lengths
+    table = Ragged(np.repeat(np.arange(len(lengths)) + 2, lengths), tokenized.ids.offsets)
+    cluster = np.zeros(len(lengths) + 2, dtype=np.int64)
+    cluster[where[0] + 2], cluster[where[1] + 2] = sides
+    with PairBatches(table, table, rows=where, clusters=sides, last="drop") as batches:
+        pairs = masked = 0
+        for batch in batches.one_epoch():
+            one, two = cluster[batch.q1[:, 0]], cluster[batch.q2[:, 0]]
+            false_negatives = (one[:, None] == two) & ~batch.same
+            assert false_negatives.sum() == len(one) == false_negatives.trace()  # the positives
+            pairs, masked = pairs + len(one), masked + batch.same.sum()
+        report = batches.report()
+    assert pairs == len(rows) - len(rows) % 256
+    assert masked > 1000  # there was something to mask
+    assert report["padding"] < 0.15
+    assert len(report["shapes"]) <= 14

@@ -1,0 +1,524 @@
+"""Trax's import: quick, quiet, without TensorFlow and Gym, and everything put back after it.
+
+Each case runs in a process of its own, because what was imported before matters.
+"""
+
+import gzip
+import os
+import pickle
+import struct
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import STOCK_LOOP, output_of, run
+
+from siamese import compat
+from siamese.compat import standins
+from siamese.compat.quiet import quiet_load
+
+
+def test_importing_siamese_and_trax_is_silent_and_loads_neither_tensorflow_nor_gym():
+    done = run("""
+        import siamese
+        import sys
+        import trax
+        found = [m for m in sys.modules if m.split(".")[0] in ("tensorflow", "gym", "tensorflow_text")]
+        assert not found, found
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_importing_siamese_alone_loads_nothing_heavy():
+    assert output_of("""
+        import sys
+        import siamese
+        print([m for m in ("jax", "numpy", "trax", "nltk", "sklearn") if m in sys.modules])
+    """).strip() in ("[]", "['numpy']")
+
+
+def test_a_learners_own_imports_work_unchanged():
+    assert "ok" in output_of("""
+        import siamese
+        from jax.interpreters.xla import DeviceArray      # before Trax
+        import trax
+        from trax import layers as tl
+        from trax.supervised import training
+        from trax.fastmath import numpy as fastnp
+        from trax.supervised import trainer_lib
+        import random as rnd
+        import numpy as np
+        drawn = []
+        for _ in range(2):
+            trainer_lib.init_random_number_generators(34)
+            drawn.append((rnd.random(), np.random.rand()))
+        assert drawn[0] == drawn[1]
+        assert isinstance(fastnp.ones(3), DeviceArray)
+        assert not isinstance(np.ones(3), DeviceArray)
+        print("ok")
+    """)
+    assert "ok" in output_of("""
+        import siamese
+        import trax
+        from jax.interpreters.xla import DeviceArray      # after it
+        import jax
+        assert DeviceArray is jax.Array
+        print("ok")
+    """)
+
+
+def test_names_come_back_when_jax_and_trax_are_loaded_already():
+    assert "ok" in output_of("""
+        import siamese.compat as compat     # prepares; now undo it, as if siamese came late
+        import sys, jax, trax, jax.interpreters.xla as xla
+        from trax.supervised import trainer_lib
+        del xla.DeviceArray, trainer_lib.init_random_number_generators
+        sys.meta_path[:] = [f for f in sys.meta_path if type(f).__module__ != "siamese.compat"]
+        compat._prepared = False
+        compat.prepare()
+        compat.prepare()
+        assert xla.DeviceArray is jax.Array and trainer_lib.init_random_number_generators
+        assert sum(type(f).__module__ == "siamese.compat" for f in sys.meta_path) == 1
+        print("ok")
+    """)
+
+
+@pytest.mark.parametrize("broken", ["gin", "trax.layers.rnn", "trax.trax2keras"])
+def test_all_is_put_back_when_the_import_of_trax_fails(broken):
+    """One module on the way is broken at first, early or late; the next attempt finds it mended."""
+    assert "ok" in output_of(f"""
+        import siamese, sys, inspect, importlib.abc, warnings
+        import matplotlib
+
+        class Broken(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path=None, target=None):
+                if name == {broken!r}:
+                    raise RuntimeError("broken module")
+
+        def state():
+            return (
+                inspect.stack, inspect.getframeinfo, matplotlib.use, list(warnings.filters),
+                [f for f in sys.meta_path if type(f).__module__.startswith("siamese")],
+            )
+
+        fault = Broken()
+        sys.meta_path.insert(0, fault)
+        before = state()
+        for attempt in range(2):
+            try:
+                import trax
+            except RuntimeError as error:
+                assert "broken module" in str(error)
+            else:
+                raise SystemExit("trax was imported")
+            assert state() == before
+            left = [m for m in sys.modules if m.split(".")[0] in ("tensorflow", "gym", "trax")]
+            assert not left, left
+        sys.meta_path.remove(fault)
+        import trax
+        from trax.supervised import training
+        assert trax.layers.Dense(2) and "tensorflow" not in sys.modules
+        # The new modules are mended as the first ones were.
+        assert sys.modules["trax.layers.assert_shape"].inspect is not inspect
+        assert "siamese" in sys.modules["trax.fastmath.numpy"].tree_unflatten.__module__
+        print("ok")
+    """)
+
+
+def test_the_import_hook_leaves_the_finders_alone_while_it_looks():
+    """Another thread may be walking through sys.meta_path at that moment."""
+    assert "ok" in output_of("""
+        import sys, siamese
+        before = list(sys.meta_path)
+        class Witness:
+            def find_spec(self, name, path=None, target=None):
+                assert sys.meta_path == before + [witness], "changed while looking for " + name
+        witness = Witness()
+        sys.meta_path.append(witness)
+        [hook] = [f for f in sys.meta_path if type(f).__module__ == "siamese.compat"]
+        # A module that no other finder knows: every finder is asked.
+        siamese.compat.after_import("no_such_module", print)
+        assert hook.find_spec("no_such_module") is None
+        assert hook.find_spec("trax").name == "trax" and hook.find_spec("json") is None
+        print("ok")
+    """)
+
+
+def test_inspect_itself_is_not_replaced():
+    assert "ok" in output_of("""
+        import inspect
+        before = (inspect.stack, inspect.getframeinfo)
+        import siamese, trax
+        assert (inspect.stack, inspect.getframeinfo) == before
+        import sys
+        layer = sys.modules["trax.layers.assert_shape"].AssertShape("ab")
+        assert "<string>:" in layer._message, layer._message     # still names its caller
+        print("ok")
+    """)
+
+
+def test_matplotlibs_backend_is_left_alone():
+    assert "svg" in output_of("""
+        import siamese, matplotlib
+        matplotlib.use("svg")
+        import trax
+        print(matplotlib.get_backend())
+    """)
+
+
+def test_other_peoples_warnings_still_show():
+    shown = run("""
+        import siamese, trax, warnings, gzip, io
+        warnings.warn("mine", DeprecationWarning)
+        warnings.warn("also mine", FutureWarning)
+        class Raw(io.BytesIO):
+            mode = "wb"
+        gzip.GzipFile(fileobj=Raw())          # my own, without naming the mode
+    """)
+    assert "DeprecationWarning: mine" in shown.stderr
+    assert "FutureWarning: also mine" in shown.stderr
+    assert "GzipFile was opened for writing" in shown.stderr
+
+
+def test_warnings_as_errors_import_all_the_same_and_still_catch_the_users_own():
+    done = run("import siamese, trax\nfrom trax.supervised import training", "-W", "error")
+    assert (done.returncode, done.stderr) == (0, "")
+    mine = "import siamese, trax, warnings\nwarnings.warn('mine', DeprecationWarning)"
+    done = run(mine, "-W", "error::DeprecationWarning")
+    assert done.returncode == 1 and "DeprecationWarning: mine" in done.stderr
+
+
+def test_a_stock_loop_trains_writes_events_and_resumes(tmp_path):
+    done = run(
+        f"FOLDER = {str(tmp_path)!r}\n"
+        + textwrap.dedent(STOCK_LOOP)
+        + textwrap.dedent("""
+            first = loop(); first.run(2)
+            second = loop(); assert second.step == 2
+            for a, b in zip(first.model.weights[0], second.model.weights[0]):
+                np.testing.assert_array_equal(a, b)
+            second.run(2)
+            assert np.abs(np.array(first.model.weights[0][0]) - second.model.weights[0][0]).max() > 0
+            print("TF" if "tensorflow" in sys.modules else "no TF", second.step)
+        """)
+    )
+    assert "no TF 4" in done.stdout, done.stderr
+    assert "GzipFile" not in done.stderr
+    losses = {
+        (event.step, value.tag): value.simple_value
+        for file in (tmp_path / "train").glob("events.*")
+        for event in events(file)
+        for value in event.summary.value
+        if value.tag == "metrics/Loss"
+    }
+    assert sorted(step for step, _ in losses) == [1, 2, 4]  # the first step, and each checkpoint
+    assert all(0 < loss < 100 for loss in losses.values())
+
+
+# The course's own cell of 2020, with Trax's Loop and `eval_task`.
+COURSE_CELL = """
+import siamese
+import numpy as np, trax
+from trax import layers as tl
+from trax.supervised import training
+
+def Siamese(vocab_size, d_model):
+    tower = tl.Serial(
+        tl.Embedding(vocab_size, d_model), tl.LSTM(d_model), tl.Mean(axis=1),
+        tl.Fn("Normalize", lambda x: siamese.l2_normalize(x)),
+    )
+    return tl.Parallel(tower, tower)
+
+def batches():
+    while True:
+        yield np.array([[2, 3, 4, 1], [5, 6, 1, 1]]), np.array([[2, 3, 1, 1], [5, 7, 1, 1]])
+
+def train(vocab_size, d_model):
+    train_task = training.TrainTask(
+        labeled_data=batches(), loss_layer=siamese.TripletLoss(), optimizer=trax.optimizers.Adam(0.01)
+    )
+    eval_task = training.EvalTask(labeled_data=batches(), metrics=[siamese.TripletLoss()])
+    return training.Loop(
+        Siamese(vocab_size, d_model), train_task, eval_task=eval_task, output_dir=FOLDER
+    )
+"""
+
+
+def test_another_models_directory_is_one_sentence_with_traxs_own_loop(tmp_path):
+    def cell(code):
+        return run(f"FOLDER = {str(tmp_path)!r}\n{COURSE_CELL}\n{textwrap.dedent(code)}")
+
+    def files():
+        return {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    first = cell("""
+        loop = train(30, 8)
+        assert [task.metric_names for task in loop.eval_tasks] == [["TripletLoss"]]
+        loop.run(1)
+    """)
+    assert first.returncode == 0, first.stderr
+    assert "eval  TripletLoss" in first.stdout  # `eval_task` was heard.
+    before = files()
+    said = "model.pkl.gz is of another model: it has an array of shape (30, 8) where the model has "
+    for vocab_size, d_model in ((40, 8), (30, 4)):
+        shown = cell(f"train({vocab_size}, {d_model})")
+        *_, last = shown.stderr.splitlines()
+        assert last.startswith("siamese.errors.CheckpointError: ") and said in last
+        assert f"{(vocab_size, d_model)}. Make the model with the vocabulary size" in last
+        assert shown.stdout == "" and "IndexError" not in shown.stderr
+    again = cell("""
+        for weights_only in (False, True):
+            for sizes in ((40, 8), (30, 4), (30, 8)):
+                model = Siamese(*sizes)
+                try:
+                    model.init_from_file(FOLDER + "/model.pkl.gz", weights_only=weights_only)
+                    print("loaded", sizes)
+                except siamese.CheckpointError as error:
+                    print(error)
+    """)
+    assert again.stdout.count(said) == 4 and again.stdout.count("loaded (30, 8)") == 2
+    assert again.stdout.count("\n") == 6 and not again.stderr
+    assert files() == before
+
+
+def test_eval_task_and_eval_tasks_together_are_refused():
+    import siamese
+
+    compat.prepare()
+    from trax.supervised import training
+
+    with pytest.raises(siamese.ArgumentError, match="eval_tasks or eval_task"):
+        training.Loop(siamese.Siamese(10, 4), None, eval_task=[], eval_tasks=[])
+
+
+def test_a_file_of_fewer_arrays_is_told(tmp_path):
+    import siamese
+
+    compat.prepare()
+    from trax import shapes
+
+    signature = (shapes.ShapeDtype((2, 3), np.int32),) * 2
+    model = siamese.Siamese(10, 4)
+    model.init(signature)
+    file = str(tmp_path / "model.pkl.gz")
+    model.save_to_file(file, input_signature=signature)
+    larger = siamese.Siamese(10, 4, bidirectional=True)
+    with pytest.raises(siamese.CheckpointError, match="3 arrays where the model has 5"):
+        larger.init_from_file(file)
+
+
+def events(file):
+    """The events in a TensorBoard file: length, its checksum, the event, its checksum."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    data, at = file.read_bytes(), 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        yield Event.FromString(data[at + 12 : at + 12 + length])
+        at += 12 + length + 4
+    assert at == len(data)
+
+
+# Before `import siamese`: no package of those names can be found, whether installed or not.
+NOT_INSTALLED = """
+import importlib.abc, sys
+class NotInstalled(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        package = name.partition(".")[0]
+        if package in ("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym"):
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+sys.meta_path.insert(0, NotInstalled())
+import siamese, trax
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "asks", "remedy"),
+    [
+        ("trax.AsKeras(trax.layers.Dense(2))", "tensorflow", "requirements-tensorflow.txt"),
+        (
+            "trax.fastmath.set_backend('tensorflow-numpy'); trax.fastmath.numpy.ones(3)",
+            "tensorflow",
+            "requirements-tensorflow.txt",
+        ),
+        (
+            "trax.data.TFDS('glue/qqp', keys=('a', 'b'))()",
+            "tensorflow_datasets",
+            "requirements-tensorflow.txt",
+        ),
+        (
+            "from trax.rl import space_serializer as s; s.gym.spaces.Box(0, 1)",
+            "gym",
+            "pip install gym",
+        ),
+        (
+            "trax.supervised.training.tf.io.gfile.exists('gs://bucket/model')",
+            "tensorflow",
+            "requirements-tensorflow.txt",
+        ),
+    ],
+)
+def test_where_a_package_is_missing_the_error_says_who_needs_it_and_how_to_get_it(
+    code, asks, remedy
+):
+    shown = run(NOT_INSTALLED + code)
+    last = shown.stderr[shown.stderr.find("siamese.errors.MissingDependencyError: ") :]
+    assert last.count("\n") <= 2, shown.stderr  # gin adds a line of its own
+    assert " needs " in last and f"package {asks} is not installed" in last
+    assert remedy in last
+
+
+def test_training_needs_no_tensorflow_at_all(tmp_path):
+    """The same loop where TensorFlow and Gym cannot be imported."""
+    done = run(
+        f"FOLDER = {str(tmp_path)!r}\n{NOT_INSTALLED}"
+        + textwrap.dedent(STOCK_LOOP)
+        + "loop().run(2); print(loop().step)"
+    )
+    assert done.stdout.split()[-1] == "2", done.stderr
+
+
+def test_nothing_is_an_instance_of_a_class_that_was_never_loaded():
+    assert "ok" in output_of("""
+        import siamese, trax, sys
+        from trax import shapes
+        assert shapes.ShapeDtype((2, 3)).shape == (2, 3)       # asks isinstance(x, tf.TensorShape)
+        assert "tensorflow" not in sys.modules
+        print("ok")
+    """)
+
+
+def test_only_known_banners_are_held_back(capfd):
+    with quiet_load():
+        os.write(2, b"2026 I oneDNN custom operations are on. You may see...\n")
+        os.write(
+            2,
+            b"E0000 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: "
+            b"Failed call to cuInit: UNKNOWN ERROR (303)\n",
+        )
+        os.write(2, b"Gym has been unmaintained since 2022 and ...\n")
+        os.write(2, b"E something is really broken\n")
+        os.write(2, b"failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY\n")  # a GPU in trouble
+    err = capfd.readouterr().err
+    assert err == (
+        "E something is really broken\nfailed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY\n"
+    )
+
+
+def test_a_load_that_fails_still_shows_what_it_wrote(capfd):
+    with pytest.raises(ImportError), quiet_load(), standins.quiet_load():
+        os.write(2, b"undefined symbol: no newline at the end")
+        raise ImportError
+    os.write(2, b" | after\n")
+    assert capfd.readouterr().err == "undefined symbol: no newline at the end | after\n"
+
+
+def test_a_load_without_stderr_works():
+    assert "ok" in output_of("""
+        import os
+        from siamese.compat.quiet import quiet_load
+        os.close(2)
+        with quiet_load():
+            pass
+        print("ok")
+    """)
+
+
+def test_local_files_by_tensorflows_names(tmp_path):
+    gfile = standins._gfile()
+    folder, file = tmp_path / "a" / "b", tmp_path / "a" / "b" / "c"
+    gfile.makedirs(folder)
+    gfile.makedirs(folder)  # again: no error, as with TensorFlow
+    with gfile.GFile(str(file), "wb") as stream:
+        stream.write(b"x")
+    assert gfile.exists(str(file)) and gfile.isdir(str(folder)) and not gfile.isdir(str(file))
+    other = str(file) + "2"
+    gfile.rename(str(file), other)
+    file.write_bytes(b"y")
+    with pytest.raises(FileExistsError):
+        gfile.rename(str(file), other)
+    gfile.rename(str(file), other, overwrite=True)
+    assert Path(other).read_bytes() == b"y"
+
+
+def test_what_was_patched_is_told_with_its_reason():
+    shown = output_of("""
+        import siamese, trax
+        import jax.interpreters.xla
+        for name, why in siamese.compat.patched.items():
+            print(name, "|", why)
+    """)
+    for name in (
+        "inspect in trax",
+        "DeviceArray",
+        "tree_unflatten",
+        "tensorflow, gym",
+        "host_count",
+        "Loop(eval_task=...)",
+        "Loop.load_checkpoint",
+        "Layer.init_from_file",
+    ):
+        assert name in shown
+
+
+class _RunsCode:
+    """Pickled, it asks the reader to create a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return Path.touch, (self.marker,)
+
+
+def test_trax_own_readers_run_nothing_of_a_strangers_file(tmp_path):
+    import siamese
+
+    compat.prepare()
+    from trax.supervised import training
+
+    marker, file = tmp_path / "ran", tmp_path / "model.pkl.gz"
+    content = {"flat_weights": [_RunsCode(marker)], "flat_state": [], "input_signature": None}
+    file.write_bytes(gzip.compress(pickle.dumps(content)))
+    pickle.loads(gzip.decompress(file.read_bytes()))
+    assert marker.exists()  # The file is hostile indeed:
+    marker.unlink()
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        siamese.Siamese(10, 4).init_from_file(str(file))
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        training.unpickle_from_file(str(file), gzip=True)
+    plain = tmp_path / "plain.pkl"
+    plain.write_bytes(pickle.dumps(_RunsCode(marker)))
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        training.unpickle_from_file(str(plain))
+    from trax.data import inputs
+
+    plain.rename(tmp_path / "data_counters0.pkl")
+    with pytest.raises(siamese.CheckpointError, match="refused"):
+        inputs.load_data_counters(str(tmp_path))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_trax_own_readers_still_read_honest_files(tmp_path, weights_only):
+    import siamese
+
+    compat.prepare()
+    from trax import shapes
+    from trax.supervised import training
+
+    signature = (shapes.ShapeDtype((2, 3), np.int32),) * 2
+    model, again = siamese.Siamese(10, 4), siamese.Siamese(10, 4)
+    model.init(signature)
+    file = str(tmp_path / "model.pkl.gz")
+    model.save_to_file(file, input_signature=signature)
+    again.init_from_file(file, weights_only=weights_only)
+    tokens = np.array([[2, 3, 1], [4, 5, 6]], np.int32)
+    for expected, found in zip(model((tokens, tokens)), again((tokens, tokens)), strict=True):
+        np.testing.assert_array_equal(expected, found)
+    training.pickle_to_file({"step": 3, "slots": [1.5]}, str(tmp_path / "a.pkl"), gzip=True)
+    assert training.unpickle_from_file(str(tmp_path / "a.pkl"), gzip=True) == {
+        "step": 3,
+        "slots": [1.5],
+    }

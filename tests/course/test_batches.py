@@ -1,0 +1,222 @@
+"""data_generator against the course's, written out in plain lists: same order, lengths, values."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import siamese
+from siamese.course.generator import data_generator
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.ragged import Ragged
+
+
+def reference_batches(first, second, batch_size, pad=1, shuffle=True):
+    """What the assignment describes, pair by pair: the ground truth for the order of draws."""
+    order = list(range(len(first)))
+    if shuffle:
+        random.shuffle(order)
+    place = 0
+    while True:
+        lefts, rights = [], []
+        while len(lefts) < batch_size:
+            if place == len(order):
+                place = 0
+                if shuffle:
+                    random.shuffle(order)
+            lefts.append(list(first[order[place]]))
+            rights.append(list(second[order[place]]))
+            place += 1
+        width = 1
+        while width < max(map(len, lefts + rights)):
+            width *= 2
+        for row in lefts + rights:
+            row.extend([pad] * (width - len(row)))
+        yield np.array(lefts), np.array(rights)
+
+
+question = st.lists(st.integers(0, 50), min_size=1, max_size=9)
+pairs = st.lists(st.tuples(question, question), min_size=1, max_size=12)
+
+
+@given(pairs, st.integers(1, 30), st.integers(-3, 3), st.booleans(), st.integers(0, 99))
+def test_equals_the_course(pairs, batch_size, pad, shuffle, seed):
+    first, second = [list(side) for side in zip(*pairs)]
+    random.seed(seed)
+    reference = reference_batches(first, second, batch_size, pad, shuffle)
+    expected = [next(reference) for _ in range(6)]
+    after = random.random()
+    random.seed(seed)
+    batches = data_generator(first, second, batch_size, pad, shuffle)
+    for q1, q2 in expected:
+        ours = next(batches)
+        np.testing.assert_array_equal(ours[0], q1)
+        np.testing.assert_array_equal(ours[1], q2)
+        assert ours[0].dtype == ours[1].dtype == np.int32
+    assert random.random() == after  # the same number of draws, too
+
+
+def test_course_order_for_seed_34():
+    # Three shuffles of eight by random.Random(34), the course's seed; Python keeps this stream.
+    random.seed(34)
+    ids = [[i + 2] for i in range(8)]
+    batches = data_generator(ids, ids, 8)
+    got = [(next(batches)[0][:, 0] - 2).tolist() for _ in range(3)]
+    dice, order, expected = random.Random(34), list(range(8)), []
+    for _ in range(3):
+        dice.shuffle(order)
+        expected.append(list(order))
+    assert got == expected
+
+
+def test_nothing_is_drawn_before_the_first_batch():
+    # With a training and a validation generator, the one asked first shuffles first.
+    ids = [[i] for i in range(2, 12)]
+    random.seed(5)
+    before = random.getstate()
+    first, second = data_generator(ids, ids, 10), data_generator(ids, ids, 10)
+    assert random.getstate() == before
+    late = next(second)[0][:, 0].tolist(), next(first)[0][:, 0].tolist()
+    random.seed(5)
+    one, two = reference_batches(ids, ids, 10), reference_batches(ids, ids, 10)
+    assert late == (next(one)[0][:, 0].tolist(), next(two)[0][:, 0].tolist())
+
+
+def test_shuffle_false_draws_nothing():
+    before = random.getstate()
+    batches = data_generator([[2], [3], [4]], [[5], [6], [7]], 2, shuffle=False)
+    assert [next(batches)[0].ravel().tolist() for _ in range(3)] == [[2, 3], [4, 2], [3, 4]]
+    assert random.getstate() == before
+
+
+@pytest.mark.parametrize(
+    ("longest", "length"),
+    [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (8, 8), (9, 16), (64, 64), (65, 128), (1024, 1024)],
+)
+def test_length_is_the_next_power_of_two(longest, length):
+    for lengths in ((longest, 1), (1, longest)):  # of either side
+        q1, q2 = next(data_generator([[7] * lengths[0]], [[7] * lengths[1]], 1))
+        assert q1.shape == q2.shape == (1, length)
+
+
+def test_fewer_pairs_than_a_batch_wraps():
+    q1, q2 = next(data_generator([[2], [3]], [[4], [5]], 5, shuffle=False))
+    assert q1.ravel().tolist() == [2, 3, 2, 3, 2]
+    assert q2.ravel().tolist() == [4, 5, 4, 5, 4]
+
+
+def test_every_form_of_input_gives_the_same():
+    lists = [[2, 3], [4, 5, 6], [7]]
+    objects = np.empty(3, dtype=object)
+    objects[:] = lists
+    arrays = [np.array(row) for row in lists]
+    for form in (lists, tuple(map(tuple, lists)), objects, arrays, Ragged.from_lists(lists)):
+        q1, _ = next(data_generator(form, form, 3, shuffle=False))
+        assert q1.tolist() == [[2, 3, 1, 1], [4, 5, 6, 1], [7, 1, 1, 1]]
+    square = np.array([[2, 3], [4, 5]])
+    assert next(data_generator(square, square, 2, shuffle=False))[0].tolist() == square.tolist()
+
+
+@pytest.mark.parametrize(
+    ("Q1", "Q2", "message"),
+    [
+        ([], [], "empty"),
+        ([[2]], [[2], [3]], "Q1 holds 1 questions and Q2 holds 2"),
+        ([[2], []], [[2], [3]], r"Q1\[1\] is an empty question"),
+        ([[2], [3]], [[], []], r"Q2\[0\] is an empty question \(2 such"),
+        ([["how", "are"]], [[2]], "Q1.*integer token ids"),
+        (["how are you"], [[2]], "Q1.*integer token ids"),
+        ("how are you", [[2]], "Q1.*integer token ids"),
+        ([[2.5]], [[2]], "Q1.*integer token ids"),
+        ([[2]], [[None]], "Q2.*integer token ids"),
+        ([2, 3], [[2], [3]], r"Q1\[0\] is 2"),
+        (None, [[2]], "Q1 must hold.*NoneType"),
+        (7, [[2]], "Q1 must hold.*int"),
+    ],
+)
+def test_bad_data_is_refused_at_the_call(Q1, Q2, message):
+    with pytest.raises(DataError, match=message):
+        data_generator(Q1, Q2, 2)
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.0, "2", None, True])
+def test_bad_batch_size_is_refused_at_the_call(batch_size):
+    with pytest.raises(ArgumentError, match="batch_size"):
+        data_generator([[2]], [[2]], batch_size)
+
+
+def test_bad_pad_is_refused():
+    with pytest.raises(ArgumentError, match="pad"):
+        data_generator([[2]], [[2]], 1, pad="<PAD>")
+    with pytest.raises(ArgumentError, match="pad"):
+        data_generator([[2]], [[2]], 1, pad=-(2**31) - 1)
+
+
+@given(pairs, st.integers(1, 20), st.integers(0, 8), st.booleans(), st.booleans())
+def test_resume_equals_no_interruption(pairs, batch_size, taken, shuffle, others_draw):
+    first, second = [list(side) for side in zip(*pairs)]
+    random.seed(3)
+    whole = data_generator(first, second, batch_size, shuffle=shuffle)
+    for _ in range(taken):
+        next(whole)
+    kept = json.loads(json.dumps(whole.state()))
+    expected = [next(whole) for _ in range(5)]
+    if others_draw:
+        random.seed(77)
+    resumed = data_generator(first, second, batch_size, shuffle=shuffle)
+    resumed.restore(kept)
+    for q1, q2 in expected:
+        ours = next(resumed)
+        np.testing.assert_array_equal(ours[0], q1)
+        np.testing.assert_array_equal(ours[1], q2)
+
+
+def test_state_of_another_data_set_is_refused_and_changes_nothing():
+    state = data_generator([[2], [3]], [[2], [3]], 1).state()
+    other = data_generator([[2]], [[2]], 1)
+    before = random.getstate()
+    with pytest.raises(ArgumentError, match="2 pairs; this one has 1"):
+        other.restore(state)
+    for damaged in (
+        {},
+        {**state, "order": [0, 0]},
+        {**state, "order": [0, "a"]},
+        {**state, "index": 3},
+        {**state, "random": [3, [1, 2], None]},
+        {**state, "random": None},
+    ):
+        with pytest.raises(ArgumentError):
+            data_generator([[2], [3]], [[2], [3]], 1).restore(damaged)
+    assert random.getstate() == before
+
+
+def test_exported_from_the_package():
+    assert siamese.data_generator is data_generator
+
+
+@pytest.mark.quora
+def test_equals_the_course_on_real_questions(quora_csv):
+    from siamese.data.pairs import read_pairs
+    from siamese.data.tokenizer import word_tokenize
+
+    rows = read_pairs(quora_csv).rows(0, 1500).duplicates()
+    numbers: dict[str, int] = {}
+    first, second = (
+        [
+            [numbers.setdefault(word, len(numbers) + 2) for word in word_tokenize(text)]
+            for text in side
+        ]
+        for side in (rows.question1, rows.question2)
+    )
+    random.seed(34)
+    reference = reference_batches(first, second, 256)
+    expected = [next(reference) for _ in range(12)]
+    random.seed(34)
+    batches = data_generator(first, second, 256)
+    for q1, q2 in expected:
+        ours = next(batches)
+        np.testing.assert_array_equal(ours[0], q1)
+        np.testing.assert_array_equal(ours[1], q2)

@@ -1,0 +1,342 @@
+"""classify against the course's loop, pair by pair, for every kind of model callable."""
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from siamese.course import classify as evaluation
+from siamese.course import generator as batches
+from siamese.course.classify import classify, pair_scores
+from siamese.errors import ArgumentError, DataError, ShapeError
+from siamese.nn.ragged import Ragged
+
+VOCAB = {"<PAD>": 1}
+
+
+def course_classify(Q1, Q2, y, threshold, model, vocab, data_generator, batch_size):
+    """The course's loop; only the last, short batch stops at its last pair."""
+    accuracy = 0
+    for i in range(0, len(Q1), batch_size):
+        q1, q2 = next(
+            data_generator(
+                Q1[i : i + batch_size],
+                Q2[i : i + batch_size],
+                batch_size,
+                vocab["<PAD>"],
+                shuffle=False,
+            )
+        )
+        y_test = y[i : i + batch_size]
+        v1, v2 = model((q1, q2))
+        for j in range(len(y_test)):
+            d = np.dot(v1[j], v2[j].T)
+            accuracy += y_test[j] == (d > threshold)
+    return accuracy / len(Q1)
+
+
+def questions(rows, longest, seed):
+    generator = np.random.default_rng(seed)
+    lengths = generator.integers(1, longest + 1, (2, rows))
+    return [[generator.integers(2, 50, length).tolist() for length in side] for side in lengths]
+
+
+class MeanOfEmbeddings:
+    """Unmasked mean over a fixed random embedding, normalised: the padding changes the vector."""
+
+    def __init__(self, d=16, seed=0):
+        self.table = np.random.default_rng(seed).normal(size=(50, d)).astype(np.float32)
+        self.shapes = []
+
+    def vectors(self, q):
+        mean = self.table[q].mean(axis=1)
+        return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+    def __call__(self, pair):
+        self.shapes.append(pair[0].shape)
+        assert pair[0].shape == pair[1].shape and pair[0].dtype == np.int32
+        return self.vectors(pair[0]), self.vectors(pair[1])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 8, 9, 63, 100, 701])
+@pytest.mark.parametrize("batch_size", [1, 2, 8, 64])
+def test_equals_the_course_loop(rows, batch_size):
+    Q1, Q2 = questions(rows, 40, rows)
+    y = np.random.default_rng(1).integers(0, 2, rows)
+    model = MeanOfEmbeddings()
+    for threshold in (-1.5, 0.0, 0.3, 0.7, 1.5):
+        reference = course_classify(
+            Q1, Q2, y, threshold, model, VOCAB, batches.data_generator, batch_size
+        )
+        assert classify(Q1, Q2, y, threshold, model, VOCAB, batch_size=batch_size) == reference
+
+
+def test_thresholds_at_the_scores_themselves_are_decided_as_in_the_course():
+    Q1, Q2 = questions(300, 20, 3)
+    y = np.random.default_rng(1).integers(0, 2, 300)
+
+    class Noisy(MeanOfEmbeddings):
+        """Its last bits depend on how many rows come at once, as with a matrix product."""
+
+        def __call__(self, pair):
+            v1, v2 = super().__call__(pair)
+            return v1 * np.float32(1 + 1e-7 * (len(v1) % 7)), v2
+
+    model = Noisy()
+    exact = np.concatenate(
+        [
+            [
+                np.dot(a, b)
+                for a, b in zip(
+                    *model(
+                        next(batches.data_generator(Q1[i : i + 8], Q2[i : i + 8], 8, shuffle=False))
+                    )
+                )
+            ]
+            for i in range(0, 300, 8)
+        ]
+    )[:300]
+    for threshold in exact[::10]:
+        reference = course_classify(
+            Q1, Q2, y, threshold, model, VOCAB, batches.data_generator, batch_size=8
+        )
+        assert classify(Q1, Q2, y, threshold, model, VOCAB, batch_size=8) == reference
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.integers(1, 90),
+    batch_size=st.integers(1, 20),
+    seed=st.integers(0, 1000),
+    threshold=st.floats(-1, 1),
+)
+def test_scores_are_those_of_the_course_loop(rows, batch_size, seed, threshold):
+    Q1, Q2 = questions(rows, 33, seed)
+    model, expected = MeanOfEmbeddings(seed=seed), []
+    for i in range(0, rows, batch_size):
+        part = Q1[i : i + batch_size], Q2[i : i + batch_size]
+        v1, v2 = model(next(batches.data_generator(*part, batch_size, 1, shuffle=False)))
+        expected += [np.dot(v1[j], v2[j]) for j in range(len(part[0]))]
+    scores = pair_scores(Q1, Q2, model, VOCAB, batch_size=batch_size)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-6)
+    y = np.array(expected) > threshold
+    assert classify(Q1, Q2, y, threshold, model, VOCAB, batch_size=batch_size) == 1.0
+
+
+def test_a_few_large_calls():
+    Q1, Q2 = questions(5000, 30, 0)
+    model = MeanOfEmbeddings()
+    classify(Q1, Q2, np.zeros(5000, int), 5.0, model, VOCAB, batch_size=16)
+    assert len(model.shapes) < 12  # the course makes 313
+    assert {length for _, length in model.shapes} <= {8, 16, 32}
+
+
+def test_a_model_that_mixes_rows_is_called_as_in_the_course():
+    Q1, Q2 = questions(200, 20, 5)
+    y = np.random.default_rng(0).integers(0, 2, 200)
+    plain = MeanOfEmbeddings()
+
+    def centred(pair):  # vectors relative to the batch's mean
+        return tuple(v - v.mean(axis=0) for v in plain(pair))
+
+    for threshold in (0.0, 0.1, 0.5):
+        reference = course_classify(
+            Q1, Q2, y, threshold, centred, VOCAB, batches.data_generator, 16
+        )
+        assert classify(Q1, Q2, y, threshold, centred, VOCAB, batch_size=16) == reference
+
+
+def test_a_model_that_takes_one_batch_size_only():
+    Q1, Q2 = questions(100, 20, 5)
+    y = np.random.default_rng(0).integers(0, 2, 100)
+    plain = MeanOfEmbeddings()
+
+    def fixed(pair):
+        if len(pair[0]) != 8:
+            raise RuntimeError("compiled for 8 rows")
+        return plain(pair)
+
+    reference = course_classify(Q1, Q2, y, 0.3, fixed, VOCAB, batches.data_generator, 8)
+    assert classify(Q1, Q2, y, 0.3, fixed, VOCAB, batch_size=8) == reference
+
+
+def test_a_models_own_error_reaches_the_caller():
+    def broken(pair):
+        raise RuntimeError("out of luck")
+
+    with pytest.raises(RuntimeError, match="out of luck"):
+        classify([[5]] * 9, [[5]] * 9, [1] * 9, 0.7, broken, VOCAB, batch_size=2)
+
+
+def test_nan_vectors_count_as_not_duplicate_as_in_the_course():
+    def model(pair):
+        v = (pair[0][:, :1] % 5).astype(np.float32)
+        return v / np.where(v == 2, 0, v), v
+
+    Q = [[2 + i % 5] for i in range(40)]
+    y = np.arange(40) % 2
+    with np.errstate(all="ignore"):
+        reference = course_classify(Q, Q, y, 0.7, model, VOCAB, batches.data_generator, 4)
+        assert classify(Q, Q, y, 0.7, model, VOCAB, batch_size=4) == reference
+
+
+def test_another_data_generator_is_called_for_every_batch():
+    Q1, Q2 = questions(50, 9, 2)
+    calls = []
+
+    def own(Q1, Q2, batch_size, pad=1, shuffle=True):
+        calls.append((len(Q1), batch_size, pad, shuffle))
+        length = 24  # another padding than the course's
+
+        def rows(side):
+            return np.array([list(q) + [pad] * (length - len(q)) for q in side], np.int32)
+
+        yield rows(Q1), rows(Q2)
+
+    y = np.random.default_rng(0).integers(0, 2, 50)
+    model = MeanOfEmbeddings()
+    reference = course_classify(Q1, Q2, y, 0.3, model, {"<PAD>": 3}, own, 16)
+    calls.clear()
+    assert classify(Q1, Q2, y, 0.3, model, {"<PAD>": 3}, own, 16) == reference
+    assert calls == [(16, 16, 3, False)] * 3 + [(2, 16, 3, False)]
+
+
+def test_vocab_may_be_a_defaultdict_and_does_not_grow():
+    vocab = defaultdict(lambda: 0, {"<PAD>": 1})
+    assert classify([[5]], [[5]], [1], 0.7, MeanOfEmbeddings(), vocab) == 1.0
+    assert dict(vocab) == {"<PAD>": 1}
+    with pytest.raises(ArgumentError, match="<PAD>"):
+        classify([[5]], [[5]], [1], 0.7, MeanOfEmbeddings(), defaultdict(lambda: 0))
+
+
+def test_ragged_rows_bools_and_object_arrays():
+    Q1, Q2 = questions(30, 9, 2)
+    y = np.random.default_rng(0).integers(0, 2, 30)
+    model = MeanOfEmbeddings()
+    expected = classify(Q1, Q2, y, 0.3, model, VOCAB, batch_size=8)
+    ragged = Ragged.from_lists(Q1), Ragged.from_lists(Q2)
+    assert classify(*ragged, y.astype(bool), 0.3, model, VOCAB, batch_size=8) == expected
+    objects = np.array([np.array(q) for q in Q1], object), np.array(Q2, object)
+    assert classify(*objects, y.tolist(), 0.3, model, VOCAB, batch_size=8) == expected
+
+
+def test_leaves_the_random_module_alone():
+    random.seed(34)
+    before = random.getstate()
+    Q1, Q2 = questions(30, 9, 2)
+    classify(Q1, Q2, [0] * 30, 0.3, MeanOfEmbeddings(), VOCAB, batch_size=4)
+    assert random.getstate() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"test_Q1": [], "test_Q2": [], "y": []}, DataError, "empty"),
+        ({"test_Q2": [[5]]}, DataError, "test_Q1 holds 2 questions and test_Q2 holds 1"),
+        ({"y": [1]}, DataError, "1 labels for 2 pairs"),
+        ({"y": [1, 2]}, ArgumentError, r"y\[1\] is .*2"),
+        ({"y": ["1", "0"]}, ArgumentError, r"y\[0\]"),
+        ({"y": [[1], [0]]}, ArgumentError, "shape"),
+        ({"test_Q1": [[5], []]}, DataError, r"test_Q1\[1\] is an empty question"),
+        ({"test_Q1": [[5], [0.5]]}, DataError, "integer"),
+        ({"threshold": "high"}, ArgumentError, "threshold"),
+        ({"threshold": float("nan")}, ArgumentError, "threshold"),
+        ({"batch_size": 0}, ArgumentError, "batch_size"),
+        ({"model": None}, ArgumentError, "model"),
+        ({"model": lambda pair: pair[0][0]}, ShapeError, "v1 and v2|two arrays"),
+        ({"model": lambda pair: 3}, ShapeError, "two arrays"),
+        ({"model": lambda pair: (np.ones((2, 3)), np.ones((2, 4)))}, ShapeError, r"\(2, 4\)"),
+        ({"model": lambda pair: (np.ones((1, 3)), np.ones((1, 3)))}, ShapeError, "each"),
+    ],
+)
+def test_wrong_input_says_what_and_where(change, error, says):
+    arguments = {
+        "test_Q1": [[5], [6]],
+        "test_Q2": [[5], [7]],
+        "y": [1, 0],
+        "threshold": 0.7,
+        "model": MeanOfEmbeddings(),
+        "vocab": VOCAB,
+        "batch_size": 2,
+    }
+    with pytest.raises(error, match=says):
+        classify(**{**arguments, **change})
+
+
+@pytest.fixture(scope="module", params=["course", "another"])
+def trax_model(request):
+    from siamese.course.model import Siamese
+
+    model = Siamese(vocab_size=50, d_model=16)
+    from trax import layers as tl
+    from trax import shapes
+
+    if request.param == "another":  # another model in Trax: compiled as it stands
+        tower = tl.Serial(tl.Embedding(50, 16), tl.LSTM(16), tl.Max(axis=1), tl.LayerNorm())
+        model = tl.Parallel(tower, tower)
+    assert evaluation._is_course_model(model) == (request.param == "course")
+    model.init(tuple(shapes.ShapeDtype((8, 16), np.int32) for _ in range(2)))
+    import jax
+
+    # As drawn, all scores lie near 1; larger weights spread them as training does.
+    model.weights = jax.tree_util.tree_map(lambda weight: 4 * weight, model.weights)
+    return model
+
+
+@pytest.mark.slow
+def test_trax_layers_are_compiled_and_answer_as_in_the_course(trax_model):
+    Q1, Q2 = questions(30, 20, 8)
+    scores = pair_scores(Q1, Q2, trax_model, VOCAB, batch_size=8)
+    y = np.random.default_rng(0).integers(0, 2, 30)
+    for threshold in (float(np.median(scores)), scores[7]):
+        reference = course_classify(
+            Q1, Q2, y, threshold, trax_model, VOCAB, batches.data_generator, batch_size=8
+        )
+        assert classify(Q1, Q2, y, threshold, trax_model, VOCAB, batch_size=8) == reference
+
+
+@pytest.mark.slow
+def test_new_weights_of_a_compiled_model_are_used(trax_model):
+    import jax
+
+    Q1, Q2 = questions(40, 4, 9)
+    before = pair_scores(Q1, Q2, trax_model, VOCAB, batch_size=8)
+    old = trax_model.weights
+    trax_model.weights = jax.tree_util.tree_map(lambda w: w[::-1], old)
+    course = evaluation._CourseBatches(Q1, Q2, trax_model, VOCAB, batches.data_generator, 8)
+    joined = course._joined_scores()
+    by_batch = np.concatenate([course.batch_scores(start) for start in range(0, 40, 8)])
+    trax_model.weights = old
+    assert np.abs(before - joined).max() > 1e-3
+    np.testing.assert_allclose(joined, by_batch, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_model_that_only_looks_like_the_courses(trax_model):
+    """Layers of the course's names that do something else: the first batch shows it."""
+    from trax import layers as tl
+    from trax import shapes
+
+    tower = tl.Serial(
+        tl.Embedding(50, 16), tl.LSTM(16), tl.Mean(axis=1), tl.Fn("Normalize", lambda x: 7 * x)
+    )
+    model = tl.Parallel(tower, tower)
+    assert evaluation._is_course_model(model)
+    model.init(tuple(shapes.ShapeDtype((8, 16), np.int32) for _ in range(2)))
+    Q1, Q2 = questions(30, 4, 8)
+    v1, _ = model(next(batches.data_generator(Q1, Q2, 30, shuffle=False)))
+    scores = pair_scores(Q1, Q2, model, VOCAB, batch_size=30 // 3)
+    assert not np.allclose(np.linalg.norm(v1, axis=1), 1)
+    expected = [
+        np.vecdot(
+            *map(
+                np.asarray,
+                model(next(batches.data_generator(Q1[i : i + 10], Q2[i : i + 10], 10, 1, False))),
+            )
+        )
+        for i in (0, 10, 20)
+    ]
+    np.testing.assert_array_equal(scores, np.concatenate(expected))

@@ -1,0 +1,390 @@
+"""The modified triplet loss against the documents' numbers, float64 loops and its own laws."""
+
+import itertools
+
+import golden
+import jax
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from siamese import ArgumentError, ShapeError, TripletLoss, TripletLossFn, l2_normalize
+from siamese.course.loss import (
+    CLOSEST,
+    DIRECTIONS,
+    REDUCTIONS,
+    closest_negative,
+    hinge,
+    loss_from_scores,
+    mean_negative,
+)
+
+cosines = st.floats(-1, 1).map(lambda x: round(x, 3))
+score_matrices = st.integers(2, 6).flatmap(lambda n: arrays(np.float64, (n, n), elements=cosines))
+same_matrices = st.integers(2, 5).flatmap(
+    lambda n: st.tuples(
+        arrays(np.float64, (n, n), elements=cosines), arrays(bool, (n, n), elements=st.booleans())
+    )
+)
+options = st.fixed_dictionaries(
+    {
+        "closest": st.sampled_from(CLOSEST),
+        "direction": st.sampled_from(DIRECTIONS),
+        "reduction": st.sampled_from(REDUCTIONS),
+        "margin": st.sampled_from([0.0, 0.25, 1.5]),
+    }
+)
+
+
+def compiled(function):
+    return lambda *args, **kw: jax.jit(lambda *a: function(*a, **kw))(
+        *(jax.numpy.asarray(a, jax.numpy.float32) for a in args)
+    )
+
+
+def uncompiled(function):
+    return lambda *args, **kw: function(
+        *(jax.numpy.asarray(a, jax.numpy.float32) for a in args), **kw
+    )
+
+
+both = pytest.mark.parametrize(
+    "run", [lambda f: f, uncompiled, compiled], ids=["numpy", "jax", "jit"]
+)
+
+
+@both
+@pytest.mark.parametrize(("closest", "reduction", "direction", "expected"), golden.COSTS)
+def test_hand_made_scores_give_the_documents_costs(run, closest, reduction, direction, expected):
+    found = run(loss_from_scores)(
+        golden.SCORES, closest=closest, reduction=reduction, direction=direction
+    )
+    assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+
+
+@both
+def test_hand_made_scores_give_the_documents_negatives_and_row_losses(run):
+    close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
+    scores = golden.SCORES
+    np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE, **close)
+    np.testing.assert_allclose(run(closest_negative)(scores), golden.CLOSEST_HARDEST, **close)
+    np.testing.assert_allclose(
+        run(closest_negative)(scores, closest="below_positive"),
+        golden.CLOSEST_BELOW_POSITIVE,
+        **close,
+    )
+    np.testing.assert_allclose(
+        run(loss_from_scores)(scores, closest="below_positive", reduction="none"),
+        golden.LOSS_PER_ROW_BELOW_POSITIVE,
+        **close,
+    )
+
+
+@both
+def test_document_002(run):
+    scores = golden.MATRICES[2][3]
+    close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
+    np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE_002, **close)
+    negatives = run(closest_negative)(scores, closest="below_positive")
+    np.testing.assert_allclose(negatives, golden.CLOSEST_NEGATIVE_002, **close)
+    cost = run(loss_from_scores)(scores, closest="below_positive", reduction="sum")
+    assert float(cost) == pytest.approx(golden.COST_002, abs=golden.LOSS_TOLERANCE)
+
+
+@both
+@pytest.mark.parametrize(("closest", "reduction", "expected"), golden.ASSIGNMENT)
+def test_the_assignments_vectors(run, closest, reduction, expected):
+    found = run(TripletLossFn)(
+        golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, closest=closest, reduction=reduction
+    )
+    assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_the_loss_of_vectors_is_a_jax_array_whatever_they_are(reduction):
+    v1, v2 = golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2
+    for kind in (np.float64, np.float32, np.ndarray.tolist, jax.numpy.asarray):
+        found = TripletLossFn(kind(v1), kind(v2), reduction=reduction)
+        assert isinstance(found, jax.Array) and found.dtype == np.float32
+        assert found.shape == ((2,) if reduction == "none" else ())
+        expected = reference.triplet_loss(v1 @ v2.T, reduction=reduction)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=golden.LOSS_TOLERANCE)
+    assert str(TripletLossFn(v1, v2)) == "0.5"  # what the course's cell prints
+
+
+def test_the_broadcasting_mistake_of_document_000_is_caught():
+    positive = np.diag(golden.SCORES)
+    mean, nearest = mean_negative(golden.SCORES), np.array(golden.CLOSEST_BELOW_POSITIVE)
+    # What the document computes: (4,) against (4, 1) becomes a 4 x 4 matrix.
+    mistake = np.maximum(mean[:, None] - positive + 0.25, 0) + np.maximum(
+        nearest[:, None] - positive + 0.25, 0
+    )
+    assert mistake.shape == (4, 4)
+    assert mistake.sum() == pytest.approx(golden.BROADCASTING_MISTAKE, abs=golden.LOSS_TOLERANCE)
+    for negative in (mean[:, None], nearest[:, None]):
+        with pytest.raises(ShapeError) as refused:
+            hinge(positive, negative)
+        assert "(4,)" in str(refused.value) and "(4, 1)" in str(refused.value)
+    right = hinge(positive, mean).sum() + hinge(positive, nearest).sum()
+    assert right == pytest.approx(0.516667, abs=golden.LOSS_TOLERANCE)
+
+
+@settings(deadline=None)
+@given(same_matrices, options)
+def test_value_equals_the_loop(case, chosen):
+    scores, same = case
+    for known in (None, same):
+        expected = reference.triplet_loss(scores, same=known, **chosen)
+        np.testing.assert_allclose(
+            loss_from_scores(scores, same=known, **chosen), expected, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("closest", CLOSEST)
+def test_compiled_in_float64_equals_the_loop(closest, direction, reduction):
+    options = {"closest": closest, "direction": direction, "reduction": reduction}
+    draw = np.random.RandomState(1)
+    with jax.enable_x64(True):
+        loss = jax.jit(lambda s, same, margin: loss_from_scores(s, margin, same=same, **options))
+        for _ in range(5):
+            scores = np.round(draw.uniform(-1, 1, (6, 6)), 1)  # one digit: many ties
+            same = draw.rand(6, 6) < 0.4
+            expected = reference.triplet_loss(scores, 0.3, same=same, **options)
+            np.testing.assert_allclose(loss(scores, same, 0.3), expected, atol=1e-14)
+
+
+def test_the_loops_gradient_equals_its_own_central_differences():
+    scores = np.random.RandomState(5).uniform(-1, 1, (5, 5))  # no ties, no gap at 0
+    for closest, direction in itertools.product(CLOSEST, DIRECTIONS):
+        options = {"closest": closest, "direction": direction}
+        expected = reference.gradient(lambda s, o=options: reference.triplet_loss(s, **o), scores)
+        found = reference.triplet_gradient(scores, **options)
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("closest", CLOSEST)
+def test_gradient_equals_the_loops(closest, direction, reduction):
+    options = {"closest": closest, "direction": direction, "reduction": reduction}
+    draw = np.random.RandomState(2)
+    with jax.enable_x64(True):
+        gradient = jax.grad(
+            lambda s, same, margin: loss_from_scores(s, margin, same=same, **options)
+        )
+        for found_by in (gradient, jax.jit(gradient)):
+            for margin in (0.0, 0.25, 1.5):
+                # Quarters: closest negatives that tie with each other and with the positive. (Gaps of
+                # exactly 0 need a mean without rounding, and have a test of their own.)
+                scores = draw.randint(-4, 5, (5, 5)) / 4 + np.eye(5) * 0.01
+                same = draw.rand(5, 5) < 0.3
+                expected = reference.triplet_gradient(scores, margin, same=same, **options)
+                np.testing.assert_allclose(found_by(scores, same, margin), expected, atol=1e-14)
+
+
+def test_gradient_at_a_hinge_of_exactly_zero_counts_half():
+    scores = np.array([[0.5, 0.25], [0.25, 0.5]])  # each gap: 0.25 - 0.5 + 0.25
+    expected = reference.triplet_gradient(scores)
+    np.testing.assert_array_equal(expected, [[-0.5, 0.5], [0.5, -0.5]])
+    np.testing.assert_array_equal(jax.grad(loss_from_scores)(jax.numpy.asarray(scores)), expected)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("closest", CLOSEST)
+def test_gradient_of_the_vectors_equals_the_loops(closest, direction):
+    options = {"closest": closest, "direction": direction}
+    draw = np.random.RandomState(3)
+    v1, v2 = draw.randn(6, 3), draw.randn(6, 3)
+    v1, v2 = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (v1, v2))
+    by_scores = reference.triplet_gradient(v1 @ v2.T, **options)
+    with jax.enable_x64(True):
+        gradient = jax.grad(lambda a, b: TripletLossFn(a, b, **options), argnums=(0, 1))
+        for found_by in (gradient, jax.jit(gradient)):
+            found1, found2 = found_by(v1 + np.zeros(1), v2)
+            np.testing.assert_allclose(found1, by_scores @ v2, atol=1e-14)
+            np.testing.assert_allclose(found2, by_scores.T @ v1, atol=1e-14)
+
+
+@given(score_matrices, options, st.randoms(use_true_random=False))
+def test_a_common_permutation_of_rows_changes_nothing(scores, chosen, dice):
+    order = list(range(len(scores)))
+    dice.shuffle(order)
+    chosen = {**chosen, "reduction": "mean"}
+    moved = scores[order][:, order]
+    np.testing.assert_allclose(
+        loss_from_scores(moved, **chosen), loss_from_scores(scores, **chosen), atol=1e-12
+    )
+
+
+@given(score_matrices, st.sampled_from(CLOSEST))
+def test_columns_are_the_rows_of_the_transpose_and_both_is_symmetric(scores, closest):
+    def loss(s, direction):
+        return loss_from_scores(s, closest=closest, direction=direction, reduction="none")
+
+    np.testing.assert_allclose(loss(scores, "columns"), loss(scores.T, "rows"), atol=1e-12)
+    np.testing.assert_allclose(loss(scores, "both"), loss(scores.T, "both"), atol=1e-12)
+
+
+@given(score_matrices)
+def test_never_negative_and_the_hardest_is_never_easier(scores):
+    losses = {
+        closest: loss_from_scores(scores, closest=closest, reduction="none") for closest in CLOSEST
+    }
+    assert (losses["below_positive"] >= 0).all()
+    assert (losses["hardest"] >= losses["below_positive"] - 1e-12).all()
+
+
+@given(score_matrices, options)
+def test_zero_when_every_positive_wins_by_the_margin(scores, chosen):
+    np.fill_diagonal(scores, -1)
+    np.fill_diagonal(scores, scores.max() + chosen["margin"] + 1e-9)
+    assert np.all(loss_from_scores(scores, **chosen) == 0)
+    scores[0, 0] -= 0.01  # and not zero as soon as one positive falls short
+    if chosen["margin"] and chosen["direction"] == "rows":
+        scores[0, 1] = scores[0, 0] - chosen["margin"] + 0.02
+        assert np.sum(loss_from_scores(scores, **chosen)) > 0
+
+
+def test_same_equals_removing_those_cells():
+    scores = golden.SCORES
+    same = np.zeros((4, 4), bool)
+    same[0, 2] = same[2, 0] = True
+    # Row 0 is then left with columns 1 and 3, row 2 with columns 1 and 3.
+    np.testing.assert_allclose(mean_negative(scores, same)[[0, 2]], [-0.65, -0.35])
+    np.testing.assert_allclose(closest_negative(scores, same=same)[[0, 2]], [-0.5, 0.1])
+    everything = ~np.eye(4, dtype=bool)
+    assert loss_from_scores(scores, same=everything) == 0  # no negatives at all
+    # The diagonal is the positive whatever `same` says of it; a list will do.
+    for told in (same | np.eye(4, dtype=bool), same.tolist(), jax.numpy.asarray(same)):
+        assert loss_from_scores(scores, same=told) == pytest.approx(
+            reference.triplet_loss(scores, same=same), abs=1e-6
+        )
+
+
+@both
+def test_a_row_without_a_negative_below_its_positive_adds_its_mean_alone(run):
+    scores = np.array([[-0.9, 0.8, 0.6], [0.1, 0.7, 0.2], [0.0, 0.9, 0.9]])
+    lonely = 0.7 + 0.9 + 1.5  # row 0: mean of its negatives - positive + margin
+    found = run(loss_from_scores)(
+        scores, margin=1.5, closest="below_positive", reduction="none", direction="rows"
+    )
+    expected = reference.triplet_loss(scores, 1.5, "below_positive", "none")
+    assert expected[0] == pytest.approx(lonely)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    nearest = run(closest_negative)(scores, closest="below_positive")
+    np.testing.assert_allclose(nearest, [-2, 0.2, 0.9], rtol=1e-6)  # a tie with the positive counts
+
+
+@both
+def test_a_margin_of_zero_leaves_the_plain_gaps(run):
+    found = run(loss_from_scores)(golden.SCORES, margin=0, reduction="none")
+    np.testing.assert_allclose(
+        found, [0, 0, (-0.13333333 + 0.4) + (0.3 + 0.4), 0], atol=golden.LOSS_TOLERANCE
+    )
+
+
+@both
+def test_dot_products_below_minus_two_are_negatives_like_others(run):
+    """The lecture's mask of -2 is below any cosine, but not below dot products of longer vectors."""
+    scores = np.array([[-5.0, -4.0, -3.0], [-6.0, -5.0, -7.0], [-9.0, -3.0, -2.5]])
+    for closest in CLOSEST:
+        found = run(loss_from_scores)(scores, closest=closest, direction="both")
+        assert float(found) == pytest.approx(
+            reference.triplet_loss(scores, closest=closest, direction="both"), rel=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: TripletLossFn(np.ones((2, 3)), np.ones((3, 3))), ShapeError, ["(2, 3)", "(3, 3)"]),
+        (lambda: TripletLossFn(np.ones(3), np.ones(3)), ShapeError, ["(3,)", "[batch, d_model]"]),
+        (lambda: TripletLossFn(np.ones((1, 3)), np.ones((1, 3))), ArgumentError, ["at least 2"]),
+        (lambda: loss_from_scores(np.ones((2, 3))), ShapeError, ["(2, 3)", "square"]),
+        (lambda: loss_from_scores(np.eye(2), closest="nearest"), ArgumentError, ["'nearest'"]),
+        (lambda: loss_from_scores(np.eye(2), reduction="max"), ArgumentError, ["'sum'", "'max'"]),
+        (lambda: loss_from_scores(np.eye(2), direction="up"), ArgumentError, ["'columns'"]),
+        (lambda: loss_from_scores(np.eye(2), -0.1), ArgumentError, ["margin", "-0.1"]),
+        (lambda: loss_from_scores(np.eye(2), float("nan")), ArgumentError, ["margin"]),
+        (lambda: loss_from_scores(np.eye(2), float("inf")), ArgumentError, ["margin", "inf"]),
+        (lambda: loss_from_scores(np.eye(2), "0.25"), ArgumentError, ["margin", "'0.25'"]),
+        (lambda: loss_from_scores(np.eye(2), None), ArgumentError, ["margin", "None"]),
+        (lambda: loss_from_scores(np.eye(2), np.ones((2, 1))), ArgumentError, ["margin"]),
+        (lambda: mean_negative(np.ones(4)), ShapeError, ["(4,)", "[batch, batch]"]),
+        (lambda: closest_negative(np.eye(3), "farthest"), ArgumentError, ["'farthest'"]),
+        (lambda: hinge(np.ones(3), np.ones(4)), ShapeError, ["(3,)", "(4,)"]),
+        (lambda: hinge(0.5, 0.5), ShapeError, ["()"]),
+        (
+            lambda: loss_from_scores(np.eye(2), same=np.eye(3, dtype=bool)),
+            ShapeError,
+            ["(3, 3)", "(2, 2)"],
+        ),
+        (lambda: loss_from_scores(np.eye(2), same=np.eye(2)), ArgumentError, ["bool", "float64"]),
+        (lambda: TripletLoss(closest="easiest"), ArgumentError, ["'easiest'"]),
+    ],
+)
+def test_wrong_arguments_are_named(call, error, words):
+    with pytest.raises(error) as refused:
+        call()
+    for word in words:
+        assert word in str(refused.value)
+
+
+def test_the_layer_prints_and_computes_as_the_course_s():
+    layer = TripletLoss()
+    assert str(layer) == "TripletLoss_in2"
+    found = layer((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2))
+    assert float(found) == pytest.approx(0.5, abs=golden.LOSS_TOLERANCE)
+    same = np.zeros((2, 2), bool)
+    assert str(TripletLoss(same=True)) == "TripletLoss_in3"
+    masked = TripletLoss(same=True)((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, same))
+    assert float(masked) == pytest.approx(0.5, abs=golden.LOSS_TOLERANCE)
+
+
+@both
+def test_all_vectors_equal_cost_twice_the_margin(run):
+    """Collapse: every negative ties with every positive."""
+    for closest in CLOSEST:
+        found = run(TripletLossFn)(np.ones((4, 1)), np.ones((4, 1)), closest=closest)
+        assert float(found) == pytest.approx(0.5, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"),
+    [("float32", 1e-7), ("float64", 1e-15), ("float16", 2e-3), ("bfloat16", 1e-2)],
+)
+def test_precision_follows_the_scores(dtype, tolerance):
+    expected = reference.triplet_loss(golden.SCORES, reduction="none")
+    with jax.enable_x64(True):
+        found = jax.jit(lambda s: loss_from_scores(s, reduction="none"))(
+            jax.numpy.asarray(golden.SCORES, dtype)
+        )
+    assert found.dtype == dtype
+    np.testing.assert_allclose(np.asarray(found, np.float64), expected, atol=tolerance)
+    if dtype != "bfloat16":
+        assert loss_from_scores(golden.SCORES.astype(dtype)).dtype == dtype
+
+
+def test_lists_integers_and_other_memory_orders_will_do():
+    scores = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])
+    expected = reference.triplet_loss(scores)
+    assert loss_from_scores(scores.tolist()) == pytest.approx(expected, abs=1e-12)
+    assert loss_from_scores(scores) == pytest.approx(expected, abs=1e-12)
+    assert float(loss_from_scores(jax.numpy.asarray(scores))) == pytest.approx(expected, abs=1e-6)
+    wide = np.repeat(np.asfortranarray(scores * 1.0), 2, axis=1)[:, ::2]
+    assert not wide.flags.c_contiguous
+    assert loss_from_scores(wide) == loss_from_scores(np.ascontiguousarray(wide))
+
+
+def test_zero_vectors_make_no_nan():
+    zeros = jax.numpy.zeros((3, 2))
+    value, gradient = jax.value_and_grad(
+        lambda v: TripletLossFn(l2_normalize(v), l2_normalize(zeros))
+    )(zeros)
+    assert float(value) == pytest.approx(0.5)
+    np.testing.assert_array_equal(gradient, np.zeros((3, 2)))

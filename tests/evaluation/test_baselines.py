@@ -1,0 +1,70 @@
+"""Word overlap by hand, and the baselines' thresholds."""
+
+import numpy as np
+import pytest
+
+from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.baselines import baselines, word_overlap
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("", "", 0.0),
+        ("", "word", 0.0),
+        ("same words", "Same WORDS", 1.0),
+        ("same words", "words same", 1.0),
+        ("a a a b", "a b", 1.0),
+        ("How old are you?", "What age are you?", 3 / 7),
+        ("one", "two", 0.0),
+    ],
+)
+def test_shared_of_all_distinct_words(first, second, expected):
+    assert word_overlap(first, second) == pytest.approx(expected)
+    assert word_overlap(second, first) == pytest.approx(expected)
+    assert word_overlap([first], [second]).tolist() == [pytest.approx(expected)]
+
+
+def test_lists_of_words_pair_by_pair():
+    found = word_overlap([["How", "old"], ["x"]], [["how", "are"], ["x"]])
+    assert found.dtype == np.float64 and found.tolist() == [pytest.approx(1 / 3), 1.0]
+    assert word_overlap([], []).shape == (0,)
+
+
+def test_wrong_questions():
+    with pytest.raises(DataError, match="2 first and 1 second"):
+        word_overlap(["a", "b"], ["a"])
+    with pytest.raises(ArgumentError, match="5"):
+        word_overlap(["a", 5], ["a", "b"])
+    with pytest.raises(ArgumentError, match="None"):
+        word_overlap(["a"], [None])
+
+
+FIRST = ["a b", "a b", "c d", "e f", "g h"]
+SECOND = ["a b", "a c", "x y", "e z", "g h"]
+
+
+def test_always_the_commoner_answer_and_overlap():
+    found = baselines(FIRST, SECOND, [1, 0, 0, 0, 1])
+    assert list(found) == ["always no", "word overlap"]
+    constant = found["always no"]
+    assert (constant.accuracy, constant.base_rate) == (pytest.approx(0.6), pytest.approx(0.4))
+    assert (constant.roc_auc, constant.recall, constant.f1, constant.mcc) == (0.5, 0, 0, 0)
+    assert found["word overlap"].accuracy == 1.0
+    yes = baselines(FIRST, SECOND, [1, 1, 1, 0, 1])["always yes"]
+    assert yes.accuracy == pytest.approx(0.8) and yes.recall == 1.0
+
+
+def test_choices_come_from_the_other_pairs():
+    # On those pairs nothing separates well below 0.2; here the threshold is taken over as it is.
+    other = (["a b c d e", "a b"], ["a v w x y", "y z"], [1, 0])
+    found = baselines(FIRST, SECOND, [1, 0, 0, 0, 1], chosen_on=other)
+    threshold = found["word overlap"].threshold
+    assert threshold == pytest.approx(1 / 18)  # midway between 1/9 and 0
+    overlap = word_overlap(FIRST, SECOND)
+    assert found["word overlap"].accuracy == np.mean((overlap > threshold) == [1, 0, 0, 0, 1])
+
+
+def test_one_class_is_an_error():
+    with pytest.raises(DataError, match="All 5"):
+        baselines(FIRST, SECOND, [1] * 5)

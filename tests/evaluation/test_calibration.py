@@ -1,0 +1,228 @@
+"""Calibration against known probabilities, scikit-learn and hand-counted bins."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.evaluation.calibration import (
+    Calibration,
+    cross_validated_brier,
+    expected_calibration_error,
+    fit_calibration,
+    reliability_curve,
+)
+
+
+def drawn(n, probability, seed=0):
+    generator = np.random.default_rng(seed)
+    scores = generator.uniform(-1, 1, n)
+    return scores, generator.random(n) < probability(scores)
+
+
+def logistic(scores):
+    return 1 / (1 + np.exp(-(6 * scores - 1)))
+
+
+def stairs(scores):
+    return np.where(scores < 0.3, 0.05, np.where(scores < 0.35, 0.5, 0.95))
+
+
+def test_platt_finds_the_slope_it_was_drawn_with():
+    found = fit_calibration(*drawn(20_000, logistic), method="platt")
+    assert found.slope == pytest.approx(6, rel=0.03)
+    assert found.intercept == pytest.approx(-1, abs=0.08)
+
+
+def test_platt_reaches_the_minimum_of_its_loss():
+    scores, labels = drawn(400, logistic)
+    found = fit_calibration(scores, labels, method="platt")
+    ones, zeros = labels.sum(), (~labels).sum()
+    target = np.where(labels, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+
+    def gap(slope, intercept):  # the gradient of the log loss in NumPy float64
+        error = 1 / (1 + np.exp(-(slope * scores + intercept))) - target
+        return np.array([error.mean(), (error * scores).mean()])
+
+    assert np.abs(gap(found.slope, found.intercept)).max() < 1e-6
+
+
+def test_platt_stays_finite_where_scores_separate_the_classes():
+    found = fit_calibration(np.linspace(0, 1, 40), np.arange(40) >= 20, method="platt")
+    assert np.isfinite([found.slope, found.intercept]).all()
+    low, high = found([0.0, 1.0])
+    assert 0 < low < 0.1 and 0.9 < high < 1
+
+
+def test_platt_with_one_score_for_all_gives_the_base_rate():
+    found = fit_calibration([0.5] * 100, [1] * 30 + [0] * 70, method="platt")
+    assert found([0.5])[0] == pytest.approx(0.3, abs=0.01)
+
+
+def test_isotonic_equals_scikit_learn():
+    from sklearn.isotonic import IsotonicRegression
+
+    scores, labels = drawn(300, stairs)
+    reference = IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
+    asked = np.linspace(-2, 2, 999)
+    found = fit_calibration(scores, labels, method="isotonic")
+    np.testing.assert_allclose(found(asked), reference.predict(asked), atol=1e-12)
+
+
+def test_the_better_method_is_chosen():
+    assert fit_calibration(*drawn(2000, logistic)).method == "platt"
+    assert fit_calibration(*drawn(2000, stairs)).method == "isotonic"
+
+
+def test_cross_validation_never_sees_the_pairs_it_measures():
+    # Labels that the scores say nothing about: isotonic fits them where it has seen them; on pairs
+    # it has not seen nothing is better than 0.25 in the mean.
+    seen, unseen = [], []
+    for seed in range(30):
+        generator = np.random.default_rng(seed)
+        scores, labels = generator.random(60), np.arange(60) % 2
+        found = fit_calibration(scores, labels, method="isotonic")(scores)
+        seen.append(((found - labels) ** 2).mean())
+        unseen.append(cross_validated_brier(scores, labels)["isotonic"])
+    assert np.mean(seen) < 0.24 and np.mean(unseen) > 0.25
+
+
+def test_few_pairs_of_a_class():
+    assert fit_calibration([0.1, 0.2, 0.9], [0, 0, 1]).method == "platt"
+    found = cross_validated_brier([0.1, 0.2, 0.3, 0.8, 0.9], [0, 0, 0, 1, 1])
+    assert 0 <= found["platt"] < 0.25
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.floats(-1, 1), st.booleans()), min_size=4, max_size=40).filter(
+        lambda pairs: len({y for _, y in pairs}) == 2
+    ),
+    method=st.sampled_from(["platt", "isotonic"]),
+)
+def test_travels_through_json_unchanged(pairs, method):
+    found = fit_calibration([s for s, _ in pairs], [y for _, y in pairs], method=method)
+    back = Calibration.from_dict(json.loads(json.dumps(found.to_dict())))
+    asked = np.linspace(-2, 2, 50)
+    assert back == found and (back(asked) == found(asked)).all()
+    assert ((found(asked) >= 0) & (found(asked) <= 1)).all()
+    if method == "isotonic":
+        assert (np.diff(found(asked)) >= 0).all()
+
+
+def test_keeps_shapes_and_does_not_overflow():
+    found = Calibration("platt", 10, slope=1e6, intercept=0.0)
+    with np.errstate(all="raise"):
+        assert found([[-1.0, 0.0, 1.0]]).tolist() == [[0.0, 0.5, 1.0]]
+    assert found(0.0) == 0.5
+
+
+@pytest.mark.parametrize("scores", [[float("nan")], ["0.5"], [None], [float("inf")]])
+def test_no_probability_for_what_is_no_score(scores):
+    with pytest.raises(ArgumentError, match="finite"):
+        Calibration("platt", 10, slope=1.0)(scores)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": "magic"},
+        {"slope": None},
+        {"slope": "steep"},
+        {"slope": float("nan")},
+        {"extra": 1},
+        {"n": ...},
+    ],
+)
+def test_a_damaged_calibration_is_refused(change):
+    values = {"method": "platt", "n": 5, "slope": 1.0, "intercept": 0.0} | change
+    values = {name: value for name, value in values.items() if value is not ...}
+    with pytest.raises(CheckpointError, match="damaged"):
+        Calibration.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("scores", "probabilities"),
+    [([0.1, 0.2], [0.5]), ([0.2, 0.1], [0.1, 0.2]), ([0.1, 0.2], [0.2, 0.1]), ([], []), ([1], [2])],
+)
+def test_a_damaged_isotonic_calibration_is_refused(scores, probabilities):
+    values = {"method": "isotonic", "n": 5, "scores": scores, "probabilities": probabilities}
+    with pytest.raises(CheckpointError, match="damaged"):
+        Calibration.from_dict(values)
+    with pytest.raises(CheckpointError, match="damaged"):
+        Calibration.from_dict(None)
+
+
+def test_reliability_and_error_by_hand():
+    probabilities = [0.1, 0.1, 0.3, 0.6, 0.9, 0.9]
+    labels = [0, 1, 0, 1, 1, 1]
+    curve = reliability_curve(probabilities, labels, bins=2, strategy="equal_width")
+    assert curve.probability.tolist() == pytest.approx([0.5 / 3, 2.4 / 3])
+    assert curve.duplicates.tolist() == pytest.approx([1 / 3, 1.0])
+    assert curve.count.tolist() == [3, 3]
+    expected = 0.5 * abs(1 / 3 - 0.5 / 3) + 0.5 * abs(1 - 0.8)
+    found = expected_calibration_error(probabilities, labels, bins=2, strategy="equal_width")
+    assert found == pytest.approx(expected)
+
+
+def test_reliability_equals_scikit_learn():
+    from sklearn.calibration import calibration_curve
+
+    scores, labels = drawn(3000, logistic)
+    probabilities = logistic(scores)
+    for ours, theirs in (("equal_width", "uniform"), ("equal_mass", "quantile")):
+        share, mean = calibration_curve(labels, probabilities, n_bins=15, strategy=theirs)
+        curve = reliability_curve(probabilities, labels, bins=15, strategy=ours)
+        np.testing.assert_allclose(curve.probability, mean)
+        np.testing.assert_allclose(curve.duplicates, share)
+        assert curve.count.sum() == 3000
+
+
+def test_equal_probabilities_share_a_bin():
+    probabilities = np.repeat([0.2, 0.8], [90, 10])
+    curve = reliability_curve(probabilities, np.arange(100) % 2, bins=10)
+    assert sorted(curve.count.tolist()) == [10, 90]
+
+
+def test_true_probabilities_have_a_small_error_and_wrong_ones_a_large_one():
+    scores, labels = drawn(20_000, logistic)
+    for strategy in ("equal_mass", "equal_width"):
+        assert expected_calibration_error(logistic(scores), labels, strategy=strategy) < 0.015
+        constant = np.full(20_000, 0.9)
+        found = expected_calibration_error(constant, labels, strategy=strategy)
+        assert found == pytest.approx(0.9 - labels.mean())
+
+
+def test_calibrating_removes_the_error_on_other_pairs():
+    scores, labels = drawn(4000, logistic)
+    fresh, truth = drawn(8000, logistic, seed=1)
+    found = fit_calibration(scores, labels)(fresh)
+    assert expected_calibration_error((fresh + 1) / 2, truth) > 0.1
+    assert expected_calibration_error(found, truth) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [
+        ({"probabilities": [-0.1, 0.5]}, ArgumentError, "from 0 to 1"),
+        ({"probabilities": [0.1, 1.5]}, ArgumentError, "from 0 to 1"),
+        ({"probabilities": [0.1, float("nan")]}, ArgumentError, "nan"),
+        ({"labels": [0]}, DataError, "2 scores and 1"),
+        ({"bins": 0}, ArgumentError, "bins"),
+        ({"strategy": "fair"}, ArgumentError, "strategy"),
+    ],
+)
+def test_wrong_arguments(changes, error, says):
+    arguments = {"probabilities": [0.1, 0.5], "labels": [0, 1]} | changes
+    with pytest.raises(error, match=says):
+        reliability_curve(**arguments)
+
+
+def test_wrong_method():
+    with pytest.raises(ArgumentError, match="best"):
+        fit_calibration([0.1, 0.2], [0, 1], method="beta")
+    with pytest.raises(ArgumentError, match="folds"):
+        fit_calibration([0.1, 0.2], [0, 1], folds=1)

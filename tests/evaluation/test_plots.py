@@ -1,0 +1,224 @@
+"""Pictures: what stands in them equals the numbers, they render without a display, nothing leaks."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from siamese.errors import ArgumentError, DataError, MissingDependencyError, ShapeError
+from siamese.evaluation import picture, plots
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.teaching import lesson_plots
+
+LECTURE = np.array(
+    [
+        [0.9, -0.8, 0.3, -0.5],
+        [-0.4, 0.5, 0.1, -0.1],
+        [0.3, 0.1, -0.4, -0.8],
+        [-0.5, -0.2, -0.7, 0.5],
+    ]
+)
+
+
+def made(n=300, seed=0):
+    generator = np.random.default_rng(seed)
+    labels = generator.random(n) < 0.4
+    return np.tanh(generator.normal(size=n) + labels), labels
+
+
+def line(figure, label, axes=0):
+    found = [x for x in figure.axes[axes].lines if str(x.get_label()).startswith(label)]
+    assert len(found) == 1, [str(x.get_label()) for x in figure.axes[axes].lines]
+    return found[0].get_xdata(), found[0].get_ydata()
+
+
+def test_roc_holds_the_curve_of_scikit_learn():
+    scores, labels = made()
+    alarms, found, _ = sk.roc_curve(labels, scores, drop_intermediate=False)
+    x, y = line(plots.plot_roc(scores, labels, 0.5), "this model")
+    np.testing.assert_allclose(x, alarms)
+    np.testing.assert_allclose(y, found)
+    dot = line(plots.plot_roc(scores, labels, 0.5), "at the threshold")
+    assert dot == ([(scores > 0.5)[~labels].mean()], [(scores > 0.5)[labels].mean()])
+
+
+def test_precision_recall_holds_every_point_of_scikit_learn():
+    scores, labels = made()
+    precision, recall, _ = sk.precision_recall_curve(labels, scores)
+    x, y = line(plots.plot_precision_recall(scores, labels, 0.5), "this model")
+    np.testing.assert_allclose(x[1:], recall[-2::-1])
+    np.testing.assert_allclose(y[1:], precision[-2::-1])
+
+
+def test_others_stand_beside_with_their_figures():
+    scores, labels = made()
+    other = made(seed=1)[0]
+    area = evaluate_scores(other, labels).roc_auc
+    line(plots.plot_roc(scores, labels, None, {"overlap": other}), f"overlap: AUC {area:.3f}")
+    with pytest.raises(ArgumentError, match="others"):
+        plots.plot_roc(scores, labels, None, {str(i): other for i in range(9)})
+
+
+def test_accuracy_against_threshold_equals_trying_each():
+    scores, labels = made(40)
+    figure = plots.plot_accuracy_by_threshold(scores, labels, 0.3)
+    cuts, values = line(figure, "accuracy")
+    assert values.tolist() == pytest.approx([np.mean((scores > cut) == labels) for cut in cuts])
+    assert line(figure, "at 0.300")[1] == [np.mean((scores > 0.3) == labels)]
+
+
+def test_histogram_shows_shares_of_each_class():
+    scores, labels = made()
+    axes = plots.plot_score_histogram(scores, labels, 0.3, bins=10).axes[0]
+    assert len(axes.patches) == 2  # one outline each
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names[0] == f"not duplicates ({(~labels).sum()})" and "threshold 0.300" in names
+    assert axes.patches[0].get_hatch() and not axes.patches[1].get_hatch()
+    picture.to_png(plots.plot_score_histogram([0.5, 0.5], [0, 1]))
+
+
+def test_reliability_holds_the_curve_and_its_error():
+    probabilities, labels = [0.1, 0.1, 0.9, 0.9], [0, 1, 1, 1]
+    figure = plots.plot_reliability(probabilities, labels, bins=2, strategy="equal_width")
+    assert "ECE 0.250 (2 equal-width bins)" in figure.axes[0].get_title(loc="left")
+    points = figure.axes[0].containers[0].lines[0].get_xydata()
+    assert points.tolist() == [[0.1, 0.5], [0.9, 1.0]]
+
+
+def test_accuracy_by_groups_counted_by_hand():
+    values = [1, 1, 1, 2, 2, 9]
+    scores, labels = [0.9, 0.1, 0.9, 0.1, 0.9, 0.9], [1, 0, 0, 0, 1, 0]
+    axes = plots.plot_accuracy_by(values, scores, labels, 0.5, "tokens", bins=6).axes[0]
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx([2 / 3, 1.0, 0.0])
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "9"]
+    assert [text.get_text() for text in axes.texts] == ["3", "2", "1"]
+    with pytest.raises(DataError, match="values has shape"):
+        plots.plot_accuracy_by([1], scores, labels, 0.5, "tokens")
+    with pytest.raises(ArgumentError, match="finite"):
+        plots.plot_accuracy_by([np.nan] * 6, scores, labels, 0.5, "tokens")
+
+
+def test_wilson_interval_against_a_printed_value():
+    low, high = plots.wilson_interval([8, 0], [10, 5])
+    assert (low[0], high[0]) == (pytest.approx(0.4902, abs=1e-4), pytest.approx(0.9433, abs=1e-4))
+    assert low[1] == pytest.approx(0, abs=1e-12) and high[1] < 1
+
+
+def test_losses():
+    history = {"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}
+    figure = lesson_plots.plot_losses(history, margin=0.25)
+    assert line(figure, "training")[1].tolist() == [0.5, 0.3]
+    assert line(figure, "2 ×")[1] == [0.5, 0.5]
+    for wrong in ({}, {"a": [1, 2]}, {"a": [("x", "y")]}, {"a": [(1, 2, 3)]}, {"a": 5}):
+        with pytest.raises(DataError, match="history"):
+            lesson_plots.plot_losses(wrong)
+
+
+@pytest.mark.parametrize(
+    ("closest", "expected"),
+    [  # the lecture's matrix: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
+        ("hardest", [(0, 2), (1, 2), (2, 0), (3, 1)]),
+        ("below_positive", [(0, 2), (1, 2), (2, 3), (3, 1)]),
+    ],
+)
+def test_chosen_negatives_of_the_lecture(closest, expected):
+    assert lesson_plots.closest_places(LECTURE, closest) == expected
+    figure = lesson_plots.plot_similarity_matrix(LECTURE, closest=closest)
+    dashed = [p for p in figure.axes[0].patches if p.get_linestyle() not in ("-", "solid")]
+    corners = {(round(p.get_y() + 0.46), round(p.get_x() + 0.46)) for p in dashed}
+    assert corners == set(expected)
+
+
+def test_known_duplicates_are_never_the_chosen_negative():
+    same = np.eye(4, dtype=bool)
+    same[0, 2] = True
+    assert lesson_plots.closest_places(LECTURE, "hardest", same)[0] == (0, 3)
+    both = np.array([[0.5, 0.9], [0.9, 0.5]])
+    assert lesson_plots.closest_places(both, "below_positive") == []
+    assert lesson_plots.closest_places(both, "hardest", np.ones((2, 2), bool)) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"scores": np.ones((2, 3))}, r"\(2, 3\)"),
+        ({"scores": np.ones((0, 0))}, r"\(0, 0\)"),
+        ({"scores": LECTURE, "rows": ["a"]}, "rows must hold 4"),
+        ({"scores": LECTURE, "same": np.eye(3)}, r"\(3, 3\)"),
+    ],
+)
+def test_wrong_matrices(arguments, says):
+    with pytest.raises(ShapeError, match=says):
+        lesson_plots.plot_similarity_matrix(**arguments)
+
+
+def test_masks():
+    negatives = ~np.eye(4, dtype=bool)
+    figure = lesson_plots.plot_masks({"all": np.ones((4, 4)), "negatives": negatives}, LECTURE)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["all", "negatives"]
+    assert [len(axes.texts) for axes in figure.axes] == [16, 12]
+    with pytest.raises(ShapeError, match="one shape"):
+        lesson_plots.plot_masks({"a": np.eye(3), "b": np.eye(4)})
+    with pytest.raises(ArgumentError, match="empty"):
+        lesson_plots.plot_masks({})
+
+
+def every_picture():
+    scores, labels = made()
+    yield plots.plot_roc(scores, labels, 0.5)
+    yield plots.plot_precision_recall(scores, labels, 2.0)  # nothing lies above it
+    yield plots.plot_score_histogram(scores, labels, 0.5)
+    yield plots.plot_reliability((scores + 1) / 2, labels)
+    yield plots.plot_accuracy_by_threshold(scores, labels, 0.5)
+    yield plots.plot_accuracy_by(np.arange(300), scores, labels, 0.5, "length")
+    yield lesson_plots.plot_losses({"training": [(1, 0.5), (2, 0.3)]}, margin=0.25)
+    # A dollar sign or a backslash in a question is text, not a formula.
+    texts = ["costs $5 and $6", r"\frac{", "$", "x" * 90]
+    yield lesson_plots.plot_similarity_matrix(LECTURE, rows=texts, columns=texts, same=np.eye(4))
+    yield lesson_plots.plot_similarity_matrix(np.ones((40, 40)), closest=None)
+    yield lesson_plots.plot_masks({"all": np.ones((40, 40))})
+
+
+def test_every_picture_renders_leaves_the_settings_and_shows_itself_in_a_notebook():
+    before = dict(matplotlib.rcParams)
+    for figure in every_picture():
+        png = picture.to_png(figure, dpi=40)
+        assert png.startswith(b"\x89PNG") and len(png) > 1000
+        assert figure._repr_png_().startswith(b"\x89PNG")
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_the_users_style_does_not_reach_the_pictures():
+    with matplotlib.rc_context({"font.size": 40, "axes.facecolor": "black"}):
+        axes = plots.plot_roc(*made()).axes[0]
+    assert axes.get_facecolor()[:3] == (1, 1, 1) and axes.xaxis.label.get_fontsize() == 10
+
+
+def test_saving(tmp_path):
+    figure = plots.plot_roc(*made())
+    for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        picture.save_picture(figure, tmp_path / f"roc.{ending}")
+        assert (tmp_path / f"roc.{ending}").read_bytes().startswith(start)
+    with pytest.raises(ArgumentError, match=r"\.png, \.svg or \.pdf"):
+        picture.save_picture(figure, tmp_path / "roc.docx")
+    with pytest.raises(DataError, match="nowhere"):
+        picture.save_picture(figure, tmp_path / "nowhere" / "roc.png")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependencyError, match="pip install"):
+        plots.plot_roc(*made())
+
+
+def test_neither_pyplot_nor_matplotlib_is_loaded_before_it_is_needed():
+    code = (
+        "import sys, siamese.evaluation.plots as p; assert 'matplotlib' not in sys.modules;"
+        "from siamese.evaluation.picture import to_png; to_png(p.plot_roc([0.1, 0.9], [0, 1]));"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,196 @@
+"""The report: its figures, its text escaped, nothing loaded from elsewhere."""
+
+import html.parser
+import json
+import re
+
+import numpy as np
+import pytest
+
+from siamese.errors import ArgumentError, DataError
+from siamese.evaluation import report, summary
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.summary import FIGURES, worst_mistakes
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>' & &amp;",
+    "</style></body><h1>gone</h1>",
+    "https://example.org/picture.png url(http://example.org)",
+    "null \x00 escape \x1b lone \ud800 noncharacter \uffff",
+    "right to left \u202e override, שלום",
+    "costs $5 and $6 \\frac{",
+    "emoji 🙂",
+]
+
+
+def made(probabilities=True, n=80, **options):
+    generator = np.random.default_rng(0)
+    labels = generator.random(n) < 0.4
+    scores = np.round(np.clip(generator.normal(size=n) * 0.3 + labels * 0.4, -1, 1), 3)
+    first = [NASTY[i % len(NASTY)] for i in range(n)]
+    second = [NASTY[(i * 3 + 1) % len(NASTY)] for i in range(n)]
+    promised = (scores + 1) / 2 if probabilities else None
+    return summary.evaluate_pairs(
+        first,
+        second,
+        scores,
+        labels,
+        0.2,
+        threshold_from="best accuracy on <valid>",
+        probabilities=promised,
+        resamples=50,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return made()
+
+
+@pytest.fixture(scope="module")
+def page(evaluation):
+    return report.report_page(evaluation, title="A & B <run>", facts={"<Model>": "runs/<best>"})
+
+
+class Reader(html.parser.HTMLParser):
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text, self.open = [], [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attributes]
+        if tag not in ("meta", "img", "br", "link", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text.append(data)
+
+
+def test_well_formed_and_nothing_of_the_questions_became_markup(page):
+    reader = Reader(page)
+    assert reader.open == []
+    assert set(reader.tags) <= {
+        *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "strong", "table"),
+        *("thead", "tbody", "tr", "th", "td", "span", "div", "figure", "img", "figcaption", "ul"),
+        *("li", "bdi", "footer"),
+    }
+    assert reader.tags.count("h1") == reader.tags.count("style") == reader.tags.count("body") == 1
+    assert {name for _, name, _ in reader.attributes} <= {
+        *("lang", "charset", "http-equiv", "content", "name", "class", "src", "alt"),
+    }
+    text = "".join(reader.text)
+    assert "A & B <run>" in text and "runs/<best>" in text and "best accuracy on <valid>" in text
+
+
+def test_loads_nothing_from_anywhere(page):
+    sources = [value for _, name, value in Reader(page).attributes if name in ("src", "href")]
+    assert len(sources) == 7
+    assert all(source.startswith("data:image/png;base64,iVBOR") for source in sources)
+    assert "default-src 'none'" in page
+    style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
+    assert "url(" not in style and "@import" not in style
+
+
+def test_pictures_have_words_in_their_place(page):
+    words = [value for tag, name, value in Reader(page).attributes if (tag, name) == ("img", "alt")]
+    assert len(words) == 7 and all(len(text) > 30 for text in words)
+
+
+def test_figures_stand_in_the_page_and_in_the_table(evaluation, page):
+    expected = evaluate_scores(evaluation.scores, evaluation.labels, 0.2)
+    text, table = "".join(Reader(page).text), summary.short_table(evaluation)
+    for name, title in FIGURES.items():
+        value = getattr(expected, name)
+        assert f"{title}{value:.3f} [" in text
+        assert re.search(rf"^{title} +{value:.3f} \[", table, re.M)
+        low, high = evaluation.intervals[name].low, evaluation.intervals[name].high
+        assert low <= value <= high and f"[{low:.3f}, {high:.3f}]" in table
+    assert "80 pairs" in table and "best accuracy on <valid>" in table
+    assert "always no" in table and "word overlap" in table
+    assert max(map(len, table.splitlines())) <= 80
+    assert len(re.findall("calibration error", table)) == 2
+
+
+def test_without_probabilities():
+    evaluation = made(probabilities=False)
+    assert evaluation.probabilities is None and not evaluation.calibration_error
+    page = report.report_page(evaluation)
+    assert page.count("<img") == 6 and "calibration error" not in page
+
+
+def test_worst_mistakes_by_hand():
+    evaluation = summary.evaluate_pairs(
+        list("abcdef"),
+        list("abcdef"),
+        [0.9, 0.8, 0.7, 0.1, 0.2, 0.3],
+        [0, 1, 0, 1, 0, 1],
+        0.5,
+        resamples=5,
+    )
+    wrongly, missed = worst_mistakes(evaluation)
+    assert (wrongly.tolist(), missed.tolist()) == ([0, 2], [3, 5])
+    assert [rows.tolist() for rows in worst_mistakes(evaluation, 1)] == [[0], [3]]
+    page = report.report_page(evaluation, mistakes=1)
+    assert page.count("<li>") == 2 and "4 of 6 answers are wrong" in page
+    assert report.report_page(evaluation, mistakes=0).count("<p>None.</p>") == 2
+
+
+def test_no_mistakes_at_all():
+    evaluation = summary.evaluate_pairs(
+        ["a", "b"], ["a", "c"], [0.9, 0.1], [1, 0], 0.5, resamples=5
+    )
+    assert "0 of 2 answers are wrong" in report.report_page(evaluation)
+
+
+def test_questions_are_shown_whole(page, evaluation):
+    shown = "".join(Reader(page).text)
+    wrongly, missed = worst_mistakes(evaluation)
+    for row in [*wrongly, *missed]:
+        for text in (evaluation.question1[row], evaluation.question2[row]):
+            if "null" not in text:
+                assert text in shown
+
+
+def test_written_whole_as_utf8_over_an_older_one(tmp_path, evaluation):
+    path = report.write_report(tmp_path / "a" / "b", evaluation)
+    path.write_text("older")
+    assert report.write_report(tmp_path / "a" / "b", evaluation) == path
+    assert path.name == "index.html"
+    text = path.read_bytes().decode("utf-8")
+    assert text.startswith("<!DOCTYPE html>") and text.endswith("</html>\n")
+    assert "\x00" not in text and "\x1b" not in text
+    assert [entry.name for entry in path.parent.iterdir()] == ["index.html"]
+
+
+def test_the_same_page_twice(evaluation):
+    assert report.report_page(evaluation) == report.report_page(evaluation)
+
+
+def test_where_it_cannot_be_written(tmp_path, evaluation):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="file"):
+        report.write_report(tmp_path / "file", evaluation)
+    with pytest.raises(ArgumentError, match="mistakes"):
+        report.write_report(tmp_path, evaluation, mistakes=-1)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_as_json(evaluation):
+    values = json.loads(json.dumps(evaluation.to_dict()))
+    assert values["accuracy"] == evaluation.metrics.accuracy
+    assert set(values["intervals"]) == set(FIGURES)
+    assert set(values["calibration_error"]) == {"equal_mass", "equal_width"}
+
+
+def test_texts_of_another_number():
+    with pytest.raises(DataError, match="question2 holds 1 texts for 2 labels"):
+        summary.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)

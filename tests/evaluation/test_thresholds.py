@@ -1,0 +1,84 @@
+"""best_threshold against trying every cut."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.thresholds import best_threshold
+
+PAIRS = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=25).filter(
+    lambda pairs: len({y for _, y in pairs}) == 2
+)
+
+
+def every_cut(scores):
+    distinct = sorted(set(scores))
+    between = [(a + b) / 2 for a, b in itertools.pairwise(distinct)]
+    return [distinct[0] - 1, *between, distinct[-1] + 1]
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(pairs=PAIRS, metric=st.sampled_from(["accuracy", "f1"]))
+def test_no_cut_is_better(pairs, metric):
+    scores, labels = [s / 9 for s, _ in pairs], [y for _, y in pairs]
+    best = max(getattr(evaluate_scores(scores, labels, cut), metric) for cut in every_cut(scores))
+    chosen = best_threshold(scores, labels, metric)
+    applied = evaluate_scores(scores, labels, chosen.threshold)
+    assert chosen.value == pytest.approx(best, abs=1e-12)
+    assert getattr(applied, metric) == pytest.approx(best, abs=1e-12)
+    assert applied.recall == pytest.approx(chosen.recall)
+
+
+def test_lies_midway_between_scores():
+    assert best_threshold([0.25, 0.75], [0, 1]).threshold == 0.5
+
+
+def test_all_yes_and_all_no_are_cuts_too():
+    assert evaluate_scores(
+        [0.1, 0.2, 0.3], [1, 1, 0], best_threshold([0.1, 0.2, 0.3], [1, 1, 0]).threshold
+    ).accuracy == pytest.approx(2 / 3)
+    no = best_threshold([0.1, 0.2, 0.3], [1, 0, 0])  # the highest of the equal cuts
+    assert no.threshold == 0.3 and no.value == pytest.approx(2 / 3)
+
+
+def test_equal_scores_are_never_divided():
+    chosen = best_threshold([0.5, 0.5, 0.5, 0.1], [1, 0, 1, 0])
+    assert chosen.value == 0.75 and 0.1 < chosen.threshold < 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("low", [0.7, -0.3, 0.0, 1e-30])
+def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
+    low = dtype(low)
+    scores = np.array([low, np.nextafter(low, dtype(2))])
+    threshold = best_threshold(scores, [0, 1]).threshold
+    # As NumPy compares: a Python float is rounded to the array's type.
+    assert (scores > threshold).tolist() == [False, True]
+    assert (scores.astype(np.float64) > threshold).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("metric", "wanted", "says"),
+    [
+        ("roc_auc", None, "metric must be"),
+        ("precision", None, "wanted"),
+        ("accuracy", 0.9, "wanted"),
+        ("precision", 0, "above 0"),
+        ("precision", 1.5, "not above 1"),
+        ("precision", "most", "wanted must be a number"),
+    ],
+)
+def test_wrong_arguments(metric, wanted, says):
+    with pytest.raises(ArgumentError, match=says):
+        best_threshold([0.1, 0.2], [0, 1], metric, wanted)
+
+
+def test_one_class_has_no_threshold():
+    with pytest.raises(DataError, match="All 2 pairs"):
+        best_threshold([0.1, 0.2], [1, 1])

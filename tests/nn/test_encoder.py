@@ -1,0 +1,205 @@
+"""The encoder: equal to the Trax model and to NumPy, the same alone as in company, safe for threads."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import numpy as np
+import pytest
+
+from siamese.errors import CheckpointError, DataError
+from siamese.nn.dropout import Dropout, drop_numbers, drop_words
+from siamese.nn.encoder import PAD, Encoder, TowerConfig, encode, encode_few, towers
+
+VOCAB, D_MODEL = 50, 8
+CONFIGS = [
+    TowerConfig(VOCAB, D_MODEL, mask_padding=masked, pooling=pooling, bidirectional=both)
+    for masked in (False, True)
+    for pooling in ("mean", "max")
+    for both in (False, True)
+]
+COURSE, MASKED = CONFIGS[0], TowerConfig(VOCAB, D_MODEL, mask_padding=True)
+
+
+def weights_of(config, seed=0):
+    draw = np.random.RandomState(seed)
+    return {n: draw.randn(*s).astype(np.float32) * 0.4 for n, s in config.shapes().items()}
+
+
+def questions(count, seed=1, longest=12):
+    draw = np.random.RandomState(seed)
+    return [draw.randint(2, VOCAB, draw.randint(1, longest + 1)).tolist() for _ in range(count)]
+
+
+def padded(rows, length):
+    return np.array([[*row, *[PAD] * (length - len(row))] for row in rows], np.int32)
+
+
+@pytest.fixture(scope="module")
+def trax_model():
+    from trax import shapes
+
+    from siamese import Siamese
+
+    model = Siamese(VOCAB, D_MODEL, fast=False)
+    batch = padded(questions(4), 16)
+    model.init(shapes.signature((batch, batch)))
+    return model
+
+
+@pytest.mark.parametrize("length", [1, 2, 16, 64])
+def test_equals_the_trax_model_on_the_same_weights(trax_model, length):
+    from siamese.course.model import tower_weights
+
+    batch = padded([row[:length] for row in questions(5)], length)
+    weights = tower_weights(trax_model)
+    expected = trax_model.sublayers[0](batch)
+    np.testing.assert_allclose(encode(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(encode_few(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
+    found = Encoder(COURSE, weights).encode([row[:length] for row in questions(5)], length=length)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_numpy_equals_jax(config):
+    weights = weights_of(config)
+    batch = padded([*questions(9), []], 12)
+    found = encode_few(weights, batch, config)
+    expected = jax.jit(lambda w, t: encode(w, t, config))(weights, batch)
+    assert found.shape == (10, config.output_size) and found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(found[:-1], axis=1), 1, atol=1e-6)
+
+
+def test_in_bfloat16_gradients_of_the_lstm_are_summed_in_float32():
+    config = TowerConfig(VOCAB, D_MODEL, compute="bfloat16")
+    weights, batch = weights_of(config), padded(questions(40), 16)
+
+    def gradient(config):
+        return jax.grad(lambda w: jax.numpy.sum(encode(w, batch, config)[:, 0]))(weights)
+
+    found, expected = gradient(config), gradient(COURSE)
+    for name in ("lstm/kernel", "lstm/bias"):
+        a, b = np.asarray(found[name]), np.asarray(expected[name])
+        assert a.dtype == np.float32
+        assert np.any(a != a.astype(jax.numpy.bfloat16).astype(np.float32))  # Not rounded after.
+        np.testing.assert_allclose(a, b, rtol=0, atol=0.03 * np.abs(b).max())
+
+
+@pytest.mark.parametrize("lengths", [(8, 8), (8, 16)])
+def test_towers_are_encode_twice(lengths):
+    weights = weights_of(COURSE)
+    q1, q2 = (padded([row[:8] for row in questions(4, s)], n) for s, n in enumerate(lengths))
+    for found, batch in zip(towers(weights, q1, q2, COURSE), (q1, q2)):
+        np.testing.assert_allclose(found, encode(weights, batch, COURSE), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("config", [c for c in CONFIGS if c.mask_padding], ids=str)
+def test_masked_a_question_is_the_same_alone_and_in_company(config):
+    encoder, rows = Encoder(config, weights_of(config)), questions(300, longest=40)
+    together = encoder.encode(rows)
+    for i in (0, 7, 299):
+        np.testing.assert_allclose(encoder.encode([rows[i]])[0], together[i], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(
+            encoder.encode([rows[i]], length=64)[0], together[i], rtol=0, atol=1e-6
+        )
+
+
+def test_unmasked_each_question_has_its_own_power_of_two():
+    weights, rows = weights_of(COURSE), [[5], [5, 6], [5, 6, 7], list(range(2, 11))]
+    found = Encoder(COURSE, weights).encode(rows)
+    for row, size, vector in zip(rows, (1, 2, 4, 16), found):
+        expected = encode_few(weights, padded([row], size), COURSE)[0]
+        np.testing.assert_allclose(vector, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 32, 33, 257, 600])
+def test_order_is_kept_whatever_the_number(count):
+    config = TowerConfig(VOCAB, D_MODEL, mask_padding=True)
+    weights, rows = weights_of(config), questions(count, longest=30)
+    found = Encoder(config, weights).encode(rows)
+    np.testing.assert_allclose(
+        found, encode_few(weights, padded(rows, 30), config), rtol=0, atol=2e-6
+    )
+
+
+def test_no_questions_and_no_tokens():
+    encoder = Encoder(COURSE, weights_of(COURSE))
+    assert encoder.encode([]).shape == (0, D_MODEL)
+    found = encoder.encode([[], [5], []])
+    assert not found[0].any() and found[1].any() and not found[2].any()
+
+
+def test_a_question_beyond_the_largest_table_length():
+    rows = [np.random.RandomState(0).randint(2, VOCAB, 700).tolist(), [3]]
+    weights = weights_of(MASKED)
+    expected = encode_few(weights, padded(rows[:1], 700), MASKED)[0]
+    np.testing.assert_allclose(
+        Encoder(MASKED, weights).encode(rows)[0], expected, rtol=0, atol=1e-6
+    )
+
+
+def test_many_threads_get_what_one_gets():
+    encoder = Encoder(MASKED, weights_of(MASKED))
+    jobs = [questions(count, seed) for seed, count in enumerate([1, 40, 5, 90] * 6)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(encoder.encode, jobs))
+    for rows, vectors in zip(jobs, found):
+        np.testing.assert_array_equal(vectors, encoder.encode(rows))
+
+
+@pytest.mark.parametrize(
+    "damage", [{"embedding": None}, {"lstm/kernel": (16, 31)}, {"embedding": (VOCAB - 1, D_MODEL)}]
+)
+def test_damaged_weights_are_refused_by_name(damage):
+    ((name, shape),) = damage.items()
+    weights = weights_of(COURSE)
+    del weights[name]
+    if shape:
+        weights[name] = np.zeros(shape, np.float32)
+    with pytest.raises(CheckpointError, match=name):
+        Encoder(COURSE, weights)
+
+
+@pytest.mark.parametrize("bad", [-1, VOCAB])
+def test_ids_outside_the_embedding_are_refused(bad):
+    with pytest.raises(DataError, match=f"{bad}"):
+        Encoder(COURSE, weights_of(COURSE)).encode([[3, bad]])
+
+
+def test_a_question_longer_than_the_length_is_refused():
+    with pytest.raises(DataError, match="3 tokens is longer than 2"):
+        Encoder(COURSE, weights_of(COURSE)).encode([[3, 4, 5]], length=2)
+
+
+def test_a_few_questions_load_neither_jax_nor_trax():
+    script = """
+import sys, numpy as np
+from siamese.nn.encoder import Encoder, TowerConfig
+config = TowerConfig(9, 4)
+encoder = Encoder(config, {n: np.ones(s, np.float32) for n, s in config.shapes().items()})
+assert encoder.encode([[3, 4]]).shape == (1, 4)
+print([name for name in ("jax", "trax", "tensorflow") if name in sys.modules])
+"""
+    found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert found.stdout.decode().strip() == "[]"
+
+
+def test_dropout_zeroes_its_share_and_keeps_the_mean():
+    import jax
+    import jax.numpy as jnp
+
+    x = jnp.ones((40, 25, 20))
+    dropped = np.asarray(drop_numbers(x, Dropout(embedding=0.3), jax.random.PRNGKey(1)))
+    assert (dropped == 0).mean() == pytest.approx(0.3, abs=0.01)
+    np.testing.assert_allclose(dropped[dropped > 0], 1 / 0.7, rtol=1e-6)
+    tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
+    found = np.asarray(drop_words(tokens, Dropout(word=0.2), jax.random.PRNGKey(1)))
+    assert ((found == PAD) == (np.asarray(tokens) == PAD)).all()
+    assert set(np.unique(found)) == {0, PAD, 7}
+    assert (found == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)
+
+
+def test_no_dropout_is_no_dropout():
+    assert not Dropout() and Dropout(word=0.1) and Dropout(embedding=0.1)

@@ -1,0 +1,236 @@
+"""The model on the fast tower: printed, weighted and trained as the model of Trax's layers."""
+
+import copy
+import functools
+import random
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from trax import layers as tl
+from trax.layers import base
+
+from siamese import (
+    ArgumentError,
+    Siamese,
+    TripletLoss,
+    Vocabulary,
+    data_generator,
+    embedded_corpus,
+    train_model,
+    word_tokenize,
+)
+from siamese.course.model import tower_weights
+from siamese.nn.encoder import PAD
+
+PRINTED = (  # As the course prints it.
+    "Parallel_in2_out2[\n  Serial[\n    Embedding_41699_128\n    LSTM_128\n    Mean\n    Normalize\n  ]\n"
+    "  Serial[\n    Embedding_41699_128\n    LSTM_128\n    Mean\n    Normalize\n  ]\n]"
+)
+
+
+def tokens(rows=6, length=8, vocab=30, seed=0):
+    draw = np.random.RandomState(seed)
+    kept = np.arange(length) < draw.randint(1, length + 1, rows)[:, None]
+    return np.where(kept, draw.randint(2, vocab, (rows, length)), PAD).astype(np.int32)
+
+
+def models(**options):
+    """A model on the fast tower and one of Trax's layers with the same weights."""
+    from trax import shapes
+
+    q1, q2 = tokens(seed=1), tokens(seed=2)
+    fast, stock = Siamese(30, 8, **options), Siamese(30, 8, fast=False)
+    for model in (stock, fast):
+        model.init(shapes.signature((q1, q2)))
+    fast.weights = stock.weights
+    return fast, stock, q1, q2
+
+
+@pytest.mark.parametrize("options", [{}, {"mask_padding": True}, {"fast": False}])
+def test_prints_as_in_the_course(options):
+    assert str(Siamese(**options)) == PRINTED
+
+
+def test_the_tower_is_one_object_twice():
+    fast = Siamese(30, 8)
+    assert fast.sublayers[0] is fast.sublayers[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"mask_padding": True}, {"fast": False}])
+def test_model_and_towers_are_of_traxs_own_classes(options):
+    model = Siamese(30, 8, **options)
+    tower = model.sublayers[0]
+    assert type(model) is tl.Parallel and type(tower) is tl.Serial
+    parts = [tl.Embedding, tl.Serial, base.PureLayer, base.PureLayer]
+    assert [type(part) for part in tower.sublayers] == parts
+
+
+def test_a_copied_model_has_weights_of_its_own():
+    fast, _, q1, q2 = models(mask_padding=True)
+    fast.rng = jax.random.PRNGKey(0)  # Trax leaves a traced key behind, which cannot be copied.
+    other = copy.deepcopy(fast)
+    before = fast((q1, q2))
+    for found, expected in zip(other((q1, q2)), before):
+        np.testing.assert_array_equal(found, expected)
+    embedding, *rest = other.weights[0]
+    other.weights = ((embedding[::-1], *rest), other.weights[1])
+    assert np.abs(other((q1, q2))[0] - before[0]).max() > 1e-3
+    np.testing.assert_array_equal(fast((q1, q2))[0], before[0])
+
+
+def test_fresh_weights_have_the_stock_structure():
+    from trax import shapes
+
+    signature = shapes.signature((tokens(), tokens()))
+    found, expected = (Siamese(30, 8, fast=fast).init(signature) for fast in (True, False))
+    assert jax.tree_util.tree_structure(found) == jax.tree_util.tree_structure(expected)
+    shapes_of = functools.partial(jax.tree_util.tree_map, np.shape)
+    assert shapes_of(found) == shapes_of(expected)
+
+
+@pytest.mark.parametrize("length2", [8, 4])
+def test_vectors_equal_those_of_the_layers(length2):
+    fast, stock, q1, _ = models()
+    q2 = tokens(length=length2, seed=5)
+    for found, expected in zip(fast((q1, q2)), stock((q1, q2))):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(fast.sublayers[0](q1), stock.sublayers[0](q1), rtol=0, atol=1e-6)
+
+
+def test_gradients_equal_those_of_the_layers():
+    fast, stock, q1, q2 = models()
+
+    def loss(model, weights):
+        v1, v2 = model.pure_fn((q1, q2), weights, model.state, model.rng)[0]
+        return jnp.sum((v1 @ v2.T) ** 3)
+
+    found, expected = (
+        jax.tree_util.tree_leaves(jax.grad(functools.partial(loss, m))(stock.weights))
+        for m in (fast, stock)
+    )
+    assert len(found) == len(expected) == 3
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * np.abs(b).max())
+
+
+def test_masked_vectors_do_not_depend_on_the_padding():
+    fast, stock, q1, q2 = models(mask_padding=True)
+    wider = np.pad(q1, ((0, 0), (0, 8)), constant_values=PAD)
+    alone = fast((q1, q2))[0]
+    np.testing.assert_allclose(fast((wider, q2))[0], alone, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(fast.sublayers[0](wider), alone, rtol=0, atol=1e-6)
+    assert np.abs(alone - stock((q1, q2))[0]).max() > 1e-3  # The course's do.
+    full = np.flatnonzero((q1 != PAD).all(axis=1))
+    assert len(full)
+    np.testing.assert_allclose(alone[full], stock((q1, q2))[0][full], rtol=0, atol=1e-6)
+
+
+def test_masking_without_the_fast_tower_is_refused():
+    with pytest.raises(ArgumentError, match="mask_padding=True needs fast=True"):
+        Siamese(30, 8, mask_padding=True, fast=False)
+
+
+@functools.cache
+def corpus():
+    pairs = embedded_corpus().train.duplicates()
+    sides = [[word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)]
+    vocab = Vocabulary.from_pairs(*sides)
+    return [[vocab.encode(question) for question in side] for side in sides], vocab.size
+
+
+def train(output_dir, steps, *, batch=64, d_model=16, schedule=None, **options):
+    (q1, q2), vocab_size = corpus()
+    random.seed(34)
+    generator = data_generator(q1, q2, batch)
+    losses = []
+    loop = train_model(
+        functools.partial(Siamese, vocab_size, d_model, **options),
+        TripletLoss,
+        generator,
+        iter([next(generator)] * 1000),
+        output_dir,
+        random_seed=7,
+        lr_schedule=schedule,
+        on_step=lambda loop, loss: losses.append(float(loss)),
+    )
+    loop.run(steps)
+    return losses, loop
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_checkpoints_go_from_one_to_the_other(tmp_path, first):
+    _, saved = train(tmp_path / "a", 3, fast=first)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    expected, _ = train(tmp_path / "a", 3, fast=first)
+    found, resumed = train(tmp_path / "b", 3, fast=not first)
+    assert resumed.step == 6 and resumed.resumed_from is not None
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    assert tower_weights(saved.model)["embedding"].shape == (corpus()[1], 16)
+
+
+@pytest.mark.slow
+def test_100_steps_of_the_course_have_the_losses_of_the_layers():
+    found, _ = train(None, 100, batch=256, d_model=128)
+    expected, _ = train(None, 100, batch=256, d_model=128, fast=False)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_50_steps_in_which_the_loss_falls_are_alike():
+    # Rounding in another order, grown by Adam: about 3e-4 after 55 steps, and more from the course's start.
+    options = {"schedule": lambda step: 0.01, "lstm_bias": "forget_gate"}
+    found, _ = train(None, 50, **options)
+    expected, _ = train(None, 50, fast=False, **options)
+    assert expected[-1] < 0.4  # It learns: two lines at 0.5 would say nothing.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+def test_dropout_is_done_in_training_alone():
+    from trax import shapes
+
+    q1, q2 = tokens(seed=1), tokens(seed=2)
+    options = {"mask_padding": True, "embedding_dropout": 0.4, "word_dropout": 0.1}
+    train, evaluated, plain = (
+        Siamese(30, 8, mode=mode, **chosen)
+        for mode, chosen in (
+            ("train", options),
+            ("eval", options),
+            ("train", {"mask_padding": True}),
+        )
+    )
+    for model in (plain, train, evaluated):
+        model.init(shapes.signature((q1, q2)))
+        model.weights = plain.weights
+    wanted = [np.asarray(v) for v in plain((q1, q2))]
+    for found, value in zip(evaluated((q1, q2)), wanted):
+        np.testing.assert_array_equal(found, value)
+    first, second = (np.asarray(train((q1, q2), rng=jax.random.PRNGKey(key))[0]) for key in (1, 2))
+    assert not np.allclose(first, wanted[0]) and not np.allclose(first, second)
+    again = np.asarray(train((q1, q2), rng=jax.random.PRNGKey(1))[0])
+    np.testing.assert_array_equal(first, again)
+
+
+def test_both_directions_and_the_first_embedding():
+    from trax import shapes
+
+    model = Siamese(500, 16, mask_padding=True, bidirectional=True, embedding_init=0.1)
+    model.init(shapes.signature((tokens(), tokens())))
+    weights = tower_weights(model)
+    assert set(weights) == {"embedding", "lstm/kernel", "lstm/bias", "lstm_reverse/kernel",
+                            "lstm_reverse/bias"}  # fmt: skip
+    assert weights["embedding"].std() == pytest.approx(0.1, rel=0.05)
+    assert not np.array_equal(weights["lstm/kernel"], weights["lstm_reverse/kernel"])
+    v1, _ = model((tokens(), tokens()))
+    assert v1.shape == (6, 32)
+
+
+@pytest.mark.parametrize("name", ["embedding_dropout", "word_dropout"])
+def test_dropout_outside_its_range(name):
+    for bad in (1.0, -0.1):
+        with pytest.raises(ArgumentError, match=name):
+            Siamese(30, 8, **{name: bad})
+    with pytest.raises(ArgumentError, match="fast"):
+        Siamese(30, 8, fast=False, **{name: 0.1})

@@ -1,0 +1,215 @@
+"""The LSTM: equal to a float64 loop and to tl.LSTM, in value and gradient; masks, direction, pooling."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from siamese.errors import ArgumentError, ShapeError
+from siamese.nn.lstm import lstm, lstm_pooled
+
+BATCH, LENGTH, D_IN, D_MODEL = 5, 7, 3, 4
+MASKS = (None, "ragged", "holes")
+
+
+def example(seed=0, dtype=np.float32):
+    draw = np.random.RandomState(seed)
+    kernel = draw.randn(D_IN + D_MODEL, 4 * D_MODEL) * 0.5
+    bias = draw.randn(4 * D_MODEL)
+    x = draw.randn(BATCH, LENGTH, D_IN)
+    return tuple(a.astype(dtype) for a in (kernel, bias, x))
+
+
+def mask_of(kind):
+    if kind is None:
+        return None
+    if kind == "ragged":  # One row without any position, one with all.
+        return np.arange(LENGTH) < np.array([0, 1, 3, 5, LENGTH])[:, None]
+    return np.random.RandomState(3).rand(BATCH, LENGTH) < 0.5
+
+
+def reference(kernel, bias, x, mask=None, reverse=False):
+    """The definition, one row and position at a time, in float64."""
+    kernel, bias, x = (np.asarray(a, np.float64) for a in (kernel, bias, x))
+
+    def sigmoid(value):
+        return 1 / (1 + np.exp(-value))
+
+    states = np.zeros((*x.shape[:2], kernel.shape[1] // 4))
+    for row in range(len(x)):
+        h = c = np.zeros(states.shape[-1])
+        for t in sorted(range(x.shape[1]), reverse=reverse):
+            if mask is None or mask[row, t]:
+                i, j, f, o = np.split(np.concatenate([x[row, t], h]) @ kernel + bias, 4)
+                c = c * sigmoid(f) + sigmoid(i) * np.tanh(j)
+                h = sigmoid(o) * np.tanh(c)
+            states[row, t] = h
+    return states
+
+
+def reference_pooled(states, mask, pooling):
+    kept = np.ones(states.shape[:2], bool) if mask is None else mask
+    pool = np.mean if pooling == "mean" else np.max
+    return np.stack(
+        [pool(s[k], axis=0) if k.any() else np.zeros(s.shape[-1]) for s, k in zip(states, kept)]
+    )
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("jit", [False, True])
+def test_equals_the_loop(kind, reverse, jit):
+    arguments, mask = example(), mask_of(kind)
+    run = lambda *a: lstm(*a, reverse=reverse)  # noqa: E731
+    found = (jax.jit(run) if jit else run)(*arguments, mask)
+    assert found.dtype == jnp.float32
+    np.testing.assert_allclose(found, reference(*arguments, mask, reverse), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", MASKS)
+def test_pooling_equals_the_loop(kind, reverse, pooling):
+    arguments, mask = example(1), mask_of(kind)
+    expected = reference_pooled(reference(*arguments, mask, reverse), mask, pooling)
+    found = lstm_pooled(*arguments, mask, pooling=pooling, reverse=reverse)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["states", "mean", "max"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", MASKS)
+def test_gradient_equals_differences_of_the_loop(kind, reverse, what):
+    arguments, mask = example(2, np.float64), mask_of(kind)
+    draw = np.random.RandomState(4)
+    shape = (BATCH, LENGTH, D_MODEL) if what == "states" else (BATCH, D_MODEL)
+    direction = draw.randn(*shape)
+
+    def ours(kernel, bias, x):
+        if what == "states":
+            return jnp.sum(lstm(kernel, bias, x, mask, reverse=reverse) * direction)
+        pooled = lstm_pooled(kernel, bias, x, mask, pooling=what, reverse=reverse)
+        return jnp.sum(pooled * direction)
+
+    def loop(*values):
+        states = reference(*values, mask, reverse)
+        out = states if what == "states" else reference_pooled(states, mask, what)
+        return np.sum(out * direction)
+
+    with jax.enable_x64(True):
+        gradients = jax.grad(ours, argnums=(0, 1, 2))(*map(jnp.asarray, arguments))
+    for index, gradient in enumerate(gradients):
+        assert gradient.shape == arguments[index].shape
+        for _ in range(4):  # Along random directions, by central differences.
+            along = draw.randn(*arguments[index].shape)
+            step = [a + 1e-6 * along if k == index else a for k, a in enumerate(arguments)]
+            back = [a - 1e-6 * along if k == index else a for k, a in enumerate(arguments)]
+            expected = (loop(*step) - loop(*back)) / 2e-6
+            np.testing.assert_allclose(
+                np.sum(np.asarray(gradient) * along), expected, rtol=1e-5, atol=1e-6
+            )
+
+
+def test_value_and_gradient_equal_those_of_trax():
+    from siamese import compat
+
+    compat.prepare()
+    from trax import layers as tl
+    from trax import shapes
+
+    x = np.random.RandomState(5).randn(6, 9, 16).astype(np.float32)
+    layer = tl.LSTM(16)
+    layer.init(shapes.signature(x))
+    flat, tree = jax.tree_util.tree_flatten(layer.weights)
+    kernel, bias = flat
+    direction = np.random.RandomState(6).randn(6, 9, 16).astype(np.float32)
+
+    def stock(kernel, bias, x):
+        weights = jax.tree_util.tree_unflatten(tree, [kernel, bias])
+        return jnp.sum(layer.pure_fn(x, weights, layer.state, layer.rng)[0] * direction)
+
+    def ours(kernel, bias, x):
+        return jnp.sum(lstm(kernel, bias, x) * direction)
+
+    value = layer(x)
+    np.testing.assert_allclose(
+        lstm(kernel, bias, x), value, rtol=0, atol=1e-5 * np.abs(value).max()
+    )
+    expected = jax.grad(stock, argnums=(0, 1, 2))(kernel, bias, x)
+    found = jax.grad(ours, argnums=(0, 1, 2))(kernel, bias, x)
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * np.abs(b).max())
+
+
+def test_large_values_saturate_without_overflow():
+    kernel, bias, x = example()
+    states = lstm(kernel, bias, 1e4 * x)
+    gradient = jax.grad(lambda k: jnp.sum(lstm(k, bias, 1e4 * x)))(kernel)
+    assert np.all(np.isfinite(states)) and np.all(np.isfinite(gradient))
+    assert np.all(np.abs(states) <= 1)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_bfloat16_sums_are_kept_in_float32(pooling):
+    # States near 1 over 600 positions: summed in bfloat16 they would stop growing at 256.
+    kernel, bias = jnp.zeros((3, 4)), jnp.array([9.0, 9.0, 9.0, 9.0])
+    x = jnp.zeros((2, 600, 2))
+    expected = lstm_pooled(kernel, bias, x, pooling=pooling)
+    found = lstm_pooled(kernel, bias, x.astype(jnp.bfloat16), pooling=pooling)
+    assert float(expected.min()) > 0.99
+    np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=4e-3)
+
+
+@pytest.mark.parametrize("what", ["states", "mean"])
+def test_bfloat16_gradients_are_near_those_of_float32(what):
+    kernel, bias, x = map(jnp.asarray, example(7))
+
+    def loss(kernel, bias, x):
+        out = lstm(kernel, bias, x) if what == "states" else lstm_pooled(kernel, bias, x)
+        return jnp.sum(out.astype(jnp.float32) ** 2)
+
+    expected = jax.grad(loss, argnums=(0, 1, 2))(kernel, bias, x)
+    found = jax.grad(loss, argnums=(0, 1, 2))(kernel, bias, x.astype(jnp.bfloat16))
+    assert [a.dtype for a in found] == [jnp.float32, jnp.float32, jnp.bfloat16]
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(
+            np.asarray(a, np.float32), b, rtol=0, atol=0.03 * float(jnp.abs(b).max())
+        )
+
+
+def test_masked_positions_change_nothing():
+    kernel, bias, x = example()
+    mask = mask_of("ragged")
+    other = np.where(mask[:, :, None], x, 1e3).astype(np.float32)
+    for pooling in ("mean", "max"):
+        np.testing.assert_array_equal(
+            lstm_pooled(kernel, bias, x, mask, pooling=pooling),
+            lstm_pooled(kernel, bias, other, mask, pooling=pooling),
+        )
+    gradient = jax.grad(lambda x: jnp.sum(lstm_pooled(kernel, bias, x, mask)))(jnp.asarray(x))
+    assert not np.any(np.asarray(gradient)[~mask]) and np.any(np.asarray(gradient)[mask])
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_short_sequences(length):
+    kernel, bias, x = example()
+    x = x[:, :length]
+    np.testing.assert_allclose(
+        lstm(kernel, bias, x), reference(kernel, bias, x), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_errors_name_the_shapes():
+    kernel, bias, x = example()
+    with pytest.raises(ShapeError, match=r"\[batch, length, 3\].*\(5, 7, 2\)"):
+        lstm(kernel, bias, x[..., :2])
+    with pytest.raises(ShapeError, match=r"bias of shape \(16,\)"):
+        lstm(kernel, bias[:-1], x)
+    with pytest.raises(ShapeError, match="batch, length"):
+        lstm_pooled(kernel, bias, x[0])
+    with pytest.raises(ShapeError, match=r"\(5, 7\).*\(5, 6\)"):
+        lstm_pooled(kernel, bias, x, np.ones((5, 6), bool))
+    with pytest.raises(ArgumentError, match="'median'"):
+        lstm_pooled(kernel, bias, x, pooling="median")
+    with pytest.raises(ArgumentError, match="'pallas'"):
+        lstm(kernel, bias, x, implementation="pallas")

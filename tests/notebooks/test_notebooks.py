@@ -1,0 +1,199 @@
+"""The notebooks: generated from their sources, up to date, and the student versions stop at a blank."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("jupytext")
+nbclient = pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+SOURCES = sorted((NOTEBOOKS / "src").glob("*.py"))
+names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path in SOURCES])
+
+
+@pytest.fixture(scope="module")
+def build():
+    spec = importlib.util.spec_from_file_location("notebooks_build", NOTEBOOKS / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def made(build, tmp_path, monkeypatch):
+    """A source written by the test -> its notebook."""
+    (tmp_path / "src").mkdir()
+    monkeypatch.setattr(build, "HERE", tmp_path)
+
+    def make(text: str):
+        path = tmp_path / "src" / "01_small.py"
+        path.write_text(text)
+        return build.read_source(path)
+
+    return make
+
+
+SMALL = '''# %% [markdown]
+# # Title
+
+# %% setup=true
+
+# %% exercise="double"
+def double(x):
+    """Twice x."""
+    ### BEGIN SOLUTION
+    twice = 2 * x
+    ### BLANK
+    # # Replace None.
+    # twice = None
+    ### END SOLUTION
+    return twice
+
+
+# %%
+print(double(4))
+
+# %% check="double" points=5
+assert double(3) == 6
+'''
+
+
+def cell(notebook, name):
+    return next(c for c in notebook.cells if c.id == name)
+
+
+def test_a_student_gets_the_blank_and_no_solution(build, made):
+    student = build.student_version(made(SMALL))
+    assert cell(student, "double").source == (
+        'def double(x):\n    """Twice x."""\n'
+        '    raise NotImplementedError("Exercise 1, double, is not written yet")  # delete this line\n'
+        "    ### START CODE HERE\n    # Replace None.\n    twice = None\n    ### END CODE HERE\n"
+        "    return twice"
+    )
+
+
+def test_the_solution_keeps_nbgraders_marks_and_no_blank(build, made):
+    source = cell(build.solution_version(made(SMALL)), "double").source
+    assert source == (
+        'def double(x):\n    """Twice x."""\n    ### BEGIN SOLUTION\n    twice = 2 * x\n'
+        "    ### END SOLUTION\n    return twice"
+    )
+
+
+def test_nbgraders_metadata(made):
+    notebook = made(SMALL)
+    common = {"schema_version": 3, "task": False}
+    assert cell(notebook, "double").metadata["nbgrader"] == {
+        **common, "grade": False, "grade_id": "double", "locked": False, "solution": True
+    }  # fmt: skip
+    assert cell(notebook, "check-double").metadata["nbgrader"] == {
+        **common, "grade": True, "grade_id": "check_double", "locked": True, "solution": False,
+        "points": 5,
+    }  # fmt: skip
+    assert not any("nbgrader" in c.metadata for c in notebook.cells if c.cell_type == "markdown")
+
+
+def test_the_setup_cell_comes_from_its_file(build, made):
+    assert made(SMALL).cells[1].source == build.SETUP.read_text().rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("points=5", 'color="red"', "unknown words"),
+        ('check="double" points=5', "", "every exercise needs|needs one check"),
+        ("### END SOLUTION", "### END", "has no ### BEGIN SOLUTION"),
+    ],
+)
+def test_mistakes_in_a_source_are_errors(build, made, old, new, words):
+    assert old in SMALL
+    with pytest.raises(ValueError, match=words):
+        build.student_version(made(SMALL.replace(old, new)))
+
+
+def test_stale_notebooks_are_told(build, made, tmp_path):
+    notebook = made(SMALL)
+    source = tmp_path / "src" / "01_small.py"
+    assert "is missing" in build.stale(source)[0]
+    solution = build.solution_version(notebook)
+    build.write(solution, tmp_path / "solution" / "01_small.ipynb")
+    build.write(build.student_version(notebook), tmp_path / "student" / "01_small.ipynb")
+    assert build.stale(source) == ["notebooks/solution/01_small.ipynb was not executed"]
+    for number, code in enumerate(c for c in solution.cells if c.cell_type == "code"):
+        code.execution_count = number + 1
+    build.write(solution, tmp_path / "solution" / "01_small.ipynb")
+    assert build.stale(source) == []
+    source.write_text(SMALL.replace("double(4)", "double(5)"))
+    assert [line.split(" is ")[0] for line in build.stale(source)] == [
+        "notebooks/solution/01_small.ipynb",
+        "notebooks/student/01_small.ipynb",
+    ]
+
+
+def test_outputs_stay_where_only_text_has_changed(build, made, tmp_path):
+    text = "# %% [markdown]\n# old\n\n# %%\nprint(3)\n"
+    path = tmp_path / "solution" / "01_small.ipynb"
+    assert build.with_outputs(made(text), path) is None
+    build.write(build.execute(made(text), tmp_path), path)
+    kept = build.with_outputs(made(text.replace("old", "new")), path)
+    assert kept.cells[0].source == "new" and kept.cells[1].outputs[0].text == "3\n"
+    assert build.with_outputs(made(text.replace("3", "4")), path) is None
+
+
+@pytest.mark.parametrize("printed", ["print(object())", "import sys; print('x', file=sys.stderr)"])
+def test_an_output_of_this_machine_only_is_refused(build, made, tmp_path, printed):
+    notebook = made(f"# %%\n{printed}\n")
+    with pytest.raises(ValueError, match=r" at 0x|writes to stderr"):
+        build.execute(notebook, tmp_path)
+
+
+def test_there_are_seven():
+    assert [path.name[:2] for path in SOURCES] == ["01", "02", "03", "04", "05", "06", "07"]
+
+
+@names
+def test_up_to_date(build, source):
+    assert build.stale(source) == []
+
+
+@names
+def test_every_exercise_has_a_check_in_siamese(source):
+    from siamese.teaching import checks
+
+    notebook = nbformat.read(NOTEBOOKS / "solution" / f"{source.stem}.ipynb", 4)
+    graded = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
+    assert graded
+    for c in graded:
+        call = c.source.split("(")[0].removeprefix("score = checks.")
+        assert callable(getattr(checks, call))
+
+
+@names
+def test_no_solution_in_the_student_version(source):
+    text = (NOTEBOOKS / "student" / f"{source.stem}.ipynb").read_text()
+    assert "BEGIN SOLUTION" not in text and "BLANK" not in text
+
+
+@pytest.mark.slow
+@names
+def test_a_student_stops_at_the_first_blank_with_its_name(source, tmp_path):
+    notebook = nbformat.read(NOTEBOOKS / "student" / f"{source.stem}.ipynb", 4)
+    first = next(c.id for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution"))
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=200,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},  # from any folder
+    )
+    with pytest.raises(nbclient.exceptions.CellExecutionError) as caught:
+        client.execute()
+    assert caught.value.ename == "NotImplementedError"
+    assert caught.value.evalue == f"Exercise 1, {first}, is not written yet"

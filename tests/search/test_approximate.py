@@ -1,0 +1,96 @@
+"""The graph: brute force is the reference; adding while others search."""
+
+import threading
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+pytest.importorskip("usearch")
+
+from siamese.search.approximate import Graph
+from siamese.search.index import QuestionIndex
+from siamese.search.nearest import StoredVectors, top_k
+
+
+def unit_vectors(count, d=16, seed=0):
+    found = np.random.default_rng(seed).standard_normal((count, d)).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def test_what_the_graph_finds_has_the_stored_vectors_products_best_first():
+    kept, queries = StoredVectors.of(unit_vectors(2000), "int8"), unit_vectors(20, seed=1)
+    graph = Graph(16)
+    graph.add(kept)
+    rows, products = graph.search(kept, queries, 10)
+    exact, _ = top_k(kept, queries, 10)
+    assert np.mean([len(set(a) & set(b)) for a, b in zip(rows, exact)]) > 9.5
+    for query, row, found in zip(queries, rows, products):
+        np.testing.assert_allclose(found, kept.rows(row) @ query, atol=1e-6)
+        assert (np.diff(found) <= 0).all() and len(set(row)) == 10
+
+
+def test_k_beyond_the_rows_and_nothing_asked():
+    kept = StoredVectors.of(unit_vectors(5))
+    graph = Graph(16)
+    graph.add(kept)
+    rows, _ = graph.search(kept, unit_vectors(2, seed=1), 50)
+    assert [sorted(row) for row in rows.tolist()] == [[0, 1, 2, 3, 4]] * 2
+    assert graph.search(kept, np.zeros((0, 16), np.float32), 3)[0].shape == (0, 3)
+
+
+def test_rows_that_the_vectors_do_not_have_yet_are_left_out():
+    """The graph may have grown since the vectors were taken."""
+    every = StoredVectors.of(unit_vectors(300))
+    first = every.take(np.arange(20))
+    graph = Graph(16)
+    graph.add(every)
+    queries = unit_vectors(10, seed=2)
+    np.testing.assert_array_equal(graph.search(first, queries, 7)[0], top_k(first, queries, 7)[0])
+
+
+def test_an_index_with_a_graph_finds_what_brute_force_finds(tmp_path):
+    detector = make_detector()
+    questions = list(dict.fromkeys(random_questions(3000)))
+    index = QuestionIndex.build(detector, questions, approximate=True)
+    asked = random_questions(50, seed=4)
+    exact = index.search(asked, k=10, approximate=False)
+    near = index.search(asked, k=10)
+    shared = sum(len({h.id for h in a} & {h.id for h in b}) for a, b in zip(exact, near))
+    assert shared / 500 >= 0.95
+    index.save(tmp_path / "i")
+    loaded = QuestionIndex.load(tmp_path / "i", detector)
+    assert loaded.has_graph
+    assert [h.id for h in loaded.search(asked[0])] == [h.id for h in near[0]]
+    loaded.add("rice rice rice rice rice rice rice rice rice rice ?")
+    hit = loaded.search("rice rice rice rice rice rice rice rice rice rice ?", k=1)[0]
+    assert hit.similarity == pytest.approx(1, abs=1e-5)
+
+
+def test_searches_through_the_graph_while_others_add():
+    detector = make_detector()
+    questions = list(dict.fromkeys(random_questions(900)))
+    index = QuestionIndex.build(detector, questions[:100], approximate=True)
+    faults = []
+
+    def look():
+        while writer.is_alive():
+            for hit in index.search("how far is rice", k=20):
+                if questions[hit.id] != hit.question:
+                    faults.append(hit)
+
+    def change():
+        for start in range(100, len(questions), 50):
+            index.add(questions[start : start + 50])
+            index.search("how")
+
+    writer = threading.Thread(target=change)
+    readers = [threading.Thread(target=look) for _ in range(3)]
+    for thread in (writer, *readers):
+        thread.start()
+    for thread in (writer, *readers):
+        thread.join()
+    assert not faults and len(index) == len(questions) and index.has_graph
+    exact = index.search("how far", k=5, approximate=False)
+    near = index.search("how far", k=5)
+    assert near[0].similarity == exact[0].similarity

@@ -1,0 +1,141 @@
+"""The detector: the encoder and a loop are the references; odd questions, company, threads."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.encoder import FEW, TowerConfig
+from siamese.search.detector import MAX_TOKENS, DuplicateDetector
+
+ODD = {
+    "empty": "",
+    "spaces only": " \n\t",
+    "control characters": "how \x00\x01\x07 far \x1b[31m ?",
+    "Cyrillic": "Как дела ?",
+    "Japanese": "元気ですか",
+    "right to left": "كيف حالك؟",
+    "an emoji of several": "👩‍👩‍👧 ?",
+    "a lone surrogate": "how \ud800 far",
+    "unknown words only": "xyzzy plugh",
+    "10,000 words": "how do i cook rice " * 2000,
+}
+
+
+def unmasked():
+    """A detector as the course's: padding counts in the mean."""
+    made = make_detector(threshold=0.5)
+    return DuplicateDetector(
+        made.weights, made.vocabulary, TowerConfig(made.tower.vocab_size, made.tower.d_model)
+    )
+
+
+@pytest.fixture(scope="module", params=["masked", "as the course's"])
+def detector(request):
+    return make_detector(threshold=0.5) if request.param == "masked" else unmasked()
+
+
+def test_similarity_is_the_product_of_the_encoders_vectors(detector):
+    for one, two in zip(random_questions(20), random_questions(20, seed=2)):
+        ids = [detector.vocabulary.encode(text.split()) for text in (one, two)]
+        length = None
+        if not detector.tower.mask_padding:
+            length = 1 << (max(map(len, ids)) - 1).bit_length()
+        v1, v2 = detector.encoder.encode(ids, length=length).astype(np.float64)
+        assert detector.similarity(one, two) == pytest.approx(v1 @ v2, abs=1e-6)
+        assert detector.similarity(one, two) == pytest.approx(detector.similarity(two, one))
+
+
+def test_the_answer_is_the_same_alone_and_in_company(detector):
+    first = [*ODD.values(), *random_questions(300)]
+    second = random_questions(len(first), seed=2)
+    together = detector.similarity(first, second)  # above FEW: by JAX
+    assert len(first) > FEW and together.dtype == np.float32
+    for i in range(0, len(first), 7):
+        assert detector.similarity(first[i], second[i]) == pytest.approx(together[i], abs=1e-5)
+    some = detector.encode(first[:20])
+    np.testing.assert_allclose(detector.encode(first)[:20], some, atol=1e-5)
+
+
+def test_predict_follows_the_threshold(detector):
+    one, two = random_questions(2)
+    cosine = detector.similarity(one, two)
+    assert detector.predict(one, two, threshold=cosine - 1e-3) is True
+    assert detector.predict(one, two, threshold=cosine + 1e-3) is False
+    assert detector.predict(one, one) is True
+    answers = detector.predict([one, one], [two, one], threshold=cosine + 1e-3)
+    assert answers.tolist() == [False, True]
+    assert detector.predict([], []).tolist() == []
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_questions_have_an_answer(detector, name):
+    text = ODD[name]
+    cosine = detector.similarity(text, text)
+    nothing = not text.strip()
+    assert cosine == pytest.approx(0 if nothing else 1, abs=1e-5)
+    assert detector.predict(text, "how far ?") in (True, False)
+    assert detector.similarity(text, "how far ?") == 0 or not nothing
+    assert np.isfinite(detector.encode([text])).all()
+
+
+def test_what_is_beyond_512_words_does_not_count(detector):
+    words = ("how do i cook rice " * 2000).split()
+    whole, cut = " ".join(words), " ".join(words[:MAX_TOKENS])
+    np.testing.assert_array_equal(detector.encode([whole]), detector.encode([cut]))
+
+
+def test_unknown_words_are_named_and_all_look_the_same(detector):
+    assert detector.unknown_words("how xyzzy is plugh ?") == ["xyzzy", "plugh"]
+    assert detector.similarity("how xyzzy ?", "how plugh ?") == pytest.approx(1, abs=1e-6)
+
+
+def test_what_is_no_question_is_refused(detector):
+    with pytest.raises(DataError, match="Question 1 is not text but int"):
+        detector.similarity(["how", 5], ["how", "far"])
+    with pytest.raises(DataError, match="NoneType"):
+        detector.encode([None])
+    with pytest.raises(ArgumentError, match="2 first and 1 second"):
+        detector.similarity(["how", "far"], ["how"])
+    with pytest.raises(ArgumentError, match="no calibration"):
+        detector.probability("how", "far")
+
+
+def test_probability_is_the_calibrated_cosine():
+    detector = make_detector()
+    detector.calibration = lambda cosine: (cosine + 1) / 2
+    cosine = detector.similarity("how far", "how old")
+    assert detector.probability("how far", "how old") == pytest.approx((cosine + 1) / 2)
+    found = detector.probability(["how far", "rice"], ["how old", "rice"])
+    np.testing.assert_allclose(found, [(cosine + 1) / 2, 1], atol=1e-6)
+
+
+def test_threads_get_the_answers_of_one_thread():
+    """A fresh detector, so that its first compilation happens in several threads at once."""
+    detector, reference = make_detector(threshold=0.5), make_detector(threshold=0.5)
+    batches = [
+        (random_questions(count, seed=seed), random_questions(count, seed=100 + seed))
+        for seed, count in enumerate([1, 3, FEW, FEW + 1, 60, 200, 1, 100] * 3)
+    ]
+    wanted = [reference.similarity(*batch) for batch in batches]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda batch: detector.similarity(*batch), batches))
+    for one, other in zip(found, wanted):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
+    path = make_detector().save(tmp_path / "model")
+    code = (
+        "import sys; from siamese import DuplicateDetector;"
+        "print(DuplicateDetector.load(sys.argv[1]).predict('how far', 'how far'));"
+        "print([m for m in ('trax', 'tensorflow', 'jax', 'pickle5') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["True", "[]"]

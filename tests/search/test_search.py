@@ -1,0 +1,252 @@
+"""QuestionIndex: brute force is the reference; edge cases, damage and other models first."""
+
+import threading
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.search.encode_many import encode_questions
+from siamese.search.index import QuestionIndex
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector()
+
+
+# ---- Edge cases of the index ----
+
+
+def test_empty_index_finds_nothing(detector, tmp_path):
+    index = QuestionIndex.build(detector, [])
+    assert index.search("how far") == []
+    assert index.search(["how", "far"], k=3) == [[], []]
+    index.save(tmp_path / "i")
+    loaded = QuestionIndex.load(tmp_path / "i", detector)
+    assert len(loaded) == 0 and loaded.search("how far") == []
+    loaded.add(["how far"])
+    assert loaded.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_k_larger_than_the_index_finds_all(detector):
+    index = QuestionIndex.build(detector, ["how far", "how old", "what is rice"])
+    assert len(index.search("how old are you", k=50)) == 3
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5, None])
+def test_other_k_are_refused(detector, k):
+    with pytest.raises(ArgumentError, match="k must be"):
+        QuestionIndex.build(detector, ["how far"]).search("how", k=k)
+
+
+@pytest.mark.parametrize("nothing", ["", "   ", "\n\t"])
+def test_questions_without_words(detector, nothing):
+    index = QuestionIndex.build(detector, ["how far"])
+    assert index.search(nothing) == []
+    assert [len(hits) for hits in index.search(["how", nothing])] == [1, 0]
+    with pytest.raises(DataError, match="Question 1 has no words"):
+        index.add(["how old", nothing])
+    assert len(index) == 1
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "how \x00\x01\x07 far \x1b[31m ?",
+        "Как дела ?",
+        "元気ですか",
+        "كيف حالك؟",
+        "xyzzy plugh",
+        "👩‍👩‍👧 ?",
+        "how \ud800 far",
+    ],
+)
+def test_odd_questions_are_kept_and_found_as_they_are(detector, tmp_path, odd):
+    index = QuestionIndex.build(detector, ["what is rice", odd, "how old are you ?"])
+    index.save(tmp_path / "i")
+    hit = QuestionIndex.load(tmp_path / "i", detector).search(odd, k=1)[0]
+    assert hit.similarity == pytest.approx(1, abs=1e-5)
+    assert odd in [found.question for found in index.search(odd, k=3)]
+
+
+def test_a_question_of_10000_words_counts_by_its_first_512(detector):
+    long = "how do i cook rice " * 2000
+    index = QuestionIndex.build(detector, [long, "how far"])
+    assert index.search(long, k=1)[0].question == long
+    cut = " ".join(long.split()[:512])
+    assert index.search(cut, k=1)[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_unknown_words_only_all_look_the_same(detector):
+    index = QuestionIndex.build(detector, ["xyzzy plugh", "how far"])
+    assert index.search("foo bar", k=1)[0].similarity == pytest.approx(1, abs=1e-5)
+
+
+# ---- Against the detector and brute force ----
+
+
+def test_hits_have_the_detectors_similarity_and_probability():
+    detector = make_detector(threshold=0.5)
+    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
+    questions = random_questions(200)
+    index = QuestionIndex.build(detector, questions)
+    asked = random_questions(5, seed=9)
+    for question, hits in zip(asked, index.search(asked, k=200)):
+        assert sorted(hit.id for hit in hits) == list(range(200))
+        wanted = detector.similarity([question] * 200, [hit.question for hit in hits])
+        np.testing.assert_allclose([hit.similarity for hit in hits], wanted, atol=1e-5)
+        assert (np.diff([hit.similarity for hit in hits]) <= 0).all()
+        for hit in hits:
+            assert hit.probability == pytest.approx((hit.similarity + 1) / 2)
+            assert hit.is_duplicate == (hit.similarity > 0.5)
+
+
+def test_add_remove_equal_an_index_built_anew(detector, tmp_path):
+    questions = random_questions(300)
+    index = QuestionIndex.build(detector, questions[:100])
+    for question in questions[100:200]:
+        index.add(question)
+    index.save(tmp_path / "i")
+    index = QuestionIndex.load(tmp_path / "i", detector)
+    index.add(questions[200:])
+    removed = [0, 57, 150, 299]
+    assert index.remove(removed) == 4
+    kept = [i for i in range(300) if i not in removed]
+    fresh = QuestionIndex.build(detector, [questions[i] for i in kept], ids=kept)
+    for question in questions[:20]:
+        found, wanted = index.search(question, k=5), fresh.search(question, k=5)
+        np.testing.assert_allclose(
+            [h.similarity for h in found], [h.similarity for h in wanted], atol=1e-5
+        )
+        assert not {h.id for h in found} & set(removed)
+    assert index.add("how far") == [300]
+    with pytest.raises(ArgumentError, match="id 57"):
+        index.remove([1, 57])
+    assert len(index) == 297
+
+
+def test_ids_must_differ_and_be_plain(detector):
+    index = QuestionIndex.build(detector, ["how", "far"], ids=["a", 7])
+    assert index.add(["old", "age"]) == [0, 1]
+    for ids in (["a"], [7], [1]):
+        with pytest.raises(DataError, match="taken"):
+            index.add(["rice"], ids=ids)
+    with pytest.raises(DataError, match="An id must be"):
+        index.add(["rice"], ids=[1.5])
+    with pytest.raises(ArgumentError, match="2 ids for 1"):
+        index.add(["rice"], ids=[5, 6])
+    assert len(index) == 4
+
+
+def test_many_questions_are_encoded_as_few(detector):
+    questions = random_questions(4500)
+    vectors = encode_questions(detector, questions)
+    np.testing.assert_allclose(vectors[:30], detector.encode(questions[:30]), atol=1e-5)
+    np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
+
+
+def test_searches_while_others_add_and_remove(detector):
+    """Every answer must be that of some whole state: rows, ids and texts go together."""
+    questions = random_questions(400)
+    index = QuestionIndex.build(detector, questions[:100], columns=[{"n": i} for i in range(100)])
+    faults = []
+
+    def change():
+        for i in range(100, 400):
+            index.add(questions[i], columns=[{"n": i}])
+            if i % 3 == 0:
+                index.remove([i - 100])
+
+    def look():
+        while writer.is_alive():
+            for hit in index.search("how far is rice", k=20):
+                if hit.columns["n"] != hit.id or questions[hit.id] != hit.question:
+                    faults.append(hit)
+
+    writer = threading.Thread(target=change)
+    readers = [threading.Thread(target=look) for _ in range(3)]
+    writer.start()
+    for thread in readers:
+        thread.start()
+    for thread in (writer, *readers):
+        thread.join()
+    assert not faults and len(index) == 300
+    fresh = QuestionIndex.build(detector, [r["question"] for r in index.records])
+    found, wanted = index.search("how far", k=9), fresh.search("how far", k=9)
+    assert [h.similarity for h in found] == pytest.approx([h.similarity for h in wanted], abs=1e-5)
+
+
+def test_from_file_keeps_ids_and_leaves_empty_ones_out(detector, tmp_path):
+    (tmp_path / "a.csv").write_text("id,question\nx,how far\ny,\n")
+    index = QuestionIndex.from_file(detector, tmp_path / "a.csv", storage="int8")
+    assert [hit.id for hit in index.search("how far", k=5)] == ["x"]
+    assert index.vectors.storage == "int8"
+
+
+# ---- Files ----
+
+
+def test_columns_ids_and_storage_survive(detector, tmp_path):
+    for storage in ("float32", "float16", "int8"):
+        index = QuestionIndex.build(
+            detector,
+            ["how far", "how old"],
+            ids=["x", 2],
+            columns=[{"who": "ä", "n": 1}, {"n": None}],
+            storage=storage,
+        )
+        index.save(tmp_path / "i")  # replaces the one before
+        loaded = QuestionIndex.load(tmp_path / "i", detector)
+        assert loaded.vectors.storage == storage
+        assert isinstance(loaded.vectors.values, np.memmap)
+        hit = loaded.search("how far", k=1)[0]
+        assert (hit.id, hit.columns) == ("x", {"who": "ä", "n": 1})
+
+
+def test_an_index_of_another_model_is_refused(detector, tmp_path):
+    QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    with pytest.raises(CheckpointError, match="made by another model"):
+        QuestionIndex.load(tmp_path / "i", make_detector(seed=1))
+
+
+def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    detector.save(old / "model")
+    QuestionIndex.build(detector, ["how far"]).save(old / "i", model=old / "model")
+    old.rename(tmp_path / "new")
+    assert QuestionIndex.load(tmp_path / "new" / "i").search("how far")[0].id == 0
+    (tmp_path / "new" / "model").rename(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="--model"):
+        QuestionIndex.load(tmp_path / "new" / "i")
+    assert len(QuestionIndex.load(tmp_path / "new" / "i", tmp_path / "elsewhere")) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["vectors.npy", "questions.jsonl", "offsets.npy", "index.json", "manifest.json"]
+)
+@pytest.mark.parametrize("how", ["flip", "cut", "remove"])
+def test_damage_is_noticed(detector, tmp_path, name, how):
+    path = QuestionIndex.build(detector, ["how far", "how old"]).save(tmp_path / "i")
+    content = bytearray((path / name).read_bytes())
+    if how == "remove":
+        (path / name).unlink()
+    else:
+        content[len(content) // 2] ^= 1
+        (path / name).write_bytes(content if how == "flip" else content[:-1])
+    with pytest.raises(CheckpointError):
+        QuestionIndex.load(path, detector)
+
+
+def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(CheckpointError, match="something other"):
+        QuestionIndex.build(detector, ["how"]).save(tmp_path)
+    with pytest.raises(CheckpointError, match="holds no index"):
+        QuestionIndex.load(tmp_path, detector)
+    detector.save(tmp_path / "model")
+    with pytest.raises(CheckpointError):
+        QuestionIndex.load(tmp_path / "model", detector)
+    assert (tmp_path / "mine.txt").read_text() == "keep"

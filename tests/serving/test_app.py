@@ -1,0 +1,143 @@
+"""The web page: errors without Gradio; with it, in a real browser (slow)."""
+
+import ast
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.cli.main import main
+from siamese.errors import CheckpointError, MissingDependencyError
+from siamese.search.index import QuestionIndex
+from siamese.serving.app import serve
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture
+def model(tmp_path):
+    return make_detector(threshold=0.9).save(tmp_path / "model")
+
+
+def test_without_gradio_the_message_says_what_to_install(model, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "gradio", None)
+    with pytest.raises(MissingDependencyError, match="pip install 'siamese\\[app\\]'"):
+        serve(model)
+    assert main(["app", str(model)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_user_errors_exit_2(model, tmp_path, capsys):
+    pytest.importorskip("gradio")
+    QuestionIndex.build(make_detector(seed=1), ["how far"]).save(tmp_path / "others")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for arguments, said in (
+            ([str(tmp_path / "none")], "no saved model"),
+            ([str(model), "--index", str(tmp_path / "none")], "does not exist"),
+            ([str(model), "--index", str(tmp_path / "others")], "another model"),
+            ([str(model), "--port", port], "cannot be had"),
+            ([str(model), "--port", "70000"], "from 0 to 65535"),
+            ([str(model), "--host", "no such host"], "cannot be had"),
+            ([str(model), "--json"], "--json"),
+        ):
+            assert main(["app", *arguments]) == 2, arguments
+            shown = capsys.readouterr().err
+            assert said in shown and "Traceback" not in shown
+
+
+def test_an_index_of_another_model_is_refused(model, tmp_path):
+    pytest.importorskip("gradio")
+    QuestionIndex.build(make_detector(seed=1), ["how far"]).save(tmp_path / "others")
+    with pytest.raises(CheckpointError, match="another model"):
+        serve(model, tmp_path / "others", port=0, wait=False)
+
+
+@pytest.fixture
+def browser():
+    """A headless Chromium, through Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.mark.slow
+def test_nothing_is_sent_elsewhere(model):
+    """Serving connects to this machine only: no statistics, no look for a newer version."""
+    pytest.importorskip("gradio")
+    code = (
+        "import sys, time; places = [];"
+        "sys.addaudithook(lambda event, arguments: places.append(arguments[1])"
+        " if event == 'socket.connect' else"
+        " places.append(arguments) if event == 'socket.getaddrinfo' else None);"
+        "from siamese.serving.app import serve; page = serve(sys.argv[1], port=0, wait=False);"
+        "time.sleep(3); page.close(verbose=False); print(places)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
+    )
+    places = ast.literal_eval(done.stdout.strip().splitlines()[-1])
+    local = ("127.0.0.1", "::1", "localhost", "", None)
+    assert places and all(place[0] in local for place in places), places
+
+
+@pytest.mark.slow
+def test_the_page_in_a_browser(model, tmp_path, browser, capsys):
+    pytest.importorskip("gradio")
+    detector = make_detector(threshold=0.9)
+    questions = ["how far is the way ?", *random_questions(200)]
+    index = QuestionIndex.build(detector, questions)
+    index.save(tmp_path / "index")
+    served = serve(model, tmp_path / "index", port=0, wait=False)
+    try:
+        address = capsys.readouterr().out.split()[4]
+        assert address.startswith("http://127.0.0.1:")
+        view = browser.new_page(viewport={"width": 1100, "height": 1000})
+        asked, errors = [], []
+        view.on("request", lambda request: asked.append(request.url))
+        view.on("pageerror", lambda error: errors.append(str(error)))
+        view.on("dialog", lambda dialog: errors.append(dialog.message))
+        view.goto(address)
+
+        # Compare: a click, an answer, the words.
+        one, two = "how far is <img src=x onerror=alert(1)> xyzzy ?", "how old are you ?"
+        view.fill("#question1 textarea", one)
+        view.fill("#question2 textarea", two)
+        view.click("#compare")
+        view.wait_for_selector("#answer .answer")
+        shown = view.inner_text("#answer")
+        assert f"{detector.similarity(one, two):.3f}" in shown and "xyzzy" in shown
+        assert "Not a duplicate" in shown
+        assert view.locator("#words table").count() == 2 and view.locator("#words img").count() == 0
+
+        # The slider changes the answer.
+        view.fill("#threshold input[type=number]", "-1")
+        view.press("#threshold input[type=number]", "Enter")
+        view.press("#threshold input[type=number]", "Tab")
+        view.click("#compare")
+        view.wait_for_selector("#answer .answer.yes")
+
+        # Search as one types.
+        view.get_by_role("tab", name="Search old questions").click()
+        view.locator("#asked textarea").press_sequentially("how far is the way", delay=20)
+        view.wait_for_function(
+            "wanted => document.querySelector('#hits').innerText.includes(wanted)",
+            arg=index.search("how far is the way", 1)[0].question,
+        )
+        assert view.locator("#hits tr").count() == 11
+        picture = view.screenshot(path=str(tmp_path / "page.png"))
+        assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
+        elsewhere = [url for url in asked if not url.startswith((address, "data:", "blob:"))]
+        assert not elsewhere and not errors
+    finally:
+        served.close(verbose=False)

@@ -1,0 +1,503 @@
+"""course_files.py: Trax's own files, both ways, and nothing in them is ever run."""
+
+import collections
+import gzip
+import io
+import os
+import pickle
+import random
+import resource
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from test_trees import same
+
+from siamese.errors import ArgumentError, CheckpointError
+from siamese.storage import trax_files as cf
+from siamese.storage.array_files import read_arrays, write_arrays
+from siamese.storage.safe_pickle import Signature, read_plain_pickle
+from siamese.storage.trees import unflatten
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
+import make_hostile
+
+INPUTS = (Signature((4, 6), np.dtype("int32")),) * 2
+
+
+def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
+    path.write_bytes(gzip.compress(pickle.dumps(content, protocol)))
+    return path
+
+
+# ---- The pickle reader against Python's own, on harmless content ----
+
+ARRAYS = npst.arrays(
+    st.sampled_from(["bool", "int8", "uint16", "int32", "uint64", "float16", "<f4", ">f8", "c8"]),
+    npst.array_shapes(min_dims=0, min_side=0, max_side=3),
+)
+HARMLESS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text()
+    | st.binary()
+    | ARRAYS
+    | ARRAYS.map(np.asfortranarray)
+    | st.floats(width=32).map(np.float32)
+    | st.sets(st.text()),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.integers(-9, 9), inner)
+        | st.dictionaries(st.text(), st.lists(inner)).map(
+            lambda d: collections.defaultdict(list, d)
+        )
+    ),
+    max_leaves=10,
+)
+
+
+def alike(a, b):
+    if isinstance(a, np.ndarray):
+        native = a.dtype.newbyteorder("=")  # NumPy turns some arrays into the machine's order.
+        return isinstance(b, np.ndarray) and same(a.astype(native), b.astype(native))
+    if isinstance(a, np.generic):
+        return type(a) is type(b) and a.tobytes() == b.tobytes()
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, dict):
+        return type(a) is type(b) and list(a) == list(b) and all(alike(a[k], b[k]) for k in a)
+    return type(a) is type(b) and (a == b or repr(a) == repr(b))
+
+
+@given(HARMLESS, st.integers(0, 5))
+def test_harmless_content_is_read_as_python_reads_it(content, protocol):
+    data = pickle.dumps(content, protocol)
+    assert alike(pickle.loads(data), read_plain_pickle(data, "x"))
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_bfloat16_jax_arrays_and_shared_values(protocol):
+    import jax.numpy as jnp
+
+    shared = [1]
+    content = (np.ones(3, ml_dtypes.bfloat16), jnp.arange(4.0), jnp.float32(2), shared, shared)
+    back = read_plain_pickle(pickle.dumps(content, protocol), "x")
+    assert alike(back[:3], (content[0], np.arange(4, dtype="float32"), np.array(2, "float32")))
+    assert back[3] is back[4]
+
+
+@pytest.mark.parametrize("module", ["numpy.core", "numpy._core"])
+def test_both_names_of_numpys_core_are_known(module):
+    data = pickle.dumps(np.arange(3), 2).replace(b"numpy._core", module.encode())
+    data = data.replace(b"numpy.core", module.encode())
+    assert read_plain_pickle(data, "x").tolist() == [0, 1, 2]
+
+
+def test_the_names_of_old_jax_arrays_are_known():
+    import jax.numpy as jnp
+
+    data = pickle.dumps(jnp.arange(3), 2).replace(
+        b"jax._src.array\n_reconstruct_array", b"jax._src.device_array\nreconstruct_device_array"
+    )
+    assert b"device_array" in data
+    assert read_plain_pickle(data, "x").tolist() == [0, 1, 2]
+
+
+def test_bytes_written_by_python_2_are_read():
+    data = (
+        b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I2\nt"
+        b"cnumpy\ndtype\n(S'i2'\nI0\nI1\ntR(I3\nS'<'\nNNNI-1\nI-1\nI0\ntbI00\n"
+        b"S'\\x01\\x00\\x02\\x00'\ntb."
+    )
+    assert pickle.loads(data, encoding="latin1").tolist() == [1, 2]
+    assert read_plain_pickle(data, "x").tolist() == [1, 2]
+
+
+# ---- Writing and reading back ----
+
+
+@pytest.mark.parametrize("companions", [True, False])
+def test_what_is_written_returns(tmp_path, companions):
+    weights = ((np.ones((3, 2), "float32"), ()), (np.arange(4, dtype=ml_dtypes.bfloat16), None))
+    slots = [((np.zeros(2), np.ones(2)), {"m": np.full(1, 7.0)})]
+    history = {"_values": {"eval": {"loss": [(1, np.float32(0.5)), (2, 0.25)]}}}
+    path = cf.write_course_model(
+        tmp_path,
+        weights,
+        [np.uint32(5)],
+        input_signature=INPUTS,
+        slots=slots,
+        step=7,
+        history=history,
+        companions=companions,
+    )
+    files = ["model.opt_slots0.npy.gz", "model.pkl.gz", "model.weights.npy.gz"]
+    assert sorted(os.listdir(tmp_path)) == (files if companions else ["model.pkl.gz"])
+    model = cf.read_course_model(path)
+    assert same(unflatten(model.weights, weights), weights)
+    assert [w.tolist() for w in model.state] == [5] and model.step == 7
+    assert model.input_signature == INPUTS
+    assert model.history == {"_values": {"eval": {"loss": [(1, 0.5), (2, 0.25)]}}}
+    assert [[s.tolist() for s in task] for task in cf.read_course_slots(path)] == [
+        [[0, 0], [1, 1], [7]]
+    ]
+    wrong = (weights[0], (np.zeros(5), None))
+    with pytest.raises(CheckpointError, match=r"1/0: shape \(4,\), and the model has \(5,\)"):
+        unflatten(model.weights, wrong)
+
+
+def test_arrays_of_the_other_byte_order_get_the_machines(tmp_path):
+    big = np.arange(3, dtype=">f4")
+    (back,) = cf.read_course_model(packed(tmp_path / "a.pkl.gz", {"flat_weights": [big]})).weights
+    assert same(back, np.arange(3, dtype="float32"))
+
+
+def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
+    old = {
+        "step": 3,
+        "flat_weights": [np.ones(2, "float32")],
+        "flat_state": [],
+        "slots": [np.zeros(2)],
+        "history": {"_values": {}},
+        "version_timestamp": "Jun-29-2020",
+    }
+    model = cf.read_course_model(packed(tmp_path / "model.pkl.gz", old))
+    assert model.step == 3 and model.weights[0].tolist() == [1, 1]
+    assert [[s.tolist() for s in task] for task in cf.read_course_slots(model)] == [[[0, 0]]]
+    alone = cf.read_course_model(
+        packed(tmp_path / "x.pkl.gz", {"flat_weights": old["flat_weights"]})
+    )
+    assert alone.state is None and alone.weights[0].tolist() == [1, 1]
+    assert cf.read_course_slots(alone) == []
+
+
+def test_a_mixed_set_is_noticed(tmp_path):
+    """A kill between the renames leaves the weights of one save beside the pickle of another."""
+    cf.write_course_model(tmp_path, [np.ones(2)], input_signature=INPUTS, slots=[[np.ones(2)]])
+    for name in ("model.weights.npy.gz", "model.opt_slots0.npy.gz"):
+        before = (tmp_path / name).read_bytes()
+        write_arrays(tmp_path / name, [np.zeros(2)])
+        with pytest.raises(CheckpointError, match="not saved together"):
+            cf.read_course_slots(tmp_path)
+        (tmp_path / name).unlink()
+        if "weights" in name:
+            with pytest.raises(CheckpointError, match=r"weights\.npy\.gz is missing"):
+                cf.read_course_model(tmp_path)
+        (tmp_path / name).write_bytes(before)
+    assert cf.read_course_slots(tmp_path)[0][0].tolist() == [1, 1]
+
+
+def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
+    """Trax's reader stops at a cut without a word and loads half a model."""
+    path = tmp_path / "a.npy.gz"
+    write_arrays(path, [np.arange(500), np.ones((3, 2), order="F"), np.ones(())])
+    back = read_arrays(path)
+    assert same(back[1], np.ones((3, 2))) and back[2].shape == () and back[0][-1] == 499
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(CheckpointError, match="damaged or cut off"):
+            read_arrays(path)
+
+
+def test_misuse_is_explained(tmp_path):
+    with pytest.raises(CheckpointError, match="does not exist"):
+        cf.read_course_model(tmp_path)
+    with pytest.raises(ArgumentError, match="input_signature"):
+        cf.write_course_model(tmp_path, [], input_signature="int32")
+    with pytest.raises(CheckpointError, match="does not exist"):
+        cf.write_course_model(tmp_path / "no" / "model.pkl.gz", [], input_signature=INPUTS)
+    os.mkfifo(tmp_path / "model.pkl.gz")
+    with pytest.raises(CheckpointError, match="no regular file"):
+        cf.read_course_model(tmp_path)
+
+
+# ---- Together with Trax ----
+
+
+def tower_model():
+    from siamese import compat
+
+    compat.prepare()
+    from trax import layers as tl
+
+    tower = tl.Serial(tl.Embedding(50, 8), tl.LSTM(8), tl.Mean(axis=1))
+    return tl.Parallel(tower, tower)
+
+
+def batches():
+    generator = np.random.RandomState(0)
+    while True:
+        rows = generator.randint(0, 50, (4, 6)).astype(np.int32)
+        yield rows, rows[::-1]
+
+
+def trax_loop(model, directory):
+    from trax import layers as tl
+    from trax import optimizers
+    from trax.supervised import training
+
+    loss = tl.Fn("Loss", lambda a, b: ((a - b) ** 2).mean())
+    task = training.TrainTask(batches(), loss, optimizers.Adam(0.01), n_steps_per_checkpoint=2)
+    evaluation = training.EvalTask(batches(), [loss])
+    return training.Loop(model, task, eval_tasks=[evaluation], output_dir=directory)
+
+
+@pytest.mark.slow
+def test_trax_writes_and_we_read(tmp_path):
+    model = tower_model()
+    loop = trax_loop(model, tmp_path)
+    loop.run(2)
+    read = cf.read_course_model(tmp_path)
+    assert read.step == 2 and [s.shape for s in read.input_signature] == [(4, 6), (4, 6)]
+    again = tower_model()
+    again.init(loop._batch_signature)
+    again.weights = unflatten(read.weights, again.weights)
+    batch = next(batches())
+    assert np.array_equal(model(batch), again(batch))
+    (slots,) = cf.read_course_slots(read)
+    from trax.fastmath import tree_flatten
+
+    flat = [s for s in tree_flatten(loop._trainer_per_task[0].slots) if s is not None]
+    assert len(flat) == len(slots) and all(map(np.array_equal, flat, slots))
+    points = read.history["_values"]["eval"]["metrics/Loss"]
+    assert [step for step, _ in points] == [1] and all(type(v) is float for _, v in points)
+    model.save_to_file(str(tmp_path / "own.pkl.gz"), input_signature=loop._batch_signature)
+    own = cf.read_course_model(tmp_path / "own.pkl.gz")
+    assert all(map(np.array_equal, own.weights, read.weights))
+    assert own.input_signature == read.input_signature
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("companions, weights_only", [(True, False), (False, True)])
+def test_we_write_and_trax_reads(tmp_path, companions, weights_only):
+    model = tower_model()
+    loop = trax_loop(model, None)
+    loop.run(2)
+    cf.write_course_model(
+        tmp_path,
+        model.weights,
+        model.state,
+        input_signature=loop._batch_signature,
+        slots=[loop._trainer_per_task[0].slots],
+        step=2,
+        history=loop.history.to_dict(),
+        companions=companions,
+    )
+    again = tower_model()
+    again.init_from_file(str(tmp_path / "model.pkl.gz"), weights_only=weights_only)
+    batch = next(batches())
+    assert np.array_equal(model(batch), again(batch))
+    resumed = trax_loop(tower_model(), tmp_path)  # Its load_checkpoint reads slots and history too.
+    assert resumed.step == 2 and resumed.history.get("eval", "metrics/Loss")
+    assert np.array_equal(model(batch), resumed.model(batch))
+    resumed.run(2)
+    assert cf.read_course_model(tmp_path).step == 4
+
+
+# ---- Hostile and damaged files ----
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hostile")
+    return directory, make_hostile.write_corpus(directory)
+
+
+def read(path, max_bytes=64 << 20):
+    reader = cf.read_course_model if path.name.endswith(".pkl.gz") else read_arrays
+    return reader(path, max_bytes)
+
+
+RUNS_IN_PYTHON = (
+    *("os.system-0", "os.system-bare-5", "eval-2", "exec-4", "Popen-3", "op-GLOBAL", "op-INST"),
+    *("op-OBJ", "op-STACK_GLOBAL", "op-STACK_GLOBAL-memo", "op-NEWOBJ", "op-NEWOBJ_EX"),
+    *("op-BUILD-setstate", "op-jax-fun"),
+)
+
+
+def test_the_corpus_is_hostile(corpus):
+    """Python's own readers do run what is in it; else the next test would prove nothing."""
+    directory, files = corpus
+    program = (
+        "import gzip, pickle, sys\n"
+        "with gzip.open(sys.argv[1]) as file:\n"
+        "    if sys.argv[1].endswith('.npy.gz'):\n"
+        "        import numpy; numpy.load(file, allow_pickle=True)\n"
+        "    else:\n"
+        "        pickle.load(file)\n"
+    )
+    canary = directory / "CANARY"
+    for name in RUNS_IN_PYTHON:
+        subprocess.run(
+            [sys.executable, "-c", program, str(directory / f"{name}.pkl.gz")], capture_output=True
+        )
+        assert canary.exists(), name
+        canary.unlink()
+    subprocess.run(
+        [sys.executable, "-c", program, str(directory / "objects.npy.gz")], capture_output=True
+    )
+    assert canary.exists()
+    canary.unlink()
+    assert len(files) > 200
+
+
+def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
+    directory, files = corpus
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for path in files:
+        with pytest.raises(CheckpointError) as refused:
+            read(path)
+            pytest.fail(f"{path.name} was read")
+        assert directory.name in str(refused.value) and len(str(refused.value)) < 900
+        assert not (directory / "CANARY").exists(), path.name
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 300 << 10, f"{grown >> 10} MB"  # The bombs would take 300 MB each, or exabytes.
+
+
+def test_no_code_is_reached_at_all(corpus):
+    """Python's own hooks see every import, call of the system and compiled text."""
+    program = (
+        "import codecs, ml_dtypes, sys\n"
+        "from pathlib import Path\n"
+        "codecs.lookup('raw_unicode_escape')  # Else Python loads it for the oldest pickles.\n"
+        "from siamese import course_files as cf\n"
+        "from siamese.storage.array_files import read_arrays\n"
+        "from siamese.errors import CheckpointError\n"
+        "seen = []\n"
+        "watched = ('import', 'exec', 'compile', 'os.system', 'subprocess.Popen', 'os.exec',\n"
+        "           'pickle.find_class', 'os.posix_spawn', 'os.fork', 'ctypes.dlopen')\n"
+        "def hook(event, arguments):\n"
+        "    if event in watched or (event == 'open' and arguments[1] not in ('r', 'rb')):\n"
+        "        seen.append((event, arguments))\n"
+        "sys.addaudithook(hook)\n"
+        "for path in map(Path, sys.argv[1:]):\n"
+        "    seen.clear()\n"
+        "    try:\n"
+        "        reader = cf.read_course_model if path.name.endswith('.pkl.gz') else read_arrays\n"
+        "        reader(path, 1 << 26)\n"
+        "    except CheckpointError:\n"
+        "        pass\n"
+        "    print(path.name, seen) if seen else None\n"
+    )
+    _, files = corpus
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, files)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
+
+
+def test_refusals_say_the_name(corpus):
+    directory, _ = corpus
+    for name, words in {
+        "os.system-2": "'posix.system'",
+        "eval-0": "'__builtin__.eval'",
+        "op-NEWOBJ": "'builtins.map'",
+        "op-INST": "'posix.system'",
+        "op-PERSID": "PERSID",
+        "array-objects": "'O8', not of numbers",
+    }.items():
+        with pytest.raises(CheckpointError, match=r"was refused.*Nothing in it was run") as refused:
+            read(directory / f"{name}.pkl.gz")
+        assert words in str(refused.value)
+
+
+def good_files():
+    """The contents, not yet packed, of a good pickle for each protocol and of two .npy images."""
+    content = {
+        "step": 3,
+        "flat_weights": [np.arange(6, dtype="float32").reshape(2, 3), np.ones(2, "float64")],
+        "flat_state": [np.zeros((0, 2), "int32")],
+        "history": {"_values": {"eval": collections.defaultdict(list, {"loss": [(1, 0.5)]})}},
+        "input_signature": None,
+    }
+    pickles = [pickle.dumps(content, protocol) for protocol in range(6)]
+    images = io.BytesIO()
+    for array in content["flat_weights"]:
+        np.save(images, array)
+    return pickles, images.getvalue()
+
+
+def mutated(data, generator):
+    """The bytes with one to four random changes: flips, cuts, doubled or swapped parts."""
+    data = bytearray(data)
+    for _ in range(generator.randint(1, 4)):
+        a, b = sorted(generator.randrange(len(data) + 1) for _ in range(2))
+        kind = generator.randrange(5)
+        if kind < 2 and a < len(data):
+            data[a] = generator.choice(
+                (data[a] ^ (1 << generator.randrange(8)), *b"cRibo\x81\x93.")
+            )
+        elif kind == 2:
+            del data[a : min(b, a + 9)]
+        elif kind == 3:
+            data[a:a] = data[a : min(b, a + 40)]
+        else:
+            data[a:a] = bytes(generator.randrange(256) for _ in range(3))
+    return bytes(data) or b"x"
+
+
+def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path):
+    generator = random.Random(0)
+    pickles, images = good_files()
+    outcomes = collections.Counter()
+    for i in range(4000):
+        good, name = (images, "a.npy.gz") if i % 4 == 0 else (pickles[i % 6], "a.pkl.gz")
+        changed = mutated(good, generator)
+        if i % 8 < 6:
+            file = gzip.compress(changed, 1)  # The change reaches the parser.
+        else:
+            file = mutated(gzip.compress(good, 1), generator)
+        path = tmp_path / name
+        path.write_bytes(file)
+        try:
+            read(path)
+            outcomes["read"] += 1
+        except CheckpointError:
+            outcomes["refused"] += 1
+    assert outcomes["refused"] > 2000 and sum(outcomes.values()) == 4000
+
+
+@settings(max_examples=500)
+@given(st.binary(max_size=300))
+def test_any_bytes_as_a_pickle_end_in_a_checkpoint_error_or_plain_content(data):
+    with suppress(CheckpointError):
+        read_plain_pickle(data, "x")
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *(b"(", b"0", b"1", b"2", b"N", b"K\x01", b"C\x02ab", b"X\x01\0\0\0a", b"]", b"a"),
+                *(b"e", b")", b"t", b"\x85", b"}", b"s", b"u", b"\x8f", b"\x90", b"\x91", b"q\x00"),
+                *(b"h\x00", b"\x94", b"R", b"b", b"\x81", b"cnumpy\ndtype\n", b"X\x02\0\0\0f4"),
+                *(b"cnumpy\nndarray\n", b"ccollections\ndefaultdict\n", b"cbuiltins\nlist\n"),
+                *(b"ctrax.shapes\nShapeDtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
+                *(
+                    b"c_codecs\nencode\n",
+                    b"cbuiltins\nset\n",
+                    b"cbuiltins\ncomplex\n",
+                    b"\x93",
+                    b"d",
+                ),
+            ]
+        ),
+        max_size=25,
+    )
+)
+def test_any_instructions_end_in_a_checkpoint_error_or_plain_content(instructions):
+    with suppress(CheckpointError):
+        read_plain_pickle(b"".join(instructions) + b".", "x")

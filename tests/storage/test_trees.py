@@ -1,0 +1,170 @@
+"""trees.py: what comes back has the structure, dtypes and bits of what was saved."""
+
+import math
+from collections import OrderedDict, defaultdict, namedtuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from siamese.errors import CheckpointError
+from siamese.storage import trees
+
+MARKER = {"__marker_for_cached_weights_": ()}  # What Trax puts where a layer stands a second time.
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64"),
+)
+
+
+def same(a, b):
+    """Equal in structure, types and bits."""
+    if isinstance(a, np.ndarray):
+        return (
+            isinstance(b, np.ndarray)
+            and (a.dtype, a.shape) == (b.dtype, b.shape)
+            and a.tobytes() == b.tobytes()
+        )
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    return a == b or (a != a and b != b)
+
+
+def through_file(tmp_path, **named):
+    trees.save_tensors(tmp_path / "t.safetensors", **named)
+    return trees.load_tensors((tmp_path / "t.safetensors").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        (),
+        [],
+        {},
+        None,
+        ((), [], {}, None),
+        (((np.ones((2, 3), "float32"), ()), ()), MARKER),
+        [None, {"a/b": np.zeros(1), "a": {"b": np.ones(1)}}],
+        (1, 2.5, True, "text", math.inf),
+        {"__tuple__": 3, "__array__": "x"},
+        {1: np.zeros(2), "1": ()},
+        np.array(3, "float32"),
+        np.zeros((0, 4)),
+    ],
+    ids=str,
+)
+def test_structures_return_exactly(tmp_path, tree):
+    assert same(tree, through_file(tmp_path, tree=tree)["tree"])
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, ml_dtypes.bfloat16])
+def test_every_dtype_returns_bit_for_bit(tmp_path, dtype):
+    array = np.arange(-3, 3).astype(dtype).reshape(2, 3)
+    tree = (array, array.T, array[:, ::2])
+    assert same(tree, through_file(tmp_path, tree=tree)["tree"])
+    assert same(tree, trees.from_json(trees.to_json(tree)))
+
+
+def test_a_big_endian_array_keeps_its_values(tmp_path):
+    back = through_file(tmp_path, tree=np.arange(3, dtype=">f4"))["tree"]
+    assert back.tolist() == [0, 1, 2] and back.dtype == np.float32
+
+
+def test_nan_bits_and_negative_zero_return(tmp_path):
+    array = np.array([0x7FC00001, 0xFFC12345, 0x80000000], np.uint32).view(np.float32)
+    assert same(array, through_file(tmp_path, tree=array)["tree"])
+
+
+def test_an_array_in_two_places_is_stored_once_and_is_one_again(tmp_path):
+    array = np.ones(1000)
+    back = through_file(tmp_path, tree=((array, array), [array]))["tree"]
+    assert back[0][0] is back[0][1] is back[1][0]
+    assert (tmp_path / "t.safetensors").stat().st_size < 2 * array.nbytes
+    back[0][0][0] = 5  # And it can be written to.
+
+
+def test_jax_arrays_come_back_as_numpy(tmp_path):
+    import jax.numpy as jnp
+
+    tree = (jnp.ones((2, 2), jnp.bfloat16), jnp.float32(2))
+    back = through_file(tmp_path, tree=tree)["tree"]
+    assert same(back, (np.ones((2, 2), ml_dtypes.bfloat16), np.array(2, np.float32)))
+
+
+@pytest.mark.parametrize("bad", [{1, 2}, object(), namedtuple("N", "a")(1), b"x", {(1,): 2}])
+def test_what_cannot_be_stored_is_named_with_its_place(tmp_path, bad):
+    with pytest.raises(CheckpointError, match="weights/1/deep"):
+        trees.save_tensors(tmp_path / "t", weights=((), {"deep": bad}))
+    with pytest.raises(CheckpointError, match="1/deep"):
+        trees.to_json(((), {"deep": bad}))
+
+
+def test_arrays_of_objects_or_text_are_refused(tmp_path):
+    for bad in (np.array([None]), np.array(["a"]), np.zeros(2, "f4,i4"), np.zeros(2, "c16")):
+        with pytest.raises(CheckpointError, match="have no place"):
+            trees.save_tensors(tmp_path / "t", weights=bad)
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | npst.arrays(st.sampled_from(DTYPES), npst.array_shapes(min_dims=1, min_side=0, max_side=3)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.sampled_from(trees._TAGS) | st.integers(), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(PLAIN)
+def test_any_plain_tree_returns_through_json(tree):
+    assert same(tree, trees.from_json(trees.to_json(tree)))
+
+
+def test_history_like_trax_keeps_it_returns(tmp_path):
+    history = {"_values": {"train": defaultdict(list, {"loss": [(1, 0.5), (2, math.nan)]})}}
+    back = trees.from_json(trees.to_json(history))
+    assert same(history, back)
+    back["_values"]["train"]["new"].append((3, 1.0))  # As Trax does with a metric it has not seen.
+    assert trees.from_json(trees.to_json(OrderedDict(a=np.float32(0.5)))) == {"a": 0.5}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:7],
+        lambda data: b"\xff" * 8 + data[8:],  # A header of 2**64 - 1 bytes.
+        lambda data: (len(data) - 7).to_bytes(8, "little") + data[8:],
+        lambda data: data[:-1],
+        lambda data: data + b"x",
+        lambda data: data.replace(b"__array__", b"__arraz__").replace(b"BF16", b"F999"),
+    ],
+)
+def test_damaged_tensor_files_raise_and_take_no_memory(tmp_path, damage):
+    trees.save_tensors(tmp_path / "t", tree=(np.ones(3, ml_dtypes.bfloat16),))
+    with pytest.raises(Exception) as raised:
+        trees.load_tensors(damage((tmp_path / "t").read_bytes()))
+    assert not isinstance(raised.value, MemoryError)
+
+
+def test_unflatten_puts_arrays_where_trax_would():
+    like = (((np.zeros((2, 3)), ()), (np.zeros(4),)), MARKER)
+    a, b = np.ones((2, 3)), np.ones(4)
+    assert same(trees.unflatten([a, b], like), (((a, ()), (b,)), MARKER))
+    with pytest.raises(CheckpointError, match="1 arrays, and the model has 2"):
+        trees.unflatten([a], like)
+    with pytest.raises(CheckpointError, match=r"0/1/0: shape \(5,\), and the model has \(4,\)"):
+        trees.unflatten([a, np.ones(5)], like)

@@ -1,0 +1,274 @@
+"""`siamese grade`: points for functions, whatever the notebook around them does."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import exercise_solutions
+import pytest
+from exercise_mistakes import changed
+
+from siamese import ArgumentError
+from siamese.teaching.checks import EXERCISES, OUT_OF
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+
+from siamese.teaching.grade import Grade, Limits, grade_notebooks, table, which_notebook  # noqa: E402
+from siamese.teaching.grade_session import definitions  # noqa: E402
+
+slow = pytest.mark.slow  # each starts kernels
+IMPORTS = "import random\nimport numpy as np\nfrom siamese import word_tokenize"
+SOLUTION = {name: inspect.getsource(getattr(exercise_solutions, name)) for name in OUT_OF}
+
+
+def notebook_file(folder, name, *cells):
+    """A notebook with those code cells."""
+    cells = [nbformat.v4.new_code_cell(cell) for cell in (IMPORTS, *cells)]
+    path = folder / name
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def graded(*paths, **options):
+    """The grades, and for each a dict: function -> (points, out_of)."""
+    number, options = options.pop("number", None), {"cells": 60, "check": 30, **options}
+    grades = grade_notebooks(paths, number=number, limits=Limits(**options))
+    return grades, [
+        {e["function"]: (e["points"], e["out_of"]) for e in grade.exercises} for grade in grades
+    ]
+
+
+FULL = {name: (count, count) for name, count in OUT_OF.items()}
+
+
+@slow
+def test_points_hints_and_blanks(tmp_path):
+    path = notebook_file(
+        tmp_path,
+        "01_mine.ipynb",
+        SOLUTION["cosine_similarity"],
+        "def mean_negative(scores):\n    return scores.mean(axis=1)",
+        "def closest_negative(scores):\n    closest = None\n    return closest",
+    )
+    grades, points = graded(path)
+    assert grades[0].notebook == 1 and grades[0].error == "" and grades[0].replaced == []
+    assert points[0]["cosine_similarity"] == FULL["cosine_similarity"]
+    assert points[0]["mean_negative"][0] < 3 and points[0]["closest_negative"] == (0, 7)
+    mean, closest = grades[0].exercises[1:]
+    assert "diagonal is left in" in mean["failures"][0]["hint"]
+    assert closest["note"] == "not written yet: there is a None to replace: closest = None"
+    shown = table(grades, details=True)
+    assert "diagonal is left in" in shown and "Traceback" not in shown
+    facts = json.loads(json.dumps(grades[0].to_dict()))
+    assert facts["points"] == sum(p for p, _ in points[0].values())
+    assert facts["score"] == round(facts["points"] / facts["out_of"], 4)
+
+
+HOSTILE = {
+    "an exception": "1 / 0",
+    "a syntax error": "def (",
+    "input": "input('your name?')",
+    "sys.exit": "import sys; sys.exit(1)",
+    "exit": "exit()",
+    "os._exit": "import os; os._exit(3)",
+    "a crash": "import ctypes; ctypes.string_at(0)",
+    "an endless loop": "while True: pass",
+    "a loop that swallows interrupts": "while True:\n    try:\n        while True: pass\n"
+    "    except BaseException: pass",
+    "huge output": "print('x' * 10**8)\nfor _ in range(10**5): print('y' * 1000)",
+    "deleted files": "import os, shutil; here = os.getcwd(); shutil.rmtree(os.path.dirname(here))",
+    "another directory": "import os; os.chdir('/')",
+    "closed output": "import os, sys; sys.stdout = None; os.close(1); os.close(2)",
+    "shadowed names": "print = exec = open = compile = globals = str = len = None",
+    "a child that goes on": "import subprocess; subprocess.Popen(['sleep', '300'])",
+    "memory without end": "kept = []\nwhile True: kept.append(bytearray(10**8))",
+    "a file without end": "with open('big', 'wb') as file:\n    while True: file.write(bytes(10**7))",
+    "a kill from a thread": "import os, threading; threading.Timer(0.5, os._exit, [1]).start()\n"
+    "import time; time.sleep(3)",
+}
+
+
+@slow
+@pytest.mark.parametrize("cell", HOSTILE.values(), ids=HOSTILE)
+def test_no_cell_keeps_the_other_cells_functions_from_their_points(tmp_path, cell):
+    path = notebook_file(
+        tmp_path,
+        "03_x.ipynb",
+        SOLUTION["accuracy_at"],
+        cell,
+        SOLUTION["best_threshold"],
+    )
+    started = time.monotonic()
+    grades, points = graded(path, cells=16, gigabytes=1)
+    assert points[0] == {name: FULL[name] for name in EXERCISES[3]}, table(grades)
+    assert time.monotonic() - started < 60
+
+
+@slow
+def test_functions_in_a_cell_that_fails_or_ends_python_count(tmp_path):
+    path = notebook_file(
+        tmp_path,
+        "03_x.ipynb",
+        "import os\nos._exit(1)\n" + SOLUTION["accuracy_at"],
+        "1 / 0\n" + SOLUTION["best_threshold"],
+    )
+    grades, points = graded(path)
+    assert points[0] == {name: FULL[name] for name in EXERCISES[3]}
+    assert [cell["cell"] for cell in grades[0].cells] == [2, 3]
+
+
+@slow
+@pytest.mark.parametrize(
+    "body",
+    ["import os; os._exit(0)", "while True: pass", "import ctypes; ctypes.string_at(0)",
+     "import sys; sys.exit()", "import threading; threading.Event().wait()",
+     "while True:\n        try:\n            while True: pass\n        except BaseException: pass"],
+)  # fmt: skip
+def test_a_function_that_never_comes_back_costs_its_own_points_only(tmp_path, body):
+    path = notebook_file(
+        tmp_path,
+        "03_x.ipynb",
+        f"def accuracy_at(scores, labels, threshold):\n    {body}",
+        # The solution uses accuracy_at; here it has to stand alone.
+        SOLUTION["best_threshold"].replace("accuracy_at(scores, labels, threshold)",
+                                           "np.mean((scores > threshold) == labels)"),
+    )  # fmt: skip
+    grades, points = graded(path, check=6)
+    assert points[0]["accuracy_at"] == (0, FULL["accuracy_at"][1])
+    assert points[0]["best_threshold"] == FULL["best_threshold"], table(grades)
+
+
+CHEATS = {
+    "its own checks": "import siamese.teaching.checks as c\nfrom siamese.teaching.checks import Score\n"
+    "for found in c.EXERCISES.values():\n    for name in found:\n"
+    "        found[name] = lambda fn: Score(name, 9, 9)",
+    "its own Score": "import siamese.teaching.checks.score as s\ns.Exercise.score = "
+    "lambda self, fn: s.Score(self.name, 9, 9)\ns.Exercise._run = lambda *a: None",
+    "its own allclose": "import numpy\nnumpy.allclose = numpy.array_equal = lambda *a, **k: True",
+    "its own modules": "import sys, types\nfor name in [n for n in sys.modules if 'siamese' in n]:\n"
+    "    sys.modules[name] = types.ModuleType(name)",
+    "everything is equal": "import builtins, numpy\nnumpy.mean = lambda *a, **k: 0.5\n"
+    "builtins.abs = lambda x: 0",
+}
+
+
+@slow
+@pytest.mark.parametrize("cheat", CHEATS.values(), ids=CHEATS)
+def test_what_a_notebook_changes_in_the_checks_gives_no_points(tmp_path, cheat):
+    wrong = "def accuracy_at(scores, labels, threshold):\n    return 0.31"
+    path = notebook_file(tmp_path, "03_x.ipynb", wrong, cheat)
+    grades, points = graded(path)
+    assert points[0]["accuracy_at"][0] == 0, table(grades)
+    if "numpy" in cheat:
+        assert any(name.startswith("numpy.") for name in grades[0].replaced)
+        assert "look at its code" in table(grades)
+
+
+@slow
+def test_the_librarys_own_function_gives_no_points(tmp_path):
+    path = notebook_file(
+        tmp_path, "04_x.ipynb", "from siamese import *\nfrom siamese import predict"
+    )
+    _, points = graded(path)
+    assert {p for p, _ in points[0].values()} == {0}
+
+
+@slow
+def test_what_nbgrader_calls_a_test_is_not_run(tmp_path):
+    path = notebook_file(tmp_path, "06_x.ipynb", *(SOLUTION[name] for name in EXERCISES[6]))
+    notebook = nbformat.read(path, as_version=4)
+    test = nbformat.v4.new_code_cell("import time; time.sleep(100)")
+    test.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "t", "points": 1}
+    odd = nbformat.v4.new_code_cell("x = 1")
+    odd.metadata["nbgrader"] = "nonsense"
+    notebook.cells += [test, odd]
+    nbformat.write(notebook, path)
+    grades, points = graded(path)
+    assert points[0] == {name: FULL[name] for name in EXERCISES[6]} and grades[0].seconds < 60
+
+
+@slow
+def test_one_bad_file_stops_no_other(tmp_path):
+    damaged = tmp_path / "01_damaged.ipynb"
+    damaged.write_text('{"cells": [')
+    good = notebook_file(tmp_path, "06_x.ipynb", *(SOLUTION[name] for name in EXERCISES[6]))
+    text = tmp_path / "05.ipynb"
+    text.write_bytes(b"\xff\xfe")
+    grades, points = graded(damaged, tmp_path / "absent.ipynb", text, good)
+    assert [bool(grade.error) for grade in grades] == [True, True, True, False]
+    assert "no Jupyter notebook" in grades[0].error and "Cannot read" in grades[1].error
+    assert points[3] == {name: FULL[name] for name in EXERCISES[6]}
+
+
+@slow
+def test_the_command_prints_a_table_or_json(tmp_path):
+    path = notebook_file(tmp_path, "06_x.ipynb", *(SOLUTION[name] for name in EXERCISES[6]))
+    command = [sys.executable, "-m", "siamese.cli", "grade", str(path)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    shown = subprocess.run(command, capture_output=True, text=True, env=env)
+    total = sum(OUT_OF[name] for name in EXERCISES[6])
+    assert shown.returncode == 0 and f"{total}/{total}  100%" in shown.stdout, shown.stderr
+    found = subprocess.run([*command, "--json"], capture_output=True, text=True, env=env)
+    facts = json.loads(found.stdout)
+    assert facts["points"] == facts["out_of"] == total and facts["notebooks"][0]["score"] == 1.0
+    wrong = subprocess.run([*command, "--notebook", "9"], capture_output=True, text=True, env=env)
+    assert wrong.returncode == 2 and "1 to 7" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+@slow
+@pytest.mark.parametrize("kind", ["student", "solution"])
+@pytest.mark.parametrize("number", EXERCISES)
+def test_the_notebooks_of_this_repository(kind, number):
+    folder = Path(__file__).parents[2] / "notebooks" / kind
+    found = sorted(folder.glob(f"{number:02}_*.ipynb"))
+    if not found:
+        pytest.skip("the notebooks are not generated: make notebooks")
+    grades, points = graded(found[0], cells=300, check=180)
+    assert grades[0].notebook == number and not grades[0].error and not grades[0].replaced
+    expected = FULL if kind == "solution" else {name: (0, count) for name, count in OUT_OF.items()}
+    assert points[0] == {name: expected[name] for name in EXERCISES[number]}, table(grades)
+    assert "Traceback" not in table(grades)
+    if kind == "solution":
+        assert grades[0].cells == []
+
+
+def test_which_notebook_by_its_functions_then_by_its_name(tmp_path):
+    assert which_notebook("homework.ipynb", ["def normalize(x):\n    return x"]) == 2
+    assert which_notebook("03_anna.ipynb", ["x = 1"]) == 3
+    assert which_notebook("2026-homework.ipynb", ["def symmetric_loss(v1, v2):\n    return 1"]) == 5
+    code = "".join(SOLUTION[name] for name in EXERCISES[4])
+    assert which_notebook("04_assignment.ipynb", [code]) == 4
+    from siamese import DataError
+
+    with pytest.raises(DataError, match="--notebook"):
+        which_notebook("homework.ipynb", ["x = 1"])
+
+
+def test_definitions_leave_out_what_runs():
+    code = "%matplotlib inline\nimport os\n!ls\nx = os.getcwd()\n\ndef f():\n    return 1\n\nclass A: pass"
+    assert definitions(code) == ["import os", "def f():\n    return 1", "class A:\n    pass"]
+    assert definitions("def (") == []
+
+
+def test_limits_and_numbers_are_checked():
+    with pytest.raises(ArgumentError, match="1 to 7"):
+        grade_notebooks([], number=8)
+    with pytest.raises(ArgumentError, match="above 0"):
+        grade_notebooks([], limits=Limits(cells=0))
+
+
+def test_a_table_of_nothing():
+    assert table([Grade("x.ipynb", error="absent")]) == "x.ipynb\n  not graded: absent"
+
+
+def test_changed_solutions_are_other_solutions():
+    assert (
+        changed("mean_negative", "batch - 1", "batch")(exercise_solutions.np.eye(3)).tolist()
+        == [0] * 3
+    )
