@@ -8,6 +8,7 @@ import sys
 import pytest
 from programs import ROOT, siamese
 
+from siamese.cli.doctor import trax_problems
 from siamese.cli.main import EXAMPLES
 
 SMALL = ["--steps", "6", "--d-model", "8", "--batch-size", "16", "--eval-every", "3"]
@@ -140,6 +141,18 @@ def test_doctor_tells_versions_devices_and_patches():
     for words in ("trax", "1.4.1", "devices", "inspect in trax.layers.assert_shape", "All is well"):
         assert words in shown.stdout
     assert json.loads(siamese("doctor", "--json").stdout)["problems"] == []
+
+
+def test_doctor_says_what_another_trax_will_do(tmp_path):
+    other = tmp_path / "trax-1.3.9.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: trax\nVersion: 1.3.9\n")
+    shown = siamese("doctor", env={"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])})
+    problems = shown.stdout.partition("Problems:")[2]
+    assert "Trax 1.3.9 cannot be imported: it needs jax.ops.index_add" in problems
+    assert "trax==1.4.1" in problems
+    (newer,) = trax_problems("2.0.0")
+    assert "Trax 2.0.0 was never tried" in newer and "trax==1.4.1" in newer
 
 
 @pytest.mark.slow
