@@ -155,7 +155,7 @@ def _gradio() -> Any:
         import gradio
     except ImportError:
         raise MissingDependencyError(
-            "The page needs Gradio: pip install 'siamese[app]' (or pip install gradio)."
+            "The page needs Gradio: pip install gradio."
         ) from None
     return gradio
 
