@@ -54,3 +54,8 @@ def test_no_message_tells_to_install_siamese_from_an_index():
 
 def test_the_package_says_that_it_is_typed():
     assert (Path(siamese.__file__).parent / "py.typed").is_file()
+
+
+def test_the_citation_names_this_version():
+    citation = Path(siamese.__file__).parents[1] / "CITATION.cff"
+    assert f"\nversion: {siamese.__version__}\n" in citation.read_text(encoding="utf-8")
