@@ -44,6 +44,13 @@ def prose(page: Path) -> str:
     return FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
+def code_in_text(page: Path) -> list[str]:
+    """What stands between single backticks, over the ends of lines too."""
+    paragraphs = re.split(r"\n\s*\n", prose(page))
+    spans = (span for text in paragraphs for span in re.findall(r"`([^`]+)`", text))
+    return [" ".join(span.split()) for span in spans]
+
+
 def anchors(page: Path) -> set[str]:
     """What links may name in a page: its headings, in lower case, spaces made hyphens."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), re.M)
@@ -113,7 +120,7 @@ def subparsers() -> dict[str, argparse.ArgumentParser]:
 def test_commands_and_flags_in_the_text_exist(page):
     parsers = subparsers()
     flags = {flag for parser in parsers.values() for flag in parser._option_string_actions}
-    for code in re.findall(r"`([^`\n]+)`", prose(page)):
+    for code in code_in_text(page):
         if match := re.match(r"siamese ([a-z][a-z-]*)( .*)?$", code):
             command, rest = match[1], match[2] or ""
             assert command in parsers, f"{name_of(page)}: there is no command `siamese {command}`"
@@ -135,7 +142,7 @@ def test_benchmarks_tests_and_make_targets_that_are_named_exist(page):
     ):
         assert (ROOT / path).exists(), f"{name_of(page)} names {path}, which is not there"
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
-    lines = "\n".join(re.findall(r"`([^`\n]+)`", prose(page)) + blocks(page, "sh", "bash", ""))
+    lines = "\n".join(code_in_text(page) + blocks(page, "sh", "bash", ""))
     for target in re.findall(r"^make (?:[A-Z]+=\S+ )*([a-z-]+)", lines, re.M):
         assert target in targets, f"{name_of(page)}: there is no `make {target}`"
 
