@@ -184,7 +184,7 @@ class TrainConfig:
 
     @classmethod
     def best(cls, **changes: Any) -> TrainConfig:
-        """The most accurate choices measured so far on labelled Quora rows; see the README."""
+        """The most accurate choices measured so far on labelled Quora rows; see docs/training.md."""
         chosen = {
             "lowercase": True,
             "vocabulary": "all",
