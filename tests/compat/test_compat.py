@@ -336,7 +336,7 @@ import siamese, trax
 @pytest.mark.parametrize(
     ("code", "asks", "remedy"),
     [
-        ("trax.AsKeras(trax.layers.Dense(2))", "tensorflow", "requirements-tensorflow.txt"),
+        ("trax.AsKeras(trax.layers.Dense(2))", "trax.AsKeras", "Train with Trax"),
         (
             "trax.fastmath.set_backend('tensorflow-numpy'); trax.fastmath.numpy.ones(3)",
             "tensorflow",
