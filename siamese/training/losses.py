@@ -41,8 +41,8 @@ def SoftmaxLossFn(
       v2: float [batch, d], likewise.
       temperature: what cosines are divided by; > 0. The smaller, the more the closest negatives count.
       direction: 'rows' (question1 looks for its question2), 'columns', or 'both', their mean.
-      false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of row j are known
-        to be duplicates off the diagonal; they are no negatives.
+      false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
+        row j are known to be duplicates; off the diagonal they are not negatives.
 
     Returns:
       A number >= 0; 0 where no row has a negative.
@@ -111,7 +111,7 @@ def SoftmaxLoss(
     labelled: bool = False,
     labelled_weight: float = 1.0,
 ):
-    """The loss as a Trax layer: (v1, v2), then `false_negative_mask` and labels where asked for, to one number.
+    """The loss as a Trax layer: (v1, v2), then mask and labels where asked for, to one number.
 
     Args:
       temperature: see `SoftmaxLossFn`.
