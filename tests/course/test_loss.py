@@ -72,12 +72,12 @@ def test_hand_made_scores_give_the_documents_negatives_and_row_losses(run):
     np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE, **close)
     np.testing.assert_allclose(run(closest_negative)(scores), golden.CLOSEST_HARDEST, **close)
     np.testing.assert_allclose(
-        run(closest_negative)(scores, closest="below_positive"),
+        run(closest_negative)(scores, closest="semi_hard"),
         golden.CLOSEST_BELOW_POSITIVE,
         **close,
     )
     np.testing.assert_allclose(
-        run(loss_from_scores)(scores, closest="below_positive", reduction="none"),
+        run(loss_from_scores)(scores, closest="semi_hard", reduction="none"),
         golden.LOSS_PER_ROW_BELOW_POSITIVE,
         **close,
     )
@@ -88,9 +88,9 @@ def test_document_002(run):
     scores = golden.MATRICES[2][3]
     close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
     np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE_002, **close)
-    negatives = run(closest_negative)(scores, closest="below_positive")
+    negatives = run(closest_negative)(scores, closest="semi_hard")
     np.testing.assert_allclose(negatives, golden.CLOSEST_NEGATIVE_002, **close)
-    cost = run(loss_from_scores)(scores, closest="below_positive", reduction="sum")
+    cost = run(loss_from_scores)(scores, closest="semi_hard", reduction="sum")
     assert float(cost) == pytest.approx(golden.COST_002, abs=golden.LOSS_TOLERANCE)
 
 
@@ -237,8 +237,8 @@ def test_never_negative_and_the_hardest_is_never_easier(scores):
     losses = {
         closest: loss_from_scores(scores, closest=closest, reduction="none") for closest in CLOSEST
     }
-    assert (losses["below_positive"] >= 0).all()
-    assert (losses["hardest"] >= losses["below_positive"] - 1e-12).all()
+    assert (losses["semi_hard"] >= 0).all()
+    assert (losses["hardest"] >= losses["semi_hard"] - 1e-12).all()
 
 
 @given(score_matrices, options)
@@ -275,12 +275,12 @@ def test_a_row_without_a_negative_below_its_positive_adds_its_mean_alone(run):
     scores = np.array([[-0.9, 0.8, 0.6], [0.1, 0.7, 0.2], [0.0, 0.9, 0.9]])
     lonely = 0.7 + 0.9 + 1.5  # row 0: mean of its negatives - positive + margin
     found = run(loss_from_scores)(
-        scores, margin=1.5, closest="below_positive", reduction="none", direction="rows"
+        scores, margin=1.5, closest="semi_hard", reduction="none", direction="rows"
     )
-    expected = reference.triplet_loss(scores, 1.5, "below_positive", "none")
+    expected = reference.triplet_loss(scores, 1.5, "semi_hard", "none")
     assert expected[0] == pytest.approx(lonely)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    nearest = run(closest_negative)(scores, closest="below_positive")
+    nearest = run(closest_negative)(scores, closest="semi_hard")
     np.testing.assert_allclose(nearest, [-2, 0.2, 0.9], rtol=1e-6)  # a tie with the positive counts
 
 
