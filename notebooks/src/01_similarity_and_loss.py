@@ -293,7 +293,7 @@ print("lecture:   ", lecture)
 # The assignment says 0.3, the hardest negative of all; the lecture says −0.8, the only one that is still
 # below the positive. The hardest one learns from the worst mistakes; the lecture's choice ("semi-hard")
 # leaves out those that may be label errors. `siamese` has both, `closest='hardest'` and
-# `closest='below_positive'`; the first is the default.
+# `closest='semi_hard'`; the first is the default.
 #
 # ## The loss
 #
@@ -327,7 +327,7 @@ for name, closest in (("lecture", lecture), ("assignment", closest_negative(scor
 # %%
 from siamese.course.loss import loss_from_scores
 
-for closest in ("below_positive", "hardest"):
+for closest in ("semi_hard", "hardest"):
     for reduction in ("sum", "mean"):
         cost = loss_from_scores(scores, 0.25, closest=closest, reduction=reduction)
         print(f"closest={closest:<15} reduction={reduction:<5} {cost:.6f}")
