@@ -13,7 +13,8 @@ import siamese
 PACKAGE = Path(siamese.__file__).parent
 # From the bottom to the top: a folder imports from those above it in this list, never from below or beside.
 LAYERS = [
-    {"errors", "progress"},
+    {"errors"},
+    {"arguments", "progress"},
     {"compat"},
     {"storage"},
     {"nn"},
@@ -29,15 +30,10 @@ LAYERS = [
 UPWARDS = {
     ("compat", "storage.safe_pickle"),
     ("compat", "data.course_nltk"),
-    ("course.classify", "evaluation.metrics"),
-    ("course.classify", "evaluation.bootstrap"),
-    ("course.classify", "evaluation.thresholds"),
-    ("course.classify", "evaluation.baselines"),
     ("course.generator", "batching.pair_batches"),
     ("course.model", "training.config"),
     ("course.train_model", "training.loop"),
     ("data.hard_negatives", "course.similarity"),
-    ("nn.encoder", "course.similarity"),
 }
 
 
