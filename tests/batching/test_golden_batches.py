@@ -28,10 +28,10 @@ GOLDEN = {
         {"batch_size": 32, "seed": 3, "last": "drop", "two_tables": True, "swap": True, "pad": 0},
         "6bbe0a26a5f91d7e", 2514340853),
     "small windows, blocks": (
-        {"batch_size": 16, "seed": 4, "window": 2, "read_block": 5, "lengths": (8, 20, 64), "swap": True},
+        {"batch_size": 16, "seed": 4, "window": 2, "topic_block": 5, "lengths": (8, 20, 64), "swap": True},
         "6c9b8d3a7b500772", 3500184036),
     "blocks in their order": (
-        {"batch_size": 64, "window": 1, "read_block": 7, "shuffle": False, "last": "drop"},
+        {"batch_size": 64, "window": 1, "topic_block": 7, "shuffle": False, "last": "drop"},
         "da173aee494984bc", 1355638078),
     "masked": (
         {"batch_size": 32, "seed": 5, "clusters": True, "window": 4, "swap": True},
@@ -40,25 +40,25 @@ GOLDEN = {
         {**TRAINING},
         "23214016d42dccee", 65301742),
     "topics": (
-        {**TRAINING, "window": 16, "lengths": 6, "read_block": 32},
+        {**TRAINING, "window": 16, "lengths": 6, "topic_block": 32},
         "651d05eb203fc340", 2747160842),
     "separate": (
-        {"batch_size": 32, "seed": 6, "clusters": True, "same": "separate", "lengths": 4},
+        {"batch_size": 32, "seed": 6, "clusters": True, "false_negatives": "separate", "lengths": 4},
         "09dec404100f2d60", 4005073631),
     "separate, small windows": (
-        {**TRAINING, "same": "separate", "window": 2},
+        {**TRAINING, "false_negatives": "separate", "window": 2},
         "36461bde2c1db2bb", 3774684512),
     "separate, in order": (
-        {"batch_size": 16, "clusters": True, "same": "separate", "window": 3, "shuffle": False, "read_block": 3},
+        {"batch_size": 16, "clusters": True, "false_negatives": "separate", "window": 3, "shuffle": False, "topic_block": 3},
         "7efeb09d8b3f6b59", 1062357919),
     "labelled": (
-        {"batch_size": 32, "seed": 8, "labelled": True, "labelled_size": 24},
+        {"batch_size": 32, "seed": 8, "labelled": True, "pair_batch_size": 24},
         "5de4a5ae1f327bb7", 2991984158),
     "labelled, masked": (
-        {**TRAINING, "labelled": True, "labelled_size": 64, "window": 3, "read_block": 4},
+        {**TRAINING, "labelled": True, "pair_batch_size": 64, "window": 3, "topic_block": 4},
         "94c5fec4332d44e7", 214622399),
     "labelled, separate": (
-        {**TRAINING, "labelled": True, "labelled_size": 500, "same": "separate"},
+        {**TRAINING, "labelled": True, "pair_batch_size": 500, "false_negatives": "separate"},
         "b5eb37687437128e", 2073119275),
 }  # fmt: skip
 
