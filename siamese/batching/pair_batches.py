@@ -20,6 +20,9 @@ from siamese.data.token_rows import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 
+# Batches whose questions are gathered in one go.
+TOGETHER = 64
+
 
 class PairBatches(Iterator):
     """Endless batches of duplicate pairs, each epoch in a new order, every pair once an epoch.
@@ -117,8 +120,8 @@ class PairBatches(Iterator):
             extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
         histogram = np.bincount(pairs.lengths)
         self.lengths = batch_lengths(lengths, histogram, max(extra.lengths) if extra else 0)
-        if extra:
-            extra.draw_from(self.lengths)
+        for some in filter(None, (pairs, extra)):
+            some.prepare(self.lengths, pad)
         plan = functools.partial(
             plan_epoch,
             pairs.lengths,
@@ -134,8 +137,6 @@ class PairBatches(Iterator):
         self._maker = _Maker(
             pairs,
             plan=functools.lru_cache(maxsize=2)(lambda seed, epoch: plan(seed=seed, epoch=epoch)),
-            lengths=self.lengths,
-            pad=pad,
             clusters=ids if false_negatives == "mask" else None,
             labelled=extra,
         )
@@ -274,9 +275,7 @@ class _Maker:
 
     pairs: Pairs
     plan: Callable[[int, int], list[PlannedBatch]]  # of a seed and an epoch
-    lengths: np.ndarray
-    pad: int
-    clusters: np.ndarray | None  # int32 [2, pairs], where the mask is wanted
+    clusters: np.ndarray | None  # integers [2, pairs], where the mask is wanted
     labelled: LabelledPairs | None
 
     def batches(self, seed: int, epoch: int, start: int) -> Iterator[_MadeBatch]:
@@ -285,19 +284,19 @@ class _Maker:
             plan = self.plan(seed, epoch)
             left_out = len(self.pairs) - sum(len(batch.pairs) for batch in plan)
             turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
+            made: list[np.ndarray] = []  # the next batches' questions, the last one first
             for index in range(start, len(plan)):
-                batch = plan[index]
-                arrays = tuple(
-                    self.pairs.padded(batch, int(self.lengths[batch.bucket]), self.pad)
-                )
+                made = made or self.pairs.padded_batches(plan[index : index + TOGETHER])[::-1]
+                batch, arrays = plan[index], tuple(made.pop())
                 if self.clusters is not None:
                     one, two = sides(self.clusters, batch)
+                    two = np.where(two < 0, -2, two)  # no cluster on one side equals none on the other
                     mask = one[:, None] == two  # [batch, batch]
                     np.fill_diagonal(mask, False)
                     arrays += (mask,)
                 if self.labelled is not None:
                     turn = turns[batch.bucket]
-                    arrays += self.labelled.draw(seed, epoch, batch.bucket, turn, self.pad)
+                    arrays += self.labelled.draw(seed, epoch, batch.bucket, turn)
                 turns[batch.bucket] += 1
                 position = (epoch, index + 1) if index + 1 < len(plan) else (epoch + 1, 0)
                 tokens = int(self.pairs.tokens[batch.pairs].sum())

@@ -63,8 +63,8 @@ def plan_epoch(
       last: 'short' gives the remainder as one shorter batch, 'drop' leaves it out.
       shuffle: False visits the pairs in their own order.
       swap: whether each pair's sides are exchanged with probability 1/2.
-      clusters: integers [2, pairs], the cluster of each question; where given, no batch holds two
-        pairs that share one, and pairs that fit in no batch are left out.
+      clusters: integers [2, pairs], the cluster of each question, negative for none; where given, no
+        batch holds two pairs that share one, and pairs that fit in no batch are left out.
 
     Example:
       >>> plan = plan_epoch(
@@ -167,9 +167,9 @@ def _separate(queue: np.ndarray, batch_size: int, clusters: np.ndarray) -> list[
     """Places in a queue of the first pairs, at most a batch, that share no cluster."""
     taken: set[int] = set()
     chosen: list[int] = []
-    for place, (one, two) in enumerate(clusters[:, queue].T.tolist()):
+    for place, (one, two) in enumerate(zip(*clusters.take(queue, axis=1).tolist())):
         if one not in taken and two not in taken:
-            taken.update((one, two))
+            taken.update(cluster for cluster in (one, two) if cluster >= 0)
             chosen.append(place)
             if len(chosen) == batch_size:
                 break
