@@ -30,7 +30,6 @@ UPWARDS = {
     ("course.classify", "evaluation.bootstrap"),
     ("course.classify", "evaluation.thresholds"),
     ("course.classify", "evaluation.baselines"),
-    ("course.generator", "batching.pair_batches"),
     ("course.model", "training.config"),
     ("course.train_model", "training.loop"),
     ("data.hard_negatives", "course.similarity"),

@@ -213,7 +213,9 @@ class PairBatches(Iterator):
         mine = self.state()
         missing = [name for name in mine if name not in state]
         if missing:
-            raise ArgumentError(f"This is not a state of PairBatches: it lacks {', '.join(missing)}.")
+            raise ArgumentError(
+                f"This is not a state of PairBatches: it lacks {', '.join(missing)}."
+            )
         numbers = {name: whole_number(state[name], f"state[{name!r}]", 0) for name in mine}
         for name in ("pairs", "batch_size"):
             if numbers[name] != mine[name]:
@@ -290,7 +292,9 @@ class _Maker:
                 batch, arrays = plan[index], tuple(made.pop())
                 if self.clusters is not None:
                     one, two = sides(self.clusters, batch)
-                    two = np.where(two < 0, -2, two)  # no cluster on one side equals none on the other
+                    two = np.where(
+                        two < 0, -2, two
+                    )  # no cluster on one side equals none on the other
                     mask = one[:, None] == two  # [batch, batch]
                     np.fill_diagonal(mask, False)
                     arrays += (mask,)

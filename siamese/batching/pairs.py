@@ -94,7 +94,9 @@ class Pairs:
             places = [i for i, batch in enumerate(batches) if batch.bucket == bucket]
             pairs, _, swapped = zip(*(batches[i] for i in places))
             joined = PlannedBatch(
-                np.concatenate(pairs), bucket, None if swapped[0] is None else np.concatenate(swapped)
+                np.concatenate(pairs),
+                bucket,
+                None if swapped[0] is None else np.concatenate(swapped),
             )
             ends = np.cumsum([len(part) for part in pairs])[:-1]
             for place, part in zip(places, np.split(self.padded(joined), ends, axis=1)):
@@ -130,6 +132,7 @@ class LabelledPairs(Pairs):
         self.labels, self.size = labels.astype(np.int32), size
 
     def prepare(self, lengths: np.ndarray, pad: int) -> None:
+        """The same, and decides which pairs go with the batches of each length."""
         super().prepare(lengths, pad)
         buckets = np.searchsorted(lengths, self.lengths)
         enough = min(self.size, len(self))
@@ -173,6 +176,7 @@ def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
 
     Args:
       clusters: integers [pairs], or a tuple of two such arrays; negative ids are of no cluster.
+      pairs: how many pairs there are.
 
     Raises:
       DataError: where they are not integers, or not one for each pair.
@@ -183,9 +187,7 @@ def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
     columns = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(both)]
     for column in columns:
         if len(column) != pairs:
-            raise DataError(
-                f"clusters holds {len(column)} ids for {pairs} pairs; give one a pair."
-            )
+            raise DataError(f"clusters holds {len(column)} ids for {pairs} pairs; give one a pair.")
     ids = np.stack(columns)
     known, numbers = np.unique(ids, return_inverse=True)
     one, two = numbers = numbers.reshape(ids.shape)

@@ -116,7 +116,7 @@ def plan_epoch(
         remainder = remainder[np.argsort(buckets[remainder], kind="stable")]
         full = _separate_remainder(remainder, batch_size, last, clusters)
     else:
-        if groups and 0 < len(remainder) and _is_small(len(remainder), batch_size):
+        if groups and len(remainder) and _is_small(len(remainder), batch_size):
             longest = max(range(len(groups[-1])), key=lambda i: groups[-1][i].bucket)
             remainder = np.concatenate([remainder, groups[-1].pop(longest).pairs])
         full = _remainder(remainder, batch_size)
