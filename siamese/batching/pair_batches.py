@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import queue
 import threading
-import weakref
 import zlib
 from collections import Counter, namedtuple
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -158,14 +158,18 @@ class PairBatches(Iterator):
             histogram.astype("<i8").tobytes(), zlib.crc32(repr(settings).encode())
         )
         self._epoch = self._batch = 0  # of the next batch to be given out
-        self._ready: Iterator[_MadeBatch] | None = None
+        self._ready: Generator[_MadeBatch] | None = None
         self._start_report()
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._ready is None:
             made = self._maker.batches(self._seed, self._epoch, self._batch)
-            self._ready = Prefetcher(made, self._prefetch) if self._prefetch else made
-        batch = next(self._ready)
+            self._ready = prefetched(made, self._prefetch) if self._prefetch else made
+        try:
+            batch = next(self._ready)
+        except BaseException:
+            self.close()  # a later `next` tries again from the same position
+            raise
         self._epoch, self._batch = batch.next_position
         if self._batch == 0:
             self._left_out = batch.left_out
@@ -249,7 +253,7 @@ class PairBatches(Iterator):
 
     def close(self) -> None:
         """Stops the background thread; the position stays, and a later `next` goes on from it."""
-        if isinstance(self._ready, Prefetcher):
+        if self._ready is not None:
             self._ready.close()
         self._ready = None
 
@@ -280,7 +284,7 @@ class _Maker:
     clusters: np.ndarray | None  # integers [2, pairs], where the mask is wanted
     labelled: LabelledPairs | None
 
-    def batches(self, seed: int, epoch: int, start: int) -> Iterator[_MadeBatch]:
+    def batches(self, seed: int, epoch: int, start: int) -> Generator[_MadeBatch]:
         """All batches from number `start` of an epoch on, epoch after epoch without end."""
         while True:
             plan = self.plan(seed, epoch)
@@ -308,59 +312,45 @@ class _Maker:
             epoch, start = epoch + 1, 0
 
 
-class Prefetcher(Iterator):
-    """Runs an iterator in a thread, at most `depth` items ahead.
+def prefetched(items: Iterator, depth: int) -> Generator:
+    """The items of an iterator that a thread runs, at most `depth` ahead of the reader.
 
-    An exception in the iterator is raised from `next` after the items made before it. The thread ends
-    on `close`, when the iterator ends or fails, when the Prefetcher is garbage collected, and at the
-    interpreter's exit.
+    An exception in the iterator is raised after the items made before it. The thread ends with the
+    iterator, and when the reader closes or forgets what this returns.
 
     Example:
-      >>> ready = Prefetcher(iter(range(3)), depth=2)
-      >>> list(ready)
+      >>> list(prefetched(iter(range(3)), depth=2))
       [0, 1, 2]
     """
+    ready: queue.Queue = queue.Queue(depth)  # of (item, None); in the end (None, error)
+    stopped = threading.Event()
 
-    def __init__(self, items: Iterator, depth: int):
-        self._ready: queue.Queue = queue.Queue(depth)  # of (item, None), in the end (None, error)
-        self._end: BaseException | None = None
-        stopped = threading.Event()
-        thread = threading.Thread(
-            target=_fill, args=(items, self._ready, stopped), name="siamese-prefetch", daemon=True
-        )
-        self._finalizer = weakref.finalize(self, _stop, thread, self._ready, stopped)
-        thread.start()
+    def fill() -> None:
+        end: BaseException | None = None
+        try:
+            for item in items:
+                ready.put((item, None))
+                del item  # hold no batch while making the next
+                if stopped.is_set():
+                    return
+        except BaseException as error:  # the reader's to see, whatever it is
+            end = error
+        ready.put((None, end or StopIteration()))
 
-    def __next__(self) -> Any:
-        if self._end is None:
-            item, self._end = self._ready.get()
-        if self._end is not None:
-            raise self._end
-        return item
-
-    def close(self) -> None:
-        """Stops the thread and waits for it; what it had ready is dropped."""
-        self._finalizer()
-        self._end = self._end or StopIteration()
-
-
-def _fill(items: Iterator, ready: queue.Queue, stopped: threading.Event) -> None:
-    end: BaseException = StopIteration()
+    thread = threading.Thread(target=fill, name="siamese-prefetch", daemon=True)
+    thread.start()
     try:
-        for item in items:
-            if stopped.is_set():
+        while True:
+            item, end = ready.get()
+            if isinstance(end, StopIteration):
                 return
-            ready.put((item, None))
-            del item  # hold no batch while making the next
-    except BaseException as error:  # the reader's to see, whatever it is
-        end = error
-    ready.put((None, end))
-
-
-def _stop(thread: threading.Thread, ready: queue.Queue, stopped: threading.Event) -> None:
-    stopped.set()
-    while thread.is_alive() and thread is not threading.current_thread():
-        try:  # makes place, where the thread waits for it
-            ready.get(timeout=0.01)
-        except queue.Empty:
-            thread.join(0.01)
+            if end is not None:
+                raise end
+            yield item
+            del item
+    finally:
+        stopped.set()
+        # The collector may run this in the thread itself, which cannot wait for its own end.
+        while thread.is_alive() and thread is not threading.current_thread():
+            with contextlib.suppress(queue.Empty):
+                ready.get(timeout=0.01)  # makes place, where the thread waits for it
