@@ -1,4 +1,4 @@
-"""The batches of a seed and the state after them, bit for bit: a run resumed by a later version goes on as it began."""
+"""The batches of a seed and the state after them, bit for bit: old runs resume as they began."""
 
 import hashlib
 from collections import Counter
@@ -10,7 +10,7 @@ from siamese import PairBatches
 from siamese.nn.ragged import Ragged
 
 TRAINING = {"batch_size": 32, "seed": 34, "swap": True, "last": "drop", "clusters": True}
-# Options, then the start of the SHA-256 of the first 50 batches and the state's fingerprint of the settings.
+# Options; the start of the SHA-256 of the first 50 batches; the state's fingerprint of the settings.
 GOLDEN = {
     "as they come": (
         {"batch_size": 32, "shuffle": False},
@@ -49,7 +49,8 @@ GOLDEN = {
         {**TRAINING, "false_negatives": "separate", "window": 2},
         "36461bde2c1db2bb", 3774684512),
     "separate, in order": (
-        {"batch_size": 16, "clusters": True, "false_negatives": "separate", "window": 3, "shuffle": False, "topic_block": 3},
+        {"batch_size": 16, "clusters": True, "false_negatives": "separate", "window": 3, "shuffle": False,
+         "topic_block": 3},
         "7efeb09d8b3f6b59", 1062357919),
     "labelled": (
         {"batch_size": 32, "seed": 8, "labelled": True, "pair_batch_size": 24},
