@@ -119,41 +119,32 @@ class PairBatches(Iterator):
         if labelled is not None:
             extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
         histogram = np.bincount(pairs.lengths)
-        self.lengths = batch_lengths(lengths, histogram, max(extra.lengths) if extra else 0)
+        self.lengths = batch_lengths(lengths, histogram, extra.lengths.max() if extra else 0)
         for some in filter(None, (pairs, extra)):
             some.prepare(self.lengths, pad)
+        choices = {"window": window, "block": block, "last": last, "shuffle": bool(shuffle)}
         plan = functools.partial(
-            plan_epoch,
-            pairs.lengths,
-            self.lengths,
-            self.batch_size,
-            window=window,
-            block=block,
-            last=last,
-            shuffle=bool(shuffle),
-            swap=bool(swap),
+            plan_epoch, pairs.lengths, self.lengths, self.batch_size, swap=bool(swap), **choices,
             clusters=ids if false_negatives == "separate" else None,
-        )
+        )  # fmt: skip
         self._maker = _Maker(
             pairs,
-            plan=functools.lru_cache(maxsize=2)(lambda seed, epoch: plan(seed=seed, epoch=epoch)),
+            plan=functools.lru_cache(maxsize=2)(plan),
             clusters=ids if false_negatives == "mask" else None,
             labelled=extra,
         )
-        if not self._maker.plan(self._seed, 0):
+        if not self._maker.plan(seed=self._seed, epoch=0):
             raise ArgumentError(
                 f"{self.pairs} pairs make no batch of {self.batch_size} with last={last!r}: "
                 "take a smaller batch_size, or last='short'."
             )
-        self.fields = (
-            ("q1", "q2")
-            + (("false_negative_mask",) if false_negatives == "mask" else ())
-            + (("labelled_q1", "labelled_q2", "is_duplicate") if extra else ())
-        )
+        mask = ("false_negative_mask",) if false_negatives == "mask" else ()
+        labels = ("labelled_q1", "labelled_q2", "is_duplicate") if extra else ()
+        self.fields = ("q1", "q2", *mask, *labels)
         self._batch_type = namedtuple("PairBatch", self.fields)
-        clusters_used = None if false_negatives == "keep" else false_negatives
-        settings = (window, block, last, bool(shuffle), clusters_used, bool(swap))
-        settings = ((*settings, extra.size if extra else 0), self.lengths.tolist(), pad)
+        apart = None if false_negatives == "keep" else false_negatives
+        settings = (*choices.values(), apart, bool(swap), extra.size if extra else 0)
+        settings = (settings, self.lengths.tolist(), pad)
         self._fingerprint = zlib.crc32(
             histogram.astype("<i8").tobytes(), zlib.crc32(repr(settings).encode())
         )
@@ -184,14 +175,9 @@ class PairBatches(Iterator):
             yield next(self)
 
     @property
-    def epoch(self) -> int:
-        """The epoch of the next batch, from 0."""
-        return self._epoch
-
-    @property
     def batches_per_epoch(self) -> int:
         """How many batches the present epoch has; with 'separate' they may differ by epoch."""
-        return len(self._maker.plan(self._seed, self._epoch))
+        return len(self._maker.plan(seed=self._seed, epoch=self._epoch))
 
     def state(self) -> dict[str, int]:
         """The position after the batches given out so far, as a few integers.
@@ -280,14 +266,14 @@ class _Maker:
     """Makes the planned batches; apart from PairBatches, so that the thread does not keep that alive."""
 
     pairs: Pairs
-    plan: Callable[[int, int], list[PlannedBatch]]  # of a seed and an epoch
+    plan: Callable[..., list[PlannedBatch]]  # of a seed and an epoch
     clusters: np.ndarray | None  # integers [2, pairs], where the mask is wanted
     labelled: LabelledPairs | None
 
     def batches(self, seed: int, epoch: int, start: int) -> Generator[_MadeBatch]:
         """All batches from number `start` of an epoch on, epoch after epoch without end."""
         while True:
-            plan = self.plan(seed, epoch)
+            plan = self.plan(seed=seed, epoch=epoch)
             left_out = len(self.pairs) - sum(len(batch.pairs) for batch in plan)
             turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
             made: list[np.ndarray] = []  # the next batches' questions, the last one first
