@@ -10,8 +10,11 @@ import pytest
 from siamese.batching.pair_batches import prefetched
 
 
+@pytest.fixture
 def threads():
-    return [t for t in threading.enumerate() if t.name == "siamese-prefetch"]
+    """Counts the threads started since the test began."""
+    before = set(threading.enumerate())
+    return lambda: len(set(threading.enumerate()) - before)
 
 
 def wait_for(condition):
@@ -22,7 +25,7 @@ def wait_for(condition):
     return False
 
 
-def test_gives_everything_in_order_and_ends():
+def test_gives_everything_in_order_and_ends(threads):
     assert list(prefetched(iter(range(1000)), depth=3)) == list(range(1000))
     assert not threads()
 
@@ -39,7 +42,7 @@ def test_works_ahead_and_at_most_depth(depth):
     ready.close()
 
 
-def test_an_error_comes_after_the_items_before_it():
+def test_an_error_comes_after_the_items_before_it(threads):
     def items():
         yield from (1, 2)
         raise OSError("disk gone")
@@ -52,7 +55,7 @@ def test_an_error_comes_after_the_items_before_it():
 
 
 @pytest.mark.parametrize("end", ["closed", "forgotten"])
-def test_a_thread_that_waits_for_place_ends_and_closes_its_iterator(end):
+def test_a_thread_that_waits_for_place_ends_and_closes_its_iterator(end, threads):
     closed = threading.Event()
 
     def items():
