@@ -36,7 +36,7 @@ _EXPORTS = {
     "iter_pairs": "data.pairs",
     "embedded_corpus": "data.corpus",
     "data_generator": "course.generator",
-    "PairBatches": "course.generator",
+    "PairBatches": "batching.pair_batches",
     "Siamese": "course.model",
     "train_model": "course.train_model",
     "classify": "course.classify",
