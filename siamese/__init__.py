@@ -37,7 +37,7 @@ _EXPORTS = {
     "data_generator": "course.generator",
     "PairBatches": "course.generator",
     "Siamese": "course.model",
-    "train_model": "course.train_model",
+    "train_model": "training.loop",
     "classify": "course.classify",
     "pair_scores": "course.classify",
     "evaluate_scores": "course.classify",

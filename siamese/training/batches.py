@@ -70,7 +70,7 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Ite
 
     Returns:
       Two generators. The first yields (q1, q2), then the mask of known duplicates with
-      ``same='mask'``, then labels with ``labelled_size``; the second (q1, q2).
+      ``false_negatives='mask'``, then labels with ``pair_batch_size``; the second (q1, q2).
     """
     ids = data.ids
     if config.batches == "course":
@@ -82,15 +82,15 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Ite
         PairBatches, ids, ids, config.batch_size, last="drop", seed=config.seed
     )
     options: dict[str, Any] = {"swap": config.swap}
-    if config.same != "negatives":
-        options |= {"clusters": data.train_clusters, "same": config.same}
-    if config.subject_block:
-        options |= {"read_block": config.subject_block, "window": SUBJECT_WINDOW}
+    if config.false_negatives != "keep":
+        options |= {"clusters": data.train_clusters, "same": config.false_negatives}
+    if config.topic_block:
+        options |= {"read_block": config.topic_block, "window": SUBJECT_WINDOW}
         options |= {"lengths": SUBJECT_LENGTHS}
     if data.labelled is not None:
         rows1, rows2, labels = data.labelled
         options["labelled"] = (ids, ids, labels, (rows1, rows2))
-        options["labelled_size"] = config.labelled_size
+        options["labelled_size"] = config.pair_batch_size
     train = bucketed(rows=data.train, **options)
     return (
         JoinedBatches(train) if data.labelled is not None else train,

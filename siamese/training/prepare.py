@@ -109,14 +109,14 @@ def prepare(
     )
     train = np.flatnonzero(is_duplicate)
     labelled = None
-    if config.near_misses or config.subject_block:
+    if config.hard_negatives or config.topic_block:
         similar = SimilarQuestions(ids, rows, sides, config.seed)
-    if config.labelled_size:
-        misses = similar.near_misses(config.near_misses) if config.near_misses else None
+    if config.pair_batch_size:
+        misses = similar.near_misses(config.hard_negatives) if config.hard_negatives else None
         lengths = tuple(ids.lengths[side] for side in rows)
         labelled = _labelled(is_duplicate, rows, lengths, sides, misses, config)
-    if config.subject_block:
-        train = train[similar.order(train, config.subject_block)]
+    if config.topic_block:
+        train = train[similar.order(train, config.topic_block)]
     return TrainingData(
         vocabulary,
         ids,
@@ -134,7 +134,7 @@ def _known_pairs(pairs: QuestionPairs, rows, config: TrainConfig):
     joined = clusters(pairs)
     sides = (joined.cluster1, joined.cluster2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
-    if config.implied:
+    if config.transitive_closure:
         *implied, cluster = implied_duplicates(rows, joined, seed=config.seed)
         rows = tuple(np.concatenate(both) for both in zip(rows, implied))
         sides = tuple(np.concatenate([side, cluster]) for side in sides)
@@ -153,10 +153,10 @@ def _labelled(is_duplicate, rows, lengths, between, misses, config: TrainConfig)
         sides = [np.concatenate(both) for both in zip(sides, misses)]
     if not len(sides[0]):
         raise DataError(
-            "labelled_size needs training pairs that are labelled as no duplicates, and there are none. "
-            "Give some, or leave labelled_size and near_misses at 0."
+            "pair_batch_size needs training pairs labelled as not duplicates, and there are none. "
+            "Give some, or leave pair_batch_size and hard_negatives at 0."
         )
-    share = config.labelled_duplicates
+    share = config.pair_duplicates
     wanted = round(len(sides[0]) * share / (1 - share))
     draw = np.random.default_rng([config.seed, len(sides[0])])
     duplicates = np.resize(draw.permutation(np.flatnonzero(is_duplicate)), wanted)

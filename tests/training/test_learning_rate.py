@@ -3,7 +3,7 @@
 import pytest
 
 from siamese.training.config import TrainConfig
-from siamese.training.learning_rate import learning_rate
+from siamese.training.trainer import learning_rate
 
 
 def test_the_courses_schedule_is_traxs():

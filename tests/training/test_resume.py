@@ -17,8 +17,8 @@ SMALL = {
 }  # fmt: skip
 CONFIGS = {
     "course": TrainConfig.course(**SMALL),
-    "bucketed": TrainConfig.course(batches="bucketed", swap=True, same="mask", **SMALL),
-    "best": TrainConfig.best(labelled_size=16, near_misses=40, **{"subject_block": 0, **SMALL}),
+    "bucketed": TrainConfig.course(batches="bucketed", swap=True, false_negatives="mask", **SMALL),
+    "best": TrainConfig.best(pair_batch_size=16, hard_negatives=40, **{"topic_block": 0, **SMALL}),
 }
 
 

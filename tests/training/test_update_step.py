@@ -7,7 +7,7 @@ from trax import layers as tl
 from trax import optimizers, shapes
 
 from siamese import ArgumentError, Siamese, TrainConfig, Trainer, TripletLoss, embedded_corpus
-from siamese.training.losses import SoftmaxLoss
+from siamese.training.losses import RankingLoss
 from siamese.training.step import update_step
 
 VOCAB, D_MODEL, RATE = 40, 8, 0.01
@@ -164,7 +164,7 @@ def test_labels_and_masks_reach_the_loss():
     extras = (np.eye(6, dtype=bool), np.array([1, 0], np.int32))
     losses = []
     for lazy in (False, True):
-        loss = SoftmaxLoss(same=True, labelled=True)
+        loss = RankingLoss(false_negative_mask=True, pairs=True)
         sample = (q1, q2, *extras)
         trainer = trainer_of(Siamese(VOCAB, D_MODEL), loss, lazy=lazy, sample=sample)
         losses.append(steps(trainer, [sample] * 3))
