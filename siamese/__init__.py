@@ -37,7 +37,7 @@ _EXPORTS = {
     "data_generator": "course.generator",
     "PairBatches": "course.generator",
     "Siamese": "course.model",
-    "train_model": "training.loop",
+    "train_model": "training.train_model",
     "classify": "course.classify",
     "pair_scores": "course.classify",
     "evaluate_scores": "course.classify",

@@ -50,9 +50,8 @@ def connect(coordinator: str | None, processes: int | None, process_id: int | No
 def replicate(mesh, tree):
     """The tree with every array copied to all devices of the mesh, or to the one device there is.
 
-    Trax leaves the optimizer's slots committed to the CPU and the weights to no device. With one GPU the
-    first step would then run on the CPU, and so all later ones; on the CPU alone the second step would
-    compile anew, because by then the weights are committed.
+    Trax leaves the optimizer's slots committed to the CPU: beside one GPU the first step would run on the
+    CPU, and so all later ones. On the CPU alone the second step would compile anew.
     """
     if mesh is None:
         return jax.device_put(tree, jax.local_devices()[0])

@@ -12,6 +12,7 @@ import errno
 import io
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
@@ -23,14 +24,20 @@ from trax.supervised import training
 
 from siamese.compat.malloc import keep_freed_memory
 from siamese.compat.randomness import keeping_generators
-from siamese.course import train_model as course
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import enable_compile_cache
 from siamese.storage import checkpoints, trax_files
 from siamese.storage.atomic import explain
 from siamese.storage.trees import leaves_with_places, unflatten
 from siamese.training import devices
-from siamese.training.monitor import LossSums, LossWatch, MetricsFile, StopSignals, TrainingError
+from siamese.training.monitor import (
+    CollapseWatch,
+    MetricsFile,
+    StopSignals,
+    TrainingError,
+    check_finite,
+    out_of_patience,
+)
 from siamese.training.step import update_step
 
 logger = logging.getLogger("siamese")
@@ -91,7 +98,7 @@ class Loop(training.Loop):
         keep_freed_memory()
         if margin is None:
             margin = getattr(task.loss_layer, "_margin", None)
-        self._watch = LossWatch(margin, patience)
+        self._collapse, self._patience = CollapseWatch(margin), patience
         self._mesh = devices.mesh()
         self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
         self._extras = checkpoint_extras or dict
@@ -133,29 +140,26 @@ class Loop(training.Loop):
         """
         last = self._step + n_steps
         with (
-            self._writing(),
-            disk_errors_explained(self._output_dir),
+            self._running(),
             self._open_summary_writers() as writers,
-            self._closing_batches(),
             StopSignals() as signals,
         ):
-            if self._writes:
-                self._metrics.forget_after(self._step)
-            period = LossSums()
+            period, begun = [], time.time()
             while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1
+                # Loss and stats stay on the device until they are reported: nothing waits for them.
                 loss, stats = self._run_one_step(0, False)
-                period.add(loss, stats)
+                period.append((loss, stats))
                 if self.on_step is not None:
                     self.on_step(self, loss)
                 if self._eval_at(self._step):
-                    self._report(period, writers)
-                    period = LossSums()
+                    self._report(period, time.time() - begun, writers)
+                    period, begun = [], time.time()
                 # After the evaluation, which draws batches too: a resumed run must not repeat them.
                 if self._checkpoint_at(self._step):
                     self.save_checkpoint("model")
-            if period.steps:
-                self._watch.check_finite(float(period.last), self._step)
+            if period:
+                check_finite(float(loss), self._step)
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
             if self._course_file and self._writes:
@@ -174,20 +178,22 @@ class Loop(training.Loop):
         trainer = self._trainer_per_task[0]
         return trainer.one_step(batch, rng, step=self._step, learning_rate=learning_rate)
 
-    def _report(self, period: LossSums, writers) -> None:
+    def _report(self, period: list, seconds: float, writers) -> None:
         """Prints and records the mean loss since the last report, then runs the evaluations."""
-        self._watch.check_finite(float(period.last), self._step)
-        warning = self._watch.collapse_warning(float(period.loss) / period.steps, period.steps)
+        losses, stats = zip(*period)
+        check_finite(float(losses[-1]), self._step)
+        total = sum(losses)
+        warning = self._collapse.warning(float(total) / len(losses), len(losses))
         if warning:
             self.warnings.append(warning)
             self._warn("Warning: " + warning)
         with self._as_quiet_as_asked():
             self._log_training_progress(
                 task=self._tasks[0],
-                total_loss=period.loss,
-                n_steps=period.steps,
-                elapsed_time=period.seconds(),
-                optimizer_metrics=period.stats,
+                total_loss=total,
+                n_steps=len(losses),
+                elapsed_time=max(seconds, 1e-9),
+                optimizer_metrics={name: sum(step[name] for step in stats) for name in stats[0]},
                 summary_writer=writers[0][0],
             )
             self.run_evals(writers[1])
@@ -198,7 +204,7 @@ class Loop(training.Loop):
         if not self._eval_tasks:
             return False
         name = f"metrics/{self._eval_tasks[0].metric_names[0]}"
-        return self._watch.out_of_patience([v for _, v in self._history.get("eval", name)])
+        return out_of_patience([v for _, v in self._history.get("eval", name)], self._patience)
 
     def _as_quiet_as_asked(self):
         quiet = self._quiet or jax.process_index() > 0
@@ -231,6 +237,20 @@ class Loop(training.Loop):
             finally:
                 self._writer = None
 
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Holds the directory and the background threads of batches that keep their position."""
+        try:
+            with self._writing(), disk_errors_explained(self._output_dir):
+                if self._writes:
+                    self._metrics.forget_after(self._step)
+                yield
+        finally:
+            for generator in self._generators().values():
+                # Python's own generators are left alone: a closed one is at its end.
+                if all(hasattr(generator, name) for name in ("state", "restore", "close")):
+                    generator.close()
+
     def _open_summary_writers(self):
         if self.is_chief:
             return super()._open_summary_writers()
@@ -239,19 +259,6 @@ class Loop(training.Loop):
     def _generators(self) -> dict[str, Any]:
         evals = {f"eval{i}": task.labeled_data for i, task in enumerate(self._eval_tasks)}
         return {"train": self._tasks[0].labeled_data, **evals}
-
-    @contextmanager
-    def _closing_batches(self) -> Iterator[None]:
-        """Ends the background threads of batches that keep their position and can go on from it.
-
-        Python's own generators are left alone: a closed one is at its end.
-        """
-        try:
-            yield
-        finally:
-            for generator in self._generators().values():
-                if all(hasattr(generator, name) for name in ("state", "restore", "close")):
-                    generator.close()
 
     # ---- Checkpoints ----
 
@@ -374,49 +381,6 @@ class Loop(training.Loop):
             step=self._step,
             history=self._history.to_dict(),
         )
-
-
-def train_model(
-    Siamese: Callable[[], Any],
-    TripletLoss: Callable[[], Any],
-    train_generator,
-    val_generator,
-    output_dir: str | os.PathLike | None = "model/",
-    *,
-    lr_schedule: Callable[[int], float] | None = None,
-    random_seed: int | None = None,
-    **loop_options: Any,
-) -> Loop:
-    """The course's `train_model` with this module's `Loop`: call ``run(n_steps)`` on what it returns.
-
-    Where `output_dir` holds checkpoints of the same model, the loop goes on from the newest; Python's
-    and NumPy's random generators stay as the caller left them.
-
-    Args:
-      Siamese: see `siamese.course.train_model.train_model`, as for the next three.
-      TripletLoss: likewise.
-      train_generator: likewise.
-      val_generator: likewise.
-      output_dir: where checkpoints, metrics and Trax's model file go; None writes nothing.
-      lr_schedule: function step -> learning rate; the course's where None.
-      random_seed: for the initial weights; drawn anew each time where None.
-      **loop_options: more options of `Loop`, such as `on_step` or `keep`.
-
-    Raises:
-      CheckpointError: `output_dir` holds another model's checkpoint. The message names both shapes and
-        the way out, and nothing there was touched.
-    """
-    return course.train_model(
-        Siamese,
-        TripletLoss,
-        train_generator,
-        val_generator,
-        output_dir,
-        lr_schedule=lr_schedule,
-        Loop=Loop,
-        random_seed=random_seed,
-        **{"course_file": output_dir is not None, **loop_options},
-    )
 
 
 @contextmanager

@@ -8,14 +8,11 @@ import importlib.metadata
 import math
 import os
 import random
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import trax
-from tqdm import tqdm
 from trax import lr
 from trax.supervised import training
 
@@ -25,6 +22,7 @@ from siamese.course.model import Siamese, tower_weights
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import TowerConfig
+from siamese.progress import Progress
 from siamese.search.detector import DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.batches import make_batches
@@ -166,20 +164,6 @@ class Trainer:
             return max(1, math.ceil(self.config.epochs * per_epoch))
         return self.config.steps
 
-    def _progress(self) -> tqdm:
-        return tqdm(
-            total=self.total_steps * self.config.batch_size,
-            initial=self.loop.step * self.config.batch_size,
-            desc="training",
-            unit=" pairs",
-            unit_scale=True,
-            delay=2.0,
-            mininterval=0.5 if sys.stderr.isatty() else 10.0,
-            dynamic_ncols=True,
-            leave=False,
-            disable=self.quiet,
-        )
-
     def train(self, on_step: Callable[[Loop, Any], None] | None = None) -> None:
         """Trains until the configured number of steps; shows progress, loss and pairs per second.
 
@@ -188,17 +172,15 @@ class Trainer:
         """
         if self.loop.step >= self.total_steps:
             return
-        shown_at = time.monotonic()
-        with keeping_generators(), self._progress() as progress:
+        pairs = self.config.batch_size
+        total, done = self.total_steps * pairs, self.loop.step * pairs
+        bar = Progress(total, "training", unit="pairs", done=done, quiet=self.quiet)
+        with keeping_generators(), bar:
             random.setstate(self._random_state)
 
             def show(loop, loss):
-                nonlocal shown_at
-                progress.update(self.config.batch_size)
-                if not progress.disable and time.monotonic() - shown_at > progress.mininterval:
-                    # Not at every step: reading the loss waits for the device.
-                    progress.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
-                    shown_at = time.monotonic()
+                if bar.update(pairs):  # Not at every step: reading the loss waits for the device.
+                    bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
                 if on_step is not None:
                     on_step(loop, loss)
 
@@ -229,7 +211,6 @@ class Trainer:
           report: sets the threshold, and goes into the card.
           **card: more JSON values for the card.
         """
-        figures = report.as_dict() if report else {}
         detector = DuplicateDetector(
             tower_weights(self.loop.model),
             self.data.vocabulary,
@@ -240,7 +221,7 @@ class Trainer:
                 "config": dataclasses.asdict(self.config),
                 "training_pairs": len(self.data.train[0]),
                 "steps": self.loop.step,
-                "figures": figures,
+                "figures": report.as_dict() if report else {},
                 "versions": {n: importlib.metadata.version(n) for n in ("trax", "jax", "numpy")},
                 **card,
             },

@@ -6,32 +6,39 @@ import threading
 
 import pytest
 
-from siamese.training.monitor import COLLAPSE_STEPS, LossWatch, StopSignals, TrainingError
+from siamese.training.monitor import (
+    COLLAPSE_STEPS,
+    CollapseWatch,
+    StopSignals,
+    TrainingError,
+    check_finite,
+    out_of_patience,
+)
 
 
 def test_a_loss_at_twice_the_margin_for_long_is_collapse_and_is_reported_once():
-    watch = LossWatch(margin=0.25)
-    warnings = [watch.collapse_warning(0.5001) for _ in range(COLLAPSE_STEPS + 50)]
+    watch = CollapseWatch(0.25)
+    warnings = [watch.warning(0.5001) for _ in range(COLLAPSE_STEPS + 50)]
     assert [i for i, warning in enumerate(warnings) if warning] == [COLLAPSE_STEPS - 1]
     assert "all questions have the same vector" in warnings[COLLAPSE_STEPS - 1]
 
 
 def test_a_loss_that_leaves_it_starts_the_count_anew():
-    watch = LossWatch(margin=0.25)
-    assert not any(watch.collapse_warning(0.5 if i % 50 else 0.3) for i in range(2000))
+    watch = CollapseWatch(0.25)
+    assert not any(watch.warning(0.5 if i % 50 else 0.3) for i in range(2000))
 
 
 def test_means_over_several_steps_count_as_so_many():
-    assert LossWatch(margin=0.1).collapse_warning(0.2, COLLAPSE_STEPS)
-    assert not LossWatch(margin=0.1).collapse_warning(0.2, COLLAPSE_STEPS - 1)
-    assert not LossWatch(margin=None).collapse_warning(0.5, COLLAPSE_STEPS)
+    assert CollapseWatch(0.1).warning(0.2, COLLAPSE_STEPS)
+    assert not CollapseWatch(0.1).warning(0.2, COLLAPSE_STEPS - 1)
+    assert not CollapseWatch(None).warning(0.5, COLLAPSE_STEPS)
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_not_finite_names_step_and_way_out(loss):
     with pytest.raises(TrainingError, match=r"step 7.*smaller learning rate"):
-        LossWatch.check_finite(loss, 7)
-    LossWatch.check_finite(0.0, 7)
+        check_finite(loss, 7)
+    check_finite(0.0, 7)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +53,8 @@ def test_a_loss_that_is_not_finite_names_step_and_way_out(loss):
     ],
 )
 def test_patience_counts_evaluations_since_the_lowest_loss(losses, over):
-    assert LossWatch(None, patience=2).out_of_patience(losses) is over
-    assert not LossWatch(None, patience=0).out_of_patience(losses)
+    assert out_of_patience(losses, patience=2) == over
+    assert not out_of_patience(losses, patience=0)
 
 
 @pytest.mark.parametrize(
