@@ -144,21 +144,22 @@ class Loop(training.Loop):
             self._open_summary_writers() as writers,
             StopSignals() as signals,
         ):
-            period, begun = [], time.time()
+            sums, first, begun = {}, self._step, time.time()
             while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1
-                # Loss and stats stay on the device until they are reported: nothing waits for them.
-                loss, stats = self._run_one_step(0, False)
-                period.append((loss, stats))
+                loss, stats = self._run_one_step(0, False)  # The loss is among the stats too.
+                # The sums stay on the device until they are reported: nothing waits for them.
+                sums = {name: sums.get(name, 0.0) + value for name, value in stats.items()}
                 if self.on_step is not None:
                     self.on_step(self, loss)
                 if self._eval_at(self._step):
-                    self._report(period, time.time() - begun, writers)
-                    period, begun = [], time.time()
+                    check_finite(float(loss), self._step)
+                    self._report(sums, self._step - first, time.time() - begun, writers)
+                    sums, first, begun = {}, self._step, time.time()
                 # After the evaluation, which draws batches too: a resumed run must not repeat them.
                 if self._checkpoint_at(self._step):
                     self.save_checkpoint("model")
-            if period:
+            if sums:
                 check_finite(float(loss), self._step)
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
@@ -178,22 +179,19 @@ class Loop(training.Loop):
         trainer = self._trainer_per_task[0]
         return trainer.one_step(batch, rng, step=self._step, learning_rate=learning_rate)
 
-    def _report(self, period: list, seconds: float, writers) -> None:
-        """Prints and records the mean loss since the last report, then runs the evaluations."""
-        losses, stats = zip(*period)
-        check_finite(float(losses[-1]), self._step)
-        total = sum(losses)
-        warning = self._collapse.warning(float(total) / len(losses), len(losses))
+    def _report(self, sums: dict[str, Any], steps: int, seconds: float, writers) -> None:
+        """Prints and records the means since the last report, then runs the evaluations."""
+        warning = self._collapse.warning(float(sums["loss"]) / steps, steps)
         if warning:
             self.warnings.append(warning)
             self._warn("Warning: " + warning)
         with self._as_quiet_as_asked():
             self._log_training_progress(
                 task=self._tasks[0],
-                total_loss=total,
-                n_steps=len(losses),
+                total_loss=sums["loss"],
+                n_steps=steps,
                 elapsed_time=max(seconds, 1e-9),
-                optimizer_metrics={name: sum(step[name] for step in stats) for name in stats[0]},
+                optimizer_metrics=sums,
                 summary_writer=writers[0][0],
             )
             self.run_evals(writers[1])

@@ -1,6 +1,7 @@
 """train_model and Loop: the course's arithmetic, exact resume, clean stops, one loss on any devices."""
 
 import functools
+import itertools
 import json
 import os
 import random
@@ -268,11 +269,9 @@ def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path, number):
         t.losses_of(sys.argv[1], [10**6], **options)
     """
     process = run_script(script, tmp_path)
-    rest = ""
-    for line in process.stdout:
-        rest += line
-        if "Step     30" in line:
-            process.send_signal(number)
+    before = list(itertools.takewhile(lambda line: "Step     30" not in line, process.stdout))
+    process.send_signal(number)
+    rest = "".join(before) + process.stdout.read()
     code = process.wait(600)
     assert code == (143 if number == signal.SIGTERM else -signal.SIGINT), rest
     (saved,) = list_checkpoints(tmp_path)

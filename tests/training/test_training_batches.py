@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from siamese import ArgumentError, DataError
+from siamese import DataError
 from siamese.data.pairs import QuestionPairs
 from siamese.training.batches import JoinedBatches, make_batches
 from siamese.training.config import TrainConfig
@@ -121,26 +121,6 @@ def test_no_labelled_non_duplicates():
     only = train.duplicates()
     with pytest.raises(DataError, match="pair_batch_size"):
         prepare(only, dataclasses.replace(SMALL, hard_negatives=0), valid=valid)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"pair_batch_size": 8},
-        {"hard_negatives": 5},
-        {"topic_block": 8},
-        {"loss": "softmax", "temperature": 0.0},
-        {"embedding_dropout": 1.0},
-        {"word_dropout": -0.1},
-        {"pair_duplicates": 1.0},
-        {"min_count": 0},
-        {"schedule": "cosine"},
-        {"loss": "hinge"},
-    ],
-)
-def test_choices_that_do_not_go_together(changes):
-    with pytest.raises(ArgumentError, match="|".join(changes)):
-        TrainConfig.course(**changes)
 
 
 def test_labelled_pairs_without_words_are_left_out():
