@@ -352,3 +352,16 @@ def test_killed_at_random_moments_it_ends_with_the_weights_of_an_uninterrupted_r
     )
     assert process.returncode == 0, process.stdout + process.stderr
     assert "bit for bit" in process.stdout
+
+
+def test_the_course_s_piece_makes_trax_s_own_loop_which_starts_with_the_same_loss():
+    from trax.supervised import training
+
+    from siamese.course import train_model as course
+
+    ours, _ = losses_of(None, [1])
+    stock = course.train_model(small_siamese, TripletLoss, *generators(), None, random_seed=7)
+    assert type(stock) is training.Loop
+    stock.run(1)
+    ((step, loss),) = stock.history.get("train", "metrics/TripletLoss")
+    assert step == 1 and float(loss) == pytest.approx(ours[0], abs=1e-6)
