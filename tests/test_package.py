@@ -32,7 +32,6 @@ UPWARDS = {
     ("course.classify", "evaluation.baselines"),
     ("course.generator", "batching.pair_batches"),
     ("data.hard_negatives", "course.similarity"),
-    ("evaluation.plots", "teaching.lesson_plots"),
     ("nn.encoder", "course.similarity"),
 }
 
