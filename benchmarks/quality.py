@@ -35,13 +35,13 @@ FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibr
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 REMOVED = {  # Name -> what `best` has there, undone.
     "triplet loss, no labelled pairs": {
-        "loss": "triplet", "labelled_size": 0, "near_misses": 0,
+        "loss": "triplet", "pair_batch_size": 0, "hard_negatives": 0,
     },
-    "no implied duplicates": {"implied": False},
-    "no labelled pairs": {"labelled_size": 0, "near_misses": 0},
-    "no duplicates among the labelled": {"labelled_duplicates": 0.0},
-    "no near misses": {"near_misses": 0},
-    "no batches by subject": {"subject_block": 0},
+    "no implied duplicates": {"transitive_closure": False},
+    "no labelled pairs": {"pair_batch_size": 0, "hard_negatives": 0},
+    "no duplicates among the labelled": {"pair_duplicates": 0.0},
+    "no near misses": {"hard_negatives": 0},
+    "no batches by subject": {"topic_block": 0},
     "every word known, the rest one unknown": {"min_count": 1, "unknown_ids": 0},
     "no dropout": {"embedding_dropout": 0.0, "word_dropout": 0.0},
     "Trax's first embedding": {"embedding_init": 0.0},

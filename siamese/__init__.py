@@ -38,7 +38,7 @@ _EXPORTS = {
     "data_generator": "course.generator",
     "PairBatches": "batching.pair_batches",
     "Siamese": "course.model",
-    "train_model": "course.train_model",
+    "train_model": "training.train_model",
     "classify": "course.classify",
     "pair_scores": "course.classify",
     "evaluate_scores": "evaluation.metrics",

@@ -30,8 +30,6 @@ LAYERS = [
 UPWARDS = {
     ("compat", "storage.safe_pickle"),
     ("compat", "data.course_nltk"),
-    ("course.model", "training.config"),
-    ("course.train_model", "training.loop"),
     ("data.hard_negatives", "course.similarity"),
 }
 

@@ -14,7 +14,6 @@ from siamese.compat.randomness import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.errors import ArgumentError
 from siamese.nn.encoder import Dropout, TowerConfig, encode, towers
-from siamese.training.config import TrainConfig
 
 
 @keeping_generators()
@@ -168,33 +167,6 @@ def _lstm(d_model: int, lstm_bias: str):
         cell._forget_bias = 0.0
         cell._bias_initializer = lambda shape, rng: normal(shape, rng) + gate
     return layer
-
-
-def model_options(config: TrainConfig) -> dict:
-    """The arguments of `Siamese` that a training configuration asks for."""
-    return {
-        name: getattr(config, name)
-        for name in (
-            "d_model",
-            "lstm_bias",
-            "mask_padding",
-            "precision",
-            "bidirectional",
-            "embedding_init",
-            "embedding_dropout",
-            "word_dropout",
-        )
-    }
-
-
-def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
-    """The shape of the tower that a training configuration asks for."""
-    return TowerConfig(
-        vocab_size,
-        config.d_model,
-        mask_padding=config.mask_padding,
-        bidirectional=config.bidirectional,
-    )
 
 
 def tower_weights(model) -> dict[str, np.ndarray]:

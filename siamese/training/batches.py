@@ -57,15 +57,15 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Ite
         )
     fixed = {"batch_size": config.batch_size, "last": "drop", "seed": config.seed}
     options: dict[str, Any] = {"swap": config.swap}
-    if config.same != "negatives":
-        options |= {"clusters": data.train_clusters, "false_negatives": config.same}
-    if config.subject_block:
-        options |= {"topic_block": config.subject_block, **TOPIC_OPTIONS}
+    if config.false_negatives != "keep":
+        options |= {"clusters": data.train_clusters, "false_negatives": config.false_negatives}
+    if config.topic_block:
+        options |= {"topic_block": config.topic_block, **TOPIC_OPTIONS}
     made = PairBatches
     if data.labelled is not None:
         made, (rows1, rows2, labels) = JoinedBatches, data.labelled
         options["labelled"] = (ids, ids, labels, (rows1, rows2))
-        options["pair_batch_size"] = config.labelled_size
+        options["pair_batch_size"] = config.pair_batch_size
     return (
         made(ids, ids, rows=data.train, **fixed, **options),
         PairBatches(ids, ids, rows=data.valid, **fixed),

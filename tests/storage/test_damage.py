@@ -112,7 +112,7 @@ def test_a_damaged_newest_checkpoint_is_passed_over_with_its_reason(
     damaged = {p.name: p.read_bytes() for p in newest.iterdir()}
     went_on = train(run, 8)
     assert went_on.returncode == 0, went_on.stderr
-    assert f"Passed over {newest}" in went_on.stderr
+    assert f"Skipped {newest}" in went_on.stderr
     assert "at step 4" in went_on.stderr
     if damage is flip_a_byte:  # Only its sum shows it: step 6, saved again, takes its place.
         assert [saved.path.name for saved in list_checkpoints(run)][1] == "step-00000006.1"
