@@ -27,7 +27,7 @@ def child(preset: str, steps: int, processes: int, number: int, port: int) -> No
     corpus = embedded_corpus(train_pairs=3000, valid_pairs=600, test_pairs=100)
     # The forget gate's bias alone: with Trax's own start the loss would not move in so few steps.
     sizes = {"d_model": 32, "batch_size": 64, "lstm_bias": "forget_gate"}
-    sizes |= {"labelled_size": 32, "near_misses": 1000} if preset == "best" else {}
+    sizes |= {"pair_batch_size": 32, "hard_negatives": 1000} if preset == "best" else {}
     config = TrainConfig.preset(preset, epochs=0.0, steps=steps, warmup_steps=5, **sizes)
     trainer = Trainer(corpus.train, config, valid=corpus.valid, quiet=True)
     losses = []

@@ -25,8 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.course.classify import best_threshold, evaluate_scores
 from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.thresholds import best_threshold
 from siamese.search.detector import DuplicateDetector
 from siamese.training.config import TrainConfig
 
@@ -34,13 +35,13 @@ FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibr
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 REMOVED = {  # Name -> what `best` has there, undone.
     "triplet loss, no labelled pairs": {
-        "loss": "triplet", "labelled_size": 0, "near_misses": 0,
+        "loss": "triplet", "pair_batch_size": 0, "hard_negatives": 0,
     },
-    "no implied duplicates": {"implied": False},
-    "no labelled pairs": {"labelled_size": 0, "near_misses": 0},
-    "no duplicates among the labelled": {"labelled_duplicates": 0.0},
-    "no near misses": {"near_misses": 0},
-    "no batches by subject": {"subject_block": 0},
+    "no implied duplicates": {"transitive_closure": False},
+    "no labelled pairs": {"pair_batch_size": 0, "hard_negatives": 0},
+    "no duplicates among the labelled": {"pair_duplicates": 0.0},
+    "no near misses": {"hard_negatives": 0},
+    "no batches by subject": {"topic_block": 0},
     "every word known, the rest one unknown": {"min_count": 1, "unknown_ids": 0},
     "no dropout": {"embedding_dropout": 0.0, "word_dropout": 0.0},
     "Trax's first embedding": {"embedding_init": 0.0},

@@ -72,10 +72,10 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     import jax
 
     from siamese import Siamese, TrainConfig, compat
-    from siamese.course.model import model_options, tower_config, tower_weights
+    from siamese.course.model import tower_weights
     from siamese.nn.encoder import encode
     from siamese.training.loop import Loop
-    from siamese.training.trainer import losses
+    from siamese.training.trainer import losses, model_options, tower_config
 
     compat.prepare()
     import trax

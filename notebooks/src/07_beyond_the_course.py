@@ -59,7 +59,7 @@ PIECES = {
     "mask_padding": True,  # a question's vector is its own (notebook 6)
     "direction": "both",  # rows and columns (notebook 5)
     "batches": "bucketed",  # questions of like length together: little padding
-    "same": "mask",  # no known duplicate as a negative (notebook 6)
+    "false_negatives": "mask",  # no known duplicate as a negative (notebook 6)
     "warmup_steps": 60,  # for a short run
 }
 detectors, reports = {}, {}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
-from siamese import compat
+import numpy as np
+from trax import fastmath
+from trax import layers as tl
+
+from siamese.arguments import one_of, whole_number
 from siamese.compat.randomness import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.errors import ArgumentError
-from siamese.nn.dropout import Dropout
-from siamese.nn.encoder import TowerConfig, encode, towers
-from siamese.training.config import TrainConfig
-
-compat.prepare()
-
-from trax import fastmath  # noqa: E402  (Trax only after it was prepared)
-from trax import layers as tl  # noqa: E402
+from siamese.nn.encoder import Dropout, TowerConfig, encode, towers
 
 
 @keeping_generators()
@@ -75,33 +73,29 @@ def Siamese(
       >>> Siamese(vocab_size=10, d_model=4).n_in
       2
     """
-    for name, value in (("vocab_size", vocab_size), ("d_model", d_model)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < 1:
-            raise ArgumentError(f"{name} must be a whole number of at least 1; it is {value!r}.")
-    vocab_size, d_model = int(vocab_size), int(d_model)
-    if mode not in ("train", "eval", "predict"):
-        raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
-    if lstm_bias not in ("all_gates", "forget_gate"):
-        raise ArgumentError(f"lstm_bias must be 'all_gates' or 'forget_gate'; it is {lstm_bias!r}.")
-    for name, value in (
-        ("mask_padding", mask_padding),
-        ("bidirectional", bidirectional),
+    vocab_size = whole_number(vocab_size, "vocab_size", 1)
+    d_model = whole_number(d_model, "d_model", 1)
+    one_of(mode, "mode", ("train", "eval", "predict"))
+    one_of(lstm_bias, "lstm_bias", ("all_gates", "forget_gate"))
+    one_of(precision, "precision", ("float32", "bfloat16"))
+    for name, share in (
         ("embedding_dropout", embedding_dropout),
         ("word_dropout", word_dropout),
     ):
-        if value and not fast:
-            raise ArgumentError(
-                f"{name}={value!r} needs fast=True: Trax's own layers do not have it."
-            )
-        if "dropout" in name and not 0 <= value < 1:
-            raise ArgumentError(f"{name} must be at least 0 and below 1; it is {value!r}.")
+        if not 0 <= share < 1:
+            raise ArgumentError(f"{name} must be at least 0 and below 1; it is {share!r}.")
     if not embedding_init >= 0:
         raise ArgumentError(f"embedding_init must be at least 0; it is {embedding_init!r}.")
-    if precision not in ("float32", "bfloat16") or (precision != "float32" and not fast):
-        raise ArgumentError(
-            f"precision must be 'float32', or 'bfloat16' with fast=True; it is {precision!r}."
-        )
+    beyond = {
+        "mask_padding": mask_padding,
+        "bidirectional": bidirectional,
+        "embedding_dropout": embedding_dropout,
+        "word_dropout": word_dropout,
+        "precision": precision != "float32" and precision,
+    }
+    asked = next((f"{name}={value!r}" for name, value in beyond.items() if value), None)
+    if asked and not fast:
+        raise ArgumentError(f"{asked} needs fast=True: Trax's own layers do not have it.")
     config = TowerConfig(
         vocab_size,
         d_model,
@@ -120,38 +114,35 @@ def Siamese(
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
-    if not fast:
-        tower = tl.Serial(*layers)
-        return tl.Parallel(tower, tower)
-    dropout = Dropout(embedding_dropout, word_dropout) if mode == "train" else Dropout()
-    return _FastTowers(_FastTower(config, layers, dropout), config, dropout)
+    tower = tl.Serial(*layers)
+    model = tl.Parallel(tower, tower)
+    if fast:
+        dropout = Dropout(embedding_dropout, word_dropout) if mode == "train" else Dropout()
+        _run_by(_encode, tower, config, dropout)
+        _run_by(_encode_both, model, config, dropout)
+    return model
 
 
-class _FastTower(tl.Serial):
-    """The tower's layers, run by `siamese.nn.encoder`; the layers are there for weights and printing."""
-
-    def __init__(self, config: TowerConfig, layers, dropout: Dropout):
-        super().__init__(*layers, name="Serial")
-        self._config, self._dropout = config, dropout
-
-    def forward(self, tokens):
-        if _on_tensorflow(self._config):
-            return super().forward(tokens)
-        return encode(_named(self.weights), tokens, self._config, self._dropout, self.rng)
+def _run_by(run: Callable, layer, config: TowerConfig, dropout: Dropout) -> None:
+    """Makes ``run(layer, inputs)`` the layer's forward pass; its class stays Trax's, as do its parts."""
+    layer._config, layer._dropout = config, dropout
+    # Trax's __setattr__ refuses public names. A partial, unlike a closure, is copied with the layer.
+    vars(layer)["forward"] = partial(run, layer)
 
 
-class _FastTowers(tl.Parallel):
+def _encode(tower: tl.Serial, tokens):
+    """The tower's forward pass by `siamese.nn.encoder`."""
+    if _on_tensorflow(tower._config):
+        return tl.Serial.forward(tower, tokens)
+    return encode(_named(tower.weights), tokens, tower._config, tower._dropout, tower.rng)
+
+
+def _encode_both(model: tl.Parallel, inputs):
     """Twice the same tower, as one batch of twice the size where the questions have one shape."""
-
-    def __init__(self, tower: _FastTower, config: TowerConfig, dropout: Dropout):
-        super().__init__(tower, tower, name="Parallel")
-        self._config, self._dropout = config, dropout
-
-    def forward(self, inputs):
-        if _on_tensorflow(self._config):
-            return super().forward(inputs)
-        weights = _named(self.weights[0])
-        return towers(weights, *inputs[:2], self._config, self._dropout, self.rng)
+    if _on_tensorflow(model._config):
+        return tl.Parallel.forward(model, inputs)
+    weights = _named(model.weights[0])
+    return towers(weights, *inputs[:2], model._config, model._dropout, model.rng)
 
 
 def _on_tensorflow(config: TowerConfig) -> bool:
@@ -176,33 +167,6 @@ def _lstm(d_model: int, lstm_bias: str):
         cell._forget_bias = 0.0
         cell._bias_initializer = lambda shape, rng: normal(shape, rng) + gate
     return layer
-
-
-def model_options(config: TrainConfig) -> dict:
-    """The arguments of `Siamese` that a training configuration asks for."""
-    return {
-        name: getattr(config, name)
-        for name in (
-            "d_model",
-            "lstm_bias",
-            "mask_padding",
-            "precision",
-            "bidirectional",
-            "embedding_init",
-            "embedding_dropout",
-            "word_dropout",
-        )
-    }
-
-
-def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
-    """The shape of the tower that a training configuration asks for."""
-    return TowerConfig(
-        vocab_size,
-        config.d_model,
-        mask_padding=config.mask_padding,
-        bidirectional=config.bidirectional,
-    )
 
 
 def tower_weights(model) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Answers that need no model, to stand beside every result: the commoner answer, and shared words."""
+"""Answers that need no model, to stand beside every result: the majority class, and word overlap."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import check_labels
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.metrics import Metrics, check_labels, evaluate_scores
+from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 
 
@@ -65,14 +66,14 @@ def baselines(
     *,
     chosen_on: tuple[Sequence, Sequence, Any] | None = None,
 ) -> dict[str, Metrics]:
-    """What any model must beat: always the commoner answer, and counting shared words.
+    """What any model must beat: the majority class, and counting shared words.
 
     Args:
       question1: n texts (or lists of words).
       question2: n texts.
       labels: bool or 0/1 [n].
       chosen_on: (question1, question2, labels) of other pairs, on which the word-overlap threshold
-        and the commoner answer are chosen. Without it they are chosen on the same pairs, which
+        and the majority class are chosen. Without it they are chosen on the same pairs, which
         flatters the baselines.
 
     Returns:

@@ -67,7 +67,7 @@ def plot_similarity_matrix(
 
     Args:
       scores: float [batch, batch]; rows question 1, columns question 2.
-      closest: 'hardest', 'below_positive', or None to mark no negatives.
+      closest: 'hardest', 'semi_hard', or None to mark no negatives.
       same: None, or bool [batch, batch]: cells that are no negatives; hatched.
       rows: texts beside the rows, cut at 28 characters.
       columns: texts under the columns, likewise.
@@ -140,10 +140,10 @@ def closest_places(scores: Any, closest: str, same: Any = None) -> list[tuple[in
     """Where each row's closest negative stands, as (row, column); rows without one are left out.
 
     Example:
-      >>> closest_places(np.array([[0.5, 0.9], [0.1, 0.6]]), "below_positive")
+      >>> closest_places(np.array([[0.5, 0.9], [0.1, 0.6]]), "semi_hard")
       [(1, 0)]
     """
-    values = np.asarray(closest_negative(scores, closest, same))
+    values = np.asarray(closest_negative(scores, closest, false_negative_mask=same))
     found = []
     for i, value in enumerate(values):
         allowed = np.arange(len(scores)) != i

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
-import types
+import operator
 import typing
 from dataclasses import dataclass, field
 from typing import Any
 
 from siamese.errors import ArgumentError
 
+_BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
-def _choice(default: Any, help: str, *accepted: Any) -> Any:
-    return field(default=default, metadata={"help": help, "accepted": accepted})
+
+def _choice(default: Any, help: str, *, least=None, above=None, below=None, **needs: Any) -> Any:
+    """A field with its bounds, and what it needs of other fields where it is not the default."""
+    bounds = {"at least": least, "above": above, "below": below}
+    given = {word: bound for word, bound in bounds.items() if bound is not None}
+    return field(default=default, metadata={"help": help, "bounds": given, "needs": needs})
+
+
+def _one_of(help: str, *accepted: str, **needs: Any) -> Any:
+    """A field with its accepted values, the default first."""
+    metadata = {"help": help, "accepted": accepted, "needs": needs}
+    return field(default=accepted[0], metadata=metadata)
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """All choices of a training run. The defaults are the course's; `best` overrides some of them.
+    """All choices of a training run. The defaults are the course's; a preset overrides some of them.
 
     Raises:
       ArgumentError: a value outside what its field accepts; names the field and what it accepts.
@@ -31,245 +41,242 @@ class TrainConfig:
 
     # The text and the model
     lowercase: bool = _choice(False, "fold words to lower case before looking them up")
-    d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors")
-    mask_padding: bool = _choice(
-        False, "leave padding out of the mean, so that a question's vector is its own"
-    )
-    lstm_bias: str = _choice(
-        "all_gates",
-        "where the LSTM's bias starts at 1: Trax's way, or the forget gate alone, which learns sooner",
+    d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors", least=1)
+    mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
+    lstm_bias: str = _one_of(
+        "where the LSTM's bias starts at 1: in all gates as in Trax, or in the forget gate alone",
         "all_gates",
         "forget_gate",
     )
-    bidirectional: bool = _choice(False, "read each question from its end too, with a second LSTM")
-    vocabulary: str = _choice(
-        "duplicates",
-        "whose words have an embedding: those of the training duplicates, or of all training pairs",
-        "duplicates",
-        "all",
+    bidirectional: bool = _choice(False, "add a second LSTM that reads each question from its end")
+    vocabulary: str = _one_of(
+        "take the words of the training duplicates, or of all training pairs", "duplicates", "all"
     )
-    min_count: int = _choice(1, "leave words out that are seen fewer times in training")
+    min_count: int = _choice(1, "leave out words seen fewer times in training", least=1)
     unknown_ids: int = _choice(
-        0, "embeddings that words without one of their own share, by hash; 0 gives them one"
+        0, "embeddings that unknown words share by hash; 0 gives them one", least=0
     )
     embedding_init: float = _choice(
-        0.0, "standard deviation of the embedding's first values; 0 takes Trax's"
+        0.0, "standard deviation of the embedding's first values; 0 takes Trax's", least=0
     )
     embedding_dropout: float = _choice(
-        0.0, "share of the embedding's numbers set to zero in training"
+        0.0, "share of the embedding's numbers set to zero in training", least=0, below=1
     )
-    word_dropout: float = _choice(0.0, "share of the words taken for unknown in training")
+    word_dropout: float = _choice(
+        0.0, "share of words replaced by the unknown word in training", least=0, below=1
+    )
     # The pairs
-    implied: bool = _choice(
+    transitive_closure: bool = _choice(
         False, "train also on duplicates that follow from others: a = b and b = c, so a = c"
     )
     # The loss
-    loss: str = _choice(
-        "triplet",
-        "the course's triplet loss, or a softmax over the same similarities",
+    loss: str = _one_of(
+        "the course's triplet loss, or the multiple-negatives ranking loss (a softmax)",
         "triplet",
         "softmax",
     )
-    temperature: float = _choice(0.05, "what cosines are divided by in the softmax")
-    labelled_size: int = _choice(
-        0, "labelled pairs of both kinds that go along with each batch (softmax, bucketed batches)"
+    temperature: float = _choice(0.05, "the ranking loss divides cosines by it", above=0)
+    pair_batch_size: int = _choice(
+        0,
+        "labelled pairs a batch for the auxiliary pairwise loss; 0 leaves it out",
+        least=0,
+        loss="softmax",
+        batches="bucketed",
     )
-    labelled_weight: float = _choice(1.0, "how much their loss counts beside the softmax")
-    labelled_duplicates: float = _choice(0.35, "the share of duplicates among them")
-    near_misses: int = _choice(
-        0, "pairs of similar words from different clusters that join them as non-duplicates"
+    pair_loss_weight: float = _choice(1.0, "weight of the auxiliary pairwise loss", least=0)
+    pair_duplicates: float = _choice(
+        0.35, "share of duplicates among its labelled pairs", least=0, below=1
     )
-    margin: float = _choice(0.25, "how much more similar a duplicate must be than a negative")
-    closest: str = _choice("hardest", "which negative is the closest", "hardest", "below_positive")
-    direction: str = _choice("rows", "which side's negatives count", "rows", "columns", "both")
-    precision: str = _choice(
-        "float32",
+    hard_negatives: int = _choice(
+        0,
+        "mined non-duplicates among its labelled pairs: similar words, different clusters",
+        least=0,
+        pair_batch_size=True,
+    )
+    margin: float = _choice(
+        0.25, "how much more similar a duplicate must be than a negative", least=0
+    )
+    closest: str = _one_of("which negative is the closest", "hardest", "semi_hard")
+    direction: str = _one_of("which side's negatives count", "rows", "columns", "both")
+    precision: str = _one_of(
         "arithmetic inside the tower; weights and loss stay float32 (for accelerators)",
         "float32",
         "bfloat16",
     )
     # The batches
-    batches: str = _choice(
-        "course",
-        "the course's generator, or batches of questions of like length",
-        "course",
-        "bucketed",
+    batches: str = _one_of(
+        "the course's generator, or batches of questions of like length", "course", "bucketed"
     )
-    batch_size: int = _choice(256, "pairs in a batch")
-    swap: bool = _choice(False, "swap the two questions of a pair at random (bucketed batches)")
-    same: str = _choice(
-        "negatives",
-        "pairs of one cluster in a batch: plain negatives, masked, or kept apart (bucketed batches)",
-        "negatives",
+    batch_size: int = _choice(256, "pairs in a batch", least=2)
+    swap: bool = _choice(False, "swap the two questions of a pair at random", batches="bucketed")
+    false_negatives: str = _one_of(
+        "pairs of one cluster in a batch: kept as negatives, masked, or put in separate batches",
+        "keep",
         "mask",
         "separate",
+        batches="bucketed",
     )
-    subject_block: int = _choice(
-        0, "pairs on one subject that come into batches together; 0 mixes all (bucketed batches)"
+    topic_block: int = _choice(
+        0, "pairs in a topic-homogeneous block; 0 mixes all", least=0, batches="bucketed"
     )
     # The optimizer
-    learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up")
+    learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up", least=0)
     adam_epsilon: float = _choice(
-        1e-5, "what Adam adds to its denominator; Trax's is large for the embeddings of rare words"
+        1e-5, "Adam's epsilon; Trax's is large for the embeddings of rare words", above=0
     )
     lazy_adam: bool = _choice(
-        False,
-        "Adam moves only the embeddings of a batch's words: less work with a large vocabulary",
+        False, "Adam moves only the embeddings of a batch's words: quicker with many words"
     )
-    warmup_steps: int = _choice(400, "steps of linear warm-up")
-    schedule: str = _choice(
-        "rsqrt",
-        "the learning rate after the warm-up: 1/sqrt(step), or straight to zero at the run's end",
+    warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
+    schedule: str = _one_of(
+        "the learning rate after the warm-up: 1/sqrt(step), or linear to zero at the run's end",
         "rsqrt",
         "linear",
     )
     # The run
-    steps: int = _choice(1000, "training steps, unless epochs is given")
-    epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps instead")
+    steps: int = _choice(1000, "training steps, unless epochs is given", least=1)
+    epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps", least=0)
     train_share: float = _choice(
-        0.8, "share of the training duplicates trained on; the rest validates"
+        0.8, "share of the training duplicates trained on; the rest validates", above=0, below=1
     )
-    eval_every: int = _choice(100, "steps between evaluations")
-    checkpoint_every: int = _choice(100, "steps between checkpoints")
-    keep: int = _choice(3, "how many of the last checkpoints stay")
-    patience: int = _choice(0, "stop after so many evaluations without a better loss; 0 never does")
-    seed: int = _choice(34, "seed of the weights and the batches")
+    eval_every: int = _choice(100, "steps between evaluations", least=1)
+    checkpoint_every: int = _choice(100, "steps between checkpoints", least=1)
+    keep: int = _choice(3, "how many of the last checkpoints stay", least=1)
+    patience: int = _choice(
+        0, "stop after so many evaluations without a lower loss; 0 never does", least=0
+    )
+    seed: int = _choice(34, "seed of the weights and the batches", least=0)
 
     def __post_init__(self):
         for name, kind in typing.get_type_hints(type(self)).items():
-            value = getattr(self, name)
-            accepted = type(self).__dataclass_fields__[name].metadata["accepted"]
-            number = kind in (int, float) and isinstance(value, (int, float))
-            if number and kind is float and not isinstance(value, bool):
-                object.__setattr__(self, name, float(value))
-            elif type(value) is not kind:
+            value, declared = getattr(self, name), self.__dataclass_fields__[name].metadata
+            if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+                value = float(value)
+                object.__setattr__(self, name, value)
+            if type(value) is not kind:
                 raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
-            if accepted and value not in accepted:
+            accepted = declared.get("accepted", (value,))
+            if value not in accepted:
                 raise ArgumentError(
                     f"{name} must be one of {', '.join(accepted)}; it is {value!r}."
                 )
-        at_least = {
-            "d_model": 1, "margin": 0, "batch_size": 2, "learning_rate": 0, "warmup_steps": 0,
-            "steps": 1, "epochs": 0, "eval_every": 1, "checkpoint_every": 1, "keep": 1, "patience": 0,
-            "seed": 0, "embedding_init": 0, "embedding_dropout": 0, "word_dropout": 0,
-            "labelled_size": 0, "labelled_weight": 0, "labelled_duplicates": 0, "near_misses": 0,
-            "subject_block": 0, "min_count": 1, "unknown_ids": 0,
-        }  # fmt: skip
-        for name, least in at_least.items():
-            if not getattr(self, name) >= least:
-                raise ArgumentError(
-                    f"{name} must be at least {least}; it is {getattr(self, name)}."
-                )
-        if not 0 < self.train_share < 1:
-            raise ArgumentError(f"train_share must lie between 0 and 1; it is {self.train_share}.")
-        for name in ("embedding_dropout", "word_dropout", "labelled_duplicates"):
-            if not getattr(self, name) < 1:
-                raise ArgumentError(f"{name} must be below 1; it is {getattr(self, name)}.")
-        for name in ("temperature", "adam_epsilon"):
-            if not getattr(self, name) > 0:
-                raise ArgumentError(f"{name} must be above 0; it is {getattr(self, name)}.")
-        if self.labelled_size and (self.loss != "softmax" or self.batches != "bucketed"):
-            raise ArgumentError("labelled_size goes with loss='softmax' and batches='bucketed'.")
-        if self.near_misses and not self.labelled_size:
-            raise ArgumentError("near_misses are labelled pairs: give labelled_size too.")
-        if self.subject_block and self.batches != "bucketed":
-            raise ArgumentError("subject_block is an option of batches='bucketed'.")
-        if self.batches == "course" and (self.swap or self.same != "negatives"):
-            raise ArgumentError("swap and same are options of batches='bucketed'.")
+            for word, bound in declared.get("bounds", {}).items():
+                if not _BOUNDS[word](value, bound):
+                    raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
+            if value != self.__dataclass_fields__[name].default:
+                self._check_needs(name, declared["needs"])
 
-    @classmethod
-    def course(cls, **changes: Any) -> TrainConfig:
-        """The course's own choices."""
-        return cls(**changes)
-
-    @classmethod
-    def best(cls, **changes: Any) -> TrainConfig:
-        """The most accurate choices measured so far on labelled Quora rows; see the README."""
-        chosen = {
-            "lowercase": True,
-            "vocabulary": "all",
-            "min_count": 3,
-            "unknown_ids": 3000,
-            "mask_padding": True,
-            "lstm_bias": "forget_gate",
-            "bidirectional": True,
-            "embedding_init": 0.1,
-            "embedding_dropout": 0.3,
-            "word_dropout": 0.05,
-            "implied": True,
-            "loss": "softmax",
-            "direction": "both",
-            "labelled_size": 256,
-            "labelled_weight": 2.0,
-            "labelled_duplicates": 0.4,
-            "near_misses": 36_000,
-            "batches": "bucketed",
-            "same": "mask",
-            "swap": True,
-            "subject_block": 32,
-            "schedule": "linear",
-            "warmup_steps": 200,
-            "adam_epsilon": 1e-8,
-            "epochs": 8.0,
-            "eval_every": 250,
-            "checkpoint_every": 500,
-        }
-        return cls(**{**chosen, **changes})
+    def _check_needs(self, name: str, needs: dict[str, Any]) -> None:
+        for other, needed in needs.items():
+            value = getattr(self, other)
+            if needed is True and not value:
+                raise ArgumentError(f"{name} needs {other}: give it too.")
+            if needed is not True and value != needed:
+                raise ArgumentError(f"{name} needs {other}={needed!r}; it is {value!r}.")
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
         """The preset of that name, with changes."""
         if name not in PRESETS:
             raise ArgumentError(f"The presets are {', '.join(PRESETS)}; there is no {name!r}.")
-        return getattr(cls, name)(**changes)
+        return cls(**{**PRESETS[name], **changes})
 
-    def to_json(self) -> str:
-        """As JSON text, for the saved model."""
-        return json.dumps(dataclasses.asdict(self), indent=1)
+    @classmethod
+    def course(cls, **changes: Any) -> TrainConfig:
+        """The course's own choices."""
+        return cls.preset("course", **changes)
+
+    @classmethod
+    def best(cls, **changes: Any) -> TrainConfig:
+        """The most accurate choices measured so far on labelled Quora rows; see docs/quality.md."""
+        return cls.preset("best", **changes)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
-        """From what `to_json` wrote; unknown fields are an error, not forgotten."""
+        """From a dict of fields, also with the names of earlier versions.
+
+        Raises:
+          ArgumentError: unknown fields.
+        """
+        values = {_OLD_NAMES.get(name, name): value for name, value in values.items()}
         unknown = set(values) - set(cls.__dataclass_fields__)
         if unknown:
             raise ArgumentError(f"Unknown fields of a training configuration: {sorted(unknown)}.")
-        return cls(**values)
+        return cls(**{name: _OLD_VALUES.get((name, v), v) for name, v in values.items()})
 
     def __str__(self) -> str:
-        course = TrainConfig()
         lines = []
         for name, value in dataclasses.asdict(self).items():
-            changed = (
-                "" if value == getattr(course, name) else f"   (course: {getattr(course, name)})"
-            )
+            course = self.__dataclass_fields__[name].default
+            changed = "" if value == course else f"   (course: {course})"
             lines.append(f"  {name:<21}{value}{changed}")
         return "\n".join(lines)
 
 
-PRESETS = ("course", "best")
+PRESETS: dict[str, dict[str, Any]] = {
+    "course": {},
+    "best": {
+        "lowercase": True,
+        "vocabulary": "all",
+        "min_count": 3,
+        "unknown_ids": 3000,
+        "mask_padding": True,
+        "lstm_bias": "forget_gate",
+        "bidirectional": True,
+        "embedding_init": 0.1,
+        "embedding_dropout": 0.3,
+        "word_dropout": 0.05,
+        "transitive_closure": True,
+        "loss": "softmax",
+        "direction": "both",
+        "pair_batch_size": 256,
+        "pair_loss_weight": 2.0,
+        "pair_duplicates": 0.4,
+        "hard_negatives": 36_000,
+        "batches": "bucketed",
+        "false_negatives": "mask",
+        "swap": True,
+        "topic_block": 32,
+        "schedule": "linear",
+        "warmup_steps": 200,
+        "adam_epsilon": 1e-8,
+        "epochs": 8.0,
+        "eval_every": 250,
+        "checkpoint_every": 500,
+    },
+}
+
+# Fields and values as version 0.1 wrote them into config.json.
+_OLD_NAMES = {
+    "implied": "transitive_closure",
+    "labelled_size": "pair_batch_size",
+    "labelled_weight": "pair_loss_weight",
+    "labelled_duplicates": "pair_duplicates",
+    "near_misses": "hard_negatives",
+    "same": "false_negatives",
+    "subject_block": "topic_block",
+}
+_OLD_VALUES = {("false_negatives", "negatives"): "keep", ("closest", "below_positive"): "semi_hard"}
 
 
 def add_config_flags(parser: argparse.ArgumentParser) -> None:
     """Adds ``--preset`` and a flag for every field of `TrainConfig`."""
     parser.add_argument(
-        "--preset", choices=PRESETS, default="course", help="set of choices to start from"
+        "--preset", choices=[*PRESETS], default="course", help="set of choices to start from"
     )
     group = parser.add_argument_group("training choices (the preset's value where not given)")
     for name, kind in typing.get_type_hints(TrainConfig).items():
         info = TrainConfig.__dataclass_fields__[name]
-        options: dict[str, Any] = {"help": f"{info.metadata['help']} [course: {info.default}]"}
+        options: dict[str, Any] = {"type": kind, "metavar": kind.__name__.upper()}
         if kind is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        else:
-            options["type"] = kind
-            options["metavar"] = kind.__name__.upper()
-        if info.metadata["accepted"]:
-            options["choices"] = info.metadata["accepted"]
-            del options["metavar"]
+            options = {"action": argparse.BooleanOptionalAction}
+        elif "accepted" in info.metadata:
+            options = {"choices": info.metadata["accepted"]}
+        options["help"] = f"{info.metadata['help']} [course: {info.default}]"
         group.add_argument(f"--{name.replace('_', '-')}", default=None, **options)
 
 
-def config_from_flags(flags: types.SimpleNamespace | argparse.Namespace) -> TrainConfig:
+def config_from_flags(flags: argparse.Namespace) -> TrainConfig:
     """The configuration that the parsed command line asks for."""
     given = {
         name: getattr(flags, name)

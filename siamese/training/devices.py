@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
+import jax
 import numpy as np
 
 from siamese.errors import ArgumentError
 
 
-def mesh(devices=None):
-    """A one-dimensional `jax.sharding.Mesh` over all devices, or None where there is only one."""
-    import jax
-
-    devices = jax.devices() if devices is None else devices
+def mesh() -> jax.sharding.Mesh | None:
+    """A one-dimensional mesh over all devices, or None where there is only one."""
+    devices = jax.devices()
     return jax.sharding.Mesh(np.asarray(devices), ("batch",)) if len(devices) > 1 else None
 
 
@@ -39,8 +38,6 @@ def connect(coordinator: str | None, processes: int | None, process_id: int | No
     Raises:
       ArgumentError: they could not be joined; the message holds JAX's own reason.
     """
-    import jax
-
     try:
         jax.distributed.initialize(coordinator, processes, process_id)
     except (ValueError, RuntimeError) as error:
@@ -53,17 +50,25 @@ def connect(coordinator: str | None, processes: int | None, process_id: int | No
 def replicate(mesh, tree):
     """The tree with every array copied to all devices of the mesh, or to the one device there is.
 
-    Trax leaves the optimizer's slots committed to the CPU and the weights to no device. With one GPU the
-    first step would then run on the CPU, and so all later ones; on the CPU alone the second step would
-    compile anew, because by then the weights are committed.
+    Trax leaves the optimizer's slots committed to the CPU: beside one GPU the first step would run on the
+    CPU, and so all later ones. On the CPU alone the second step would compile anew.
     """
-    import jax
-
     if mesh is None:
         return jax.device_put(tree, jax.local_devices()[0])
     return jax.tree_util.tree_map(
         lambda leaf: _placed(mesh, leaf, jax.sharding.PartitionSpec()), tree
     )
+
+
+def replicate_trainer(mesh, trainer) -> None:
+    """Copies a `trax.optimizers.Trainer`'s weights, state and optimizer slots to every device."""
+    accelerated = trainer.accelerated_model_with_loss
+    accelerated.weights = replicate(mesh, accelerated.weights)
+    accelerated.state = replicate(mesh, accelerated.state)
+    # Not through the setter of `slots`, which moves them back to the first device.
+    trainer._slots = replicate(mesh, trainer.slots)
+    trainer.optimizer.slots = trainer._slots
+    trainer._opt_params = replicate(mesh, trainer.optimizer.opt_params)
 
 
 def shard_batch(mesh, batch):
@@ -75,8 +80,6 @@ def shard_batch(mesh, batch):
       ArgumentError: where the batch does not divide by the number of devices. It would have to be cut
         or filled, and either changes the loss.
     """
-    import jax
-
     if mesh is None:
         return batch
     count, rows = mesh.devices.size, len(batch[0])
@@ -90,18 +93,19 @@ def shard_batch(mesh, batch):
 
 
 def _placed(mesh, leaf, spec):
-    import jax
-
     array = np.asarray(leaf)
     sharding = jax.sharding.NamedSharding(mesh, spec)
     return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index])
 
 
 @contextmanager
-def told_of_one() -> Iterator[None]:
-    """Lets Trax believe that there is one device, on one host, while it builds its objects."""
-    import jax
-    from trax import fastmath
+def as_single_device() -> Iterator[None]:
+    """Tells Trax of one device on one host while it builds its objects.
+
+    Trax refuses to use fewer devices than there are, and its own way of using several computes the loss
+    on each one's part of the batch; `replicate` and `shard_batch` use them instead.
+    """
+    from trax import fastmath  # Not above: `connect` comes before Trax touches the devices.
 
     with (
         mock.patch.object(fastmath, "local_device_count", lambda: 1),

@@ -8,37 +8,39 @@ any number of devices with one and the same loss, and a stop at any moment that 
 
 from __future__ import annotations
 
-import functools
+import errno
 import io
+import logging
 import os
-import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
+from trax.supervised import training
 
-from siamese import compat
 from siamese.compat.malloc import keep_freed_memory
 from siamese.compat.randomness import keeping_generators
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import enable_compile_cache
+from siamese.storage import checkpoints, trax_files
+from siamese.storage.atomic import explain
+from siamese.storage.trees import leaves_with_places, unflatten
 from siamese.training import devices
-from siamese.training.loss_watch import LossSums, LossWatch
-from siamese.training.run_files import (
-    RunFiles,
-    closing_batches,
-    disk_errors_explained,
-    restore_positions,
+from siamese.training.monitor import (
+    CollapseWatch,
+    MetricsFile,
+    StopSignals,
+    TrainingError,
+    check_finite,
+    out_of_patience,
 )
 from siamese.training.step import update_step
-from siamese.training.stop_signals import StopSignals
 
-compat.prepare()
-
-import jax  # noqa: E402
-from trax.supervised import training  # noqa: E402
+logger = logging.getLogger("siamese")
 
 
 class Loop(training.Loop):
@@ -47,8 +49,8 @@ class Loop(training.Loop):
     Args:
       model: a Trax layer.
       task: a `trax.supervised.training.TrainTask`.
-      mesh: a `jax.sharding.Mesh` to spread each batch over; all devices by default.
-      checkpoint_extras: function () -> dict with more of `checkpoints.Checkpoint`'s fields to save.
+      checkpoint_extras: function () -> dict with more of `checkpoints.Checkpoint`'s fields to save. A
+        vocabulary among them must be that of the checkpoint a run goes on from.
       on_step: called after each step with (loop, loss); `loss` is a JAX scalar that may not be ready.
       margin: the loss's margin, to recognise collapse; None looks at the loss layer.
       keep: how many of the last checkpoints stay.
@@ -56,8 +58,12 @@ class Loop(training.Loop):
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
       lazy_adam: move only the embedding rows of a batch's words; see `siamese.training.step`.
-      quiet: print nothing; warnings and interruptions still show.
-      **stock: what else Trax's Loop takes: eval_tasks, output_dir, eval_at, random_seed, ...
+      quiet: print nothing; warnings still go to the log.
+      **stock: what else Trax's Loop takes: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
+
+    Attributes:
+      warnings: the warnings about collapse so far.
+      resumed_from: the checkpoint that the run goes on from, or None.
 
     Raises:
       ArgumentError: more than one training task; lazy_adam with another optimizer than Adam.
@@ -69,7 +75,6 @@ class Loop(training.Loop):
         model,
         task,
         *,
-        mesh=None,
         checkpoint_extras: Callable[[], dict[str, Any]] | None = None,
         on_step: Callable[[Loop, Any], None] | None = None,
         margin: float | None = None,
@@ -85,44 +90,40 @@ class Loop(training.Loop):
             if len(task) != 1:
                 raise ArgumentError(f"Loop trains on one task; it was given {len(task)}.")
             task = task[0]
-        enable_compile_cache()
-        keep_freed_memory()
-        self._mesh = mesh if mesh is not None else devices.mesh()
-        self.on_step = on_step
-        if margin is None:
-            margin = getattr(task.loss_layer, "_margin", None)
-        self._watch = LossWatch(margin, patience)
-        self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
-        self._saved_step: int | None = None
-        self.warnings: list[str] = []
-        self.resumed_from: Path | None = None
         if jax.process_count() > 1 and stock.get("random_seed") is None:
             raise ArgumentError("Several processes need the same random_seed: give one.")
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
-        self._files_of = functools.partial(
-            RunFiles, keep=keep, best_metric=best_metric, extras=checkpoint_extras or dict
-        )
-        self._files = None
-        if stock.get("output_dir") is not None:
-            self._files = self._files_of(stock["output_dir"])
-        # Trax refuses to use fewer devices than there are, and its own way of using several computes
-        # the loss on each one's part of the batch. It is told of one; the mesh spreads the arrays.
-        self._made = False
+        enable_compile_cache()
+        keep_freed_memory()
+        if margin is None:
+            margin = getattr(task.loss_layer, "_margin", None)
+        self._collapse, self._patience = CollapseWatch(margin), patience
+        self._mesh = devices.mesh()
+        self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
+        self._extras = checkpoint_extras or dict
+        self._kept = {"keep": keep, "best_metric": best_metric}
+        self._writer: checkpoints.CheckpointWriter | None = None
+        self._saved_step: int | None = None
+        self.on_step = on_step
+        self.warnings: list[str] = []
+        self.resumed_from: Path | None = None
+        # Trax loads a checkpoint before it sets the eval tasks, whose batches have a position too.
+        self.load_checkpoint = lambda: None
         with (
             keeping_generators(),
-            devices.told_of_one(),
+            devices.as_single_device(),
             self._as_quiet_as_asked(),
             disk_errors_explained(stock.get("output_dir")),
         ):
             super().__init__(model, [task], **stock)
-        self._made = True
-        self._place_on_devices()
+        del self.load_checkpoint
         self.load_checkpoint()
 
     def _init_trainer(self, task):
         trainer = super()._init_trainer(task)
         trainer._accelerated_update_fn = update_step(trainer, self._lazy_adam)
+        devices.replicate_trainer(self._mesh, trainer)
         return trainer
 
     # ---- Running ----
@@ -139,34 +140,34 @@ class Loop(training.Loop):
         """
         last = self._step + n_steps
         with (
-            self._writing(),
-            disk_errors_explained(self._output_dir),
+            self._running(),
             self._open_summary_writers() as writers,
-            closing_batches(self),
             StopSignals() as signals,
         ):
-            period = LossSums()
+            sums, first, begun = {}, self._step, time.time()
             while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1
-                loss, stats = self._run_one_step(0, False)
-                period.add(loss, stats)
+                loss, stats = self._run_one_step(0, False)  # The loss is among the stats too.
+                # The sums stay on the device until they are reported: nothing waits for them.
+                sums = {name: sums.get(name, 0.0) + value for name, value in stats.items()}
                 if self.on_step is not None:
                     self.on_step(self, loss)
                 if self._eval_at(self._step):
-                    self._report(period, writers)
-                    period = LossSums()
+                    check_finite(float(loss), self._step)
+                    self._report(sums, self._step - first, time.time() - begun, writers)
+                    sums, first, begun = {}, self._step, time.time()
                 # After the evaluation, which draws batches too: a resumed run must not repeat them.
                 if self._checkpoint_at(self._step):
                     self.save_checkpoint("model")
-            if period.steps:
-                self._watch.check_finite(float(period.last), self._step)
+            if sums:
+                check_finite(float(loss), self._step)
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
-            if self._course_file and self._files is not None and self.is_chief:
+            if self._course_file and self._writes:
                 self.write_course_file()
             if signals.received:
-                go_on = "" if self._files is None else " Run the same again to go on from there."
-                self._say(f"Stopped by {signals.received.name} after step {self._step}.{go_on}")
+                go_on = " Run the same again to go on from there." if self._output_dir else ""
+                self._warn(f"Stopped by {signals.received.name} after step {self._step}.{go_on}")
         self._eval_model.weights = self._model.weights
         signals.raise_received()
 
@@ -178,67 +179,84 @@ class Loop(training.Loop):
         trainer = self._trainer_per_task[0]
         return trainer.one_step(batch, rng, step=self._step, learning_rate=learning_rate)
 
-    def _report(self, period: LossSums, writers) -> None:
-        """Prints and records the mean loss since the last report, then runs the evaluations."""
-        self._watch.check_finite(float(period.last), self._step)
-        warning = self._watch.collapse_warning(float(period.loss) / period.steps, period.steps)
+    def _report(self, sums: dict[str, Any], steps: int, seconds: float, writers) -> None:
+        """Prints and records the means since the last report, then runs the evaluations."""
+        warning = self._collapse.warning(float(sums["loss"]) / steps, steps)
         if warning:
             self.warnings.append(warning)
-            self._say("Warning: " + warning)
+            self._warn("Warning: " + warning)
         with self._as_quiet_as_asked():
             self._log_training_progress(
                 task=self._tasks[0],
-                total_loss=period.loss,
-                n_steps=period.steps,
-                elapsed_time=period.seconds(),
-                optimizer_metrics=period.stats,
+                total_loss=sums["loss"],
+                n_steps=steps,
+                elapsed_time=max(seconds, 1e-9),
+                optimizer_metrics=sums,
                 summary_writer=writers[0][0],
             )
             self.run_evals(writers[1])
-        if self._files is not None and self.is_chief:
-            self._files.add_metrics(self._history, self._step)
+        if self._writes:
+            self._metrics.add(self._history, self._step)
 
     def _is_out_of_patience(self) -> bool:
         if not self._eval_tasks:
             return False
         name = f"metrics/{self._eval_tasks[0].metric_names[0]}"
-        return self._watch.out_of_patience([v for _, v in self._history.get("eval", name)])
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Holds the output directory for this process, without lines of steps that were lost."""
-        if self._files is None or not self.is_chief:
-            yield
-            return
-        with self._files.writing():
-            self._files.forget_metrics_after(self._step)
-            yield
+        return out_of_patience([v for _, v in self._history.get("eval", name)], self._patience)
 
     def _as_quiet_as_asked(self):
         quiet = self._quiet or jax.process_index() > 0
         return redirect_stdout(io.StringIO()) if quiet else nullcontext()
+
+    def _warn(self, text: str) -> None:
+        if self.is_chief:
+            logger.warning(text)
+
+    # ---- What belongs to a run: its directory, its batches ----
+
+    @property
+    def _writes(self) -> bool:
+        """Whether this process writes files: of several, the first one does."""
+        return self._output_dir is not None and self.is_chief
+
+    @property
+    def _metrics(self) -> MetricsFile:
+        return MetricsFile(self._output_dir)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Keeps other processes from writing to the directory until the block ends; may be nested."""
+        if self._writer is not None or not self._writes:
+            yield
+            return
+        with checkpoints.CheckpointWriter(self._output_dir, **self._kept) as self._writer:
+            try:
+                yield
+            finally:
+                self._writer = None
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Holds the directory and the background threads of batches that keep their position."""
+        try:
+            with self._writing(), disk_errors_explained(self._output_dir):
+                if self._writes:
+                    self._metrics.forget_after(self._step)
+                yield
+        finally:
+            for generator in self._generators().values():
+                # Python's own generators are left alone: a closed one is at its end.
+                if all(hasattr(generator, name) for name in ("state", "restore", "close")):
+                    generator.close()
 
     def _open_summary_writers(self):
         if self.is_chief:
             return super()._open_summary_writers()
         return nullcontext(([None], [None] * len(self._eval_tasks)))
 
-    def _say(self, text: str) -> None:
-        if self.is_chief:  # Who asks for quiet may print JSON on stdout.
-            print(text, file=sys.stderr if self._quiet else sys.stdout, flush=True)
-
-    # ---- Devices ----
-
-    def _place_on_devices(self) -> None:
-        """Copies weights, state and optimizer slots to every device of the mesh."""
-        trainer = self._trainer_per_task[0]
-        accelerated = trainer.accelerated_model_with_loss
-        accelerated.weights = devices.replicate(self._mesh, accelerated.weights)
-        accelerated.state = devices.replicate(self._mesh, accelerated.state)
-        # Not through the setter of `slots`, which moves them back to the first device.
-        trainer._slots = devices.replicate(self._mesh, trainer.slots)
-        trainer.optimizer.slots = trainer._slots
-        trainer._opt_params = devices.replicate(self._mesh, trainer.optimizer.opt_params)
+    def _generators(self) -> dict[str, Any]:
+        evals = {f"eval{i}": task.labeled_data for i, task in enumerate(self._eval_tasks)}
+        return {"train": self._tasks[0].labeled_data, **evals}
 
     # ---- Checkpoints ----
 
@@ -262,13 +280,35 @@ class Loop(training.Loop):
           CheckpointError: the directory cannot be written; earlier checkpoints are untouched.
           TrainingError: the weights are not finite; nothing is saved.
         """
-        if self._files is None or not self.is_chief:
+        if not self._writes:
             return
-        self._files.save(self)
+        weights = _on_host(self._model.weights)
+        for place, leaf in leaves_with_places(weights):
+            if not np.all(np.isfinite(np.asarray(leaf, dtype=np.float32))):
+                raise TrainingError(
+                    f"Weights {place} are not finite at step {self._step}; nothing was saved. Go on "
+                    "from the last checkpoint with a smaller learning rate."
+                )
+        evals = {n: self._history.get("eval", n) for n in self._history.metrics_for_mode("eval")}
+        checkpoint = checkpoints.Checkpoint(
+            step=self._step,
+            weights=weights,
+            slots=_on_host(self.slots),
+            model_state=_on_host({"model": self._model.state, "eval": self._eval_model.state}),
+            random_state={"loop": np.asarray(self._rng)},
+            batch_position={
+                n: g.state() for n, g in self._generators().items() if hasattr(g, "state")
+            },
+            history=self._history.to_dict(),
+            metrics={n.removeprefix("metrics/"): float(v[-1][1]) for n, v in evals.items() if v},
+            **self._extras(),
+        )
+        with self._writing():
+            self._writer.save(checkpoint)
         self._saved_step = self._step
 
     def load_checkpoint(self, directory=None, filename=None) -> None:
-        """Restores the newest whole checkpoint of a directory, if it has one.
+        """Restores the newest complete checkpoint of a directory, or Trax's own file where it has none.
 
         Args:
           directory: where the checkpoints are; `output_dir` by default.
@@ -282,14 +322,12 @@ class Loop(training.Loop):
                 "load_checkpoint reads a directory of checkpoints, not a file; for Trax's own file "
                 "use model.init_from_file."
             )
-        if not self._made:  # Trax calls this before the evaluations are there.
-            return
-        files = self._files if directory is None else self._files_of(directory)
-        found = None if files is None else files.load(self, self._say)
+        directory = self._output_dir if directory is None else directory
+        found = None if directory is None else self._newest(Path(directory))
         if found is None:
             return
         self._trainer_per_task[0].slots = found.slots
-        self._step = found.step
+        self._step = self._saved_step = found.step
         if found.random_state is not None:
             self._rng = jax.numpy.asarray(found.random_state["loop"])
         self._history = training.trax_history.History.from_dict(found.history)
@@ -297,10 +335,66 @@ class Loop(training.Loop):
         self._eval_model.weights = self._model.weights
         self._eval_model.state = found.model_state["eval"]
         self.resumed_from = found.path
-        self._saved_step = found.step
-        restore_positions(self, found.batch_position or {}, self._say)
-        self._place_on_devices()
+        positions = found.batch_position or {}
+        for name, generator in self._generators().items():
+            if name in positions and hasattr(generator, "restore"):
+                generator.restore(positions[name])
+            elif self._step:
+                self._warn(
+                    f"The {name} batches start from the beginning: their generator has no state()."
+                )
+        devices.replicate_trainer(self._mesh, self._trainer_per_task[0])
+
+    def _newest(self, directory: Path) -> checkpoints.Checkpoint | None:
+        """The checkpoint to go on from, checked against the model, its optimizer and the vocabulary."""
+        found, skipped = checkpoints.load_newest(directory)
+        for path, reason in skipped:
+            self._warn(f"Skipped {path}: {reason}")
+        if found is None and (directory / "model.pkl.gz").exists():
+            saved = trax_files.read_course_model(directory)
+            slots = trax_files.read_course_slots(saved)[0]
+            found = checkpoints.Checkpoint(
+                step=saved.step,
+                weights=unflatten(saved.weights, self._model.weights),
+                model_state={"model": self._model.state, "eval": self._eval_model.state},
+                slots=unflatten(slots, self.slots, "optimizer slots"),
+                history=saved.history,
+                path=saved.path,
+            )
+        if found is not None:
+            vocabulary, in_use = self._extras().get("vocabulary"), None
+            if vocabulary is not None and found.vocabulary is not None:
+                in_use = checkpoints.vocabulary_checksum(vocabulary)
+            checkpoints.check_compatible(found, in_use, self._model.weights, self.slots)
+        return found
 
     def write_course_file(self) -> Path:
         """Writes ``model.pkl.gz`` and its companions as Trax's Loop does, for `init_from_file`."""
-        return self._files.save_course_file(self, self._batch_signature[: self._model.n_in])
+        return trax_files.write_course_model(
+            Path(self._output_dir),
+            _on_host(self._model.weights),
+            _on_host(self._model.state),
+            input_signature=self._batch_signature[: self._model.n_in],
+            slots=[_on_host(self.slots)],
+            step=self._step,
+            history=self._history.to_dict(),
+        )
+
+
+@contextmanager
+def disk_errors_explained(directory: str | Path | None) -> Iterator[None]:
+    """Turns a full or read-only disk, met by Trax's own writing, into a CheckpointError.
+
+    Other system errors pass: they may come from the caller's generators.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        raise CheckpointError(explain(error, error.filename or directory or "a file")) from error
+
+
+def _on_host(tree: Any) -> Any:
+    """The tree with NumPy arrays for those on devices."""
+    return jax.tree.map(np.asarray, tree)

@@ -15,7 +15,7 @@ from siamese.errors import DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
 
-COPIES = 3  # How often a labelled non-duplicate stands among the labelled pairs.
+COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
 
 @dataclass(frozen=True)
@@ -69,97 +69,87 @@ def prepare(
     """
     duplicates = np.flatnonzero(pairs.is_duplicate)
     cut = len(duplicates) if valid is not None else int(len(duplicates) * config.train_share)
-    held_out = valid
-    if held_out is None:
-        first = duplicates[cut] if cut < len(duplicates) else len(pairs)
-        held_out = pairs.rows(max(int(first), len(pairs) - held_out_pairs), len(pairs))
-    n, m = len(pairs), len(held_out)
+    # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
+    n = len(pairs)
+    known = int(duplicates[cut]) if cut < len(duplicates) else n
+    held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
     tokenized = tokenize_questions(texts, lowercase=config.lowercase)
-    rows1, rows2 = tokenized.rows[:n], tokenized.rows[n : 2 * n]
-    held1, held2 = tokenized.rows[2 * n : 2 * n + m], tokenized.rows[2 * n + m :]
-    # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
-    known = int(duplicates[cut]) if cut < len(duplicates) else n
+    rows = tokenized.rows[: 2 * n].reshape(2, n)
+    held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    vocabulary = tokenized.vocabulary(rows1[worded], rows2[worded], min_count=config.min_count)
+    vocabulary = tokenized.vocabulary(*rows[:, worded], min_count=config.min_count)
     vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
-    if valid is None:
-        rest = duplicates[cut:]
-        validation = (rows1[rest], rows2[rest])
-    else:
-        same = np.flatnonzero(valid.is_duplicate)
-        validation = (held1[same], held2[same])
-    if cut < 2 or len(validation[0]) < 2:
+    validation = rows[:, duplicates[cut:]]
+    if valid is not None:
+        validation = held_out_rows[:, np.flatnonzero(valid.is_duplicate)]
+    if cut < 2 or validation.shape[1] < 2:
         raise DataError(
             f"There are {len(duplicates)} duplicates to train and validate on, which divide into "
-            f"{cut} and {len(validation[0])}: at least 2 are needed for each. Give more rows."
+            f"{cut} and {validation.shape[1]}: at least 2 are needed for each. Give more rows."
         )
-    empty = np.flatnonzero(ids.lengths == 0)
-    trained = duplicates[:cut]
-    used = np.concatenate([rows1[trained], rows2[trained], *validation])
-    if np.isin(used, empty).any():
+    used = np.concatenate([rows[:, duplicates[:cut]], validation], axis=1)
+    if not ids.lengths[used].all():
         raise DataError(
             "A question holds no words for the tokenizer (only blanks or control characters). "
             "`siamese data FILE` says where; take such rows out."
         )
-    rows, sides, is_duplicate = _known_pairs(
-        pairs.rows(0, known), (rows1[:known], rows2[:known]), config
-    )
-    train = np.flatnonzero(is_duplicate)
-    labelled = None
-    if config.near_misses or config.subject_block:
+
+    rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
+    train, labelled = np.flatnonzero(is_duplicate), None
+    if config.hard_negatives or config.topic_block:
         similar = SimilarQuestions(ids, rows, sides, config.seed)
-    if config.labelled_size:
-        misses = similar.near_misses(config.near_misses) if config.near_misses else None
-        lengths = tuple(ids.lengths[side] for side in rows)
-        labelled = _labelled(is_duplicate, rows, lengths, sides, misses, config)
-    if config.subject_block:
-        train = train[similar.order(train, config.subject_block)]
+    if config.pair_batch_size:
+        others = ~is_duplicate & (sides[0] != sides[1]) & (ids.lengths[rows] > 0).all(axis=0)
+        # Labelled negatives are few, mined ones are many and less certain: the former are repeated.
+        negatives = rows[:, np.tile(np.flatnonzero(others), COPIES)]
+        if config.hard_negatives:
+            mined = similar.near_misses(config.hard_negatives)
+            negatives = np.concatenate([negatives, mined], axis=1)
+        labelled = _labelled(rows[:, train], negatives, config)
+    if config.topic_block:
+        train = train[similar.order(train, config.topic_block)]
     return TrainingData(
         vocabulary,
         ids,
         tuple(side[train] for side in rows),
         tuple(side[train] for side in sides),
-        validation,
+        tuple(validation),
         held_out,
-        (held1, held2),
+        tuple(held_out_rows),
         labelled,
     )
 
 
-def _known_pairs(pairs: QuestionPairs, rows, config: TrainConfig):
-    """The labelled pairs, and those that follow from them where wanted: (rows, clusters, is_duplicate)."""
+def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):
+    """The labelled pairs, and those that follow from them where wanted.
+
+    Returns:
+      (rows, clusters, is_duplicate): int64 [2, pairs] twice and bool [pairs].
+    """
     joined = clusters(pairs)
-    sides = (joined.cluster1, joined.cluster2)
+    sides = np.stack([joined.cluster1, joined.cluster2])
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
-    if config.implied:
-        *implied, cluster = transitive_closure(rows, joined, seed=config.seed)
-        rows = tuple(np.concatenate(both) for both in zip(rows, implied))
-        sides = tuple(np.concatenate([side, cluster]) for side in sides)
+    if config.transitive_closure:
+        *implied, cluster = transitive_closure(tuple(rows), joined, seed=config.seed)
+        rows = np.concatenate([rows, implied], axis=1)
+        sides = np.concatenate([sides, [cluster, cluster]], axis=1)
         is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])
     return rows, sides, is_duplicate
 
 
-def _labelled(is_duplicate, rows, lengths, between, misses, config: TrainConfig):
-    """Labelled pairs of both kinds in the wished proportion: (rows1, rows2, is_duplicate)."""
-    others = np.flatnonzero(
-        ~is_duplicate & (between[0] != between[1]) & (lengths[0] > 0) & (lengths[1] > 0)
-    )
-    # Labelled non-duplicates are few and made ones are many and less certain: they come more often.
-    sides = [side[np.tile(others, COPIES)] for side in rows]
-    if misses is not None:
-        sides = [np.concatenate(both) for both in zip(sides, misses)]
-    if not len(sides[0]):
+def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig):
+    """All negatives and drawn duplicates in the wished proportion: (rows1, rows2, is_duplicate)."""
+    count = negatives.shape[1]
+    if not count:
         raise DataError(
-            "labelled_size needs training pairs that are labelled as no duplicates, and there are none. "
-            "Give some, or leave labelled_size and near_misses at 0."
+            "pair_batch_size needs training pairs labelled as not duplicates, and there are none. "
+            "Give some, or leave pair_batch_size and hard_negatives at 0."
         )
-    share = config.labelled_duplicates
-    wanted = round(len(sides[0]) * share / (1 - share))
-    draw = np.random.default_rng([config.seed, len(sides[0])])
-    duplicates = np.resize(draw.permutation(np.flatnonzero(is_duplicate)), wanted)
-    sides = [np.concatenate([own, side[duplicates]]) for own, side in zip(sides, rows)]
-    labels = np.arange(len(sides[0])) >= len(sides[0]) - wanted
-    return *sides, labels.astype(np.int32)
+    wanted = round(count * config.pair_duplicates / (1 - config.pair_duplicates))
+    draw = np.random.default_rng([config.seed, count])
+    drawn = np.resize(draw.permutation(duplicates.shape[1]), wanted)
+    rows1, rows2 = np.concatenate([negatives, duplicates[:, drawn]], axis=1)
+    return rows1, rows2, np.repeat(np.array([0, 1], np.int32), [count, wanted])

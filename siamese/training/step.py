@@ -15,16 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from siamese import compat
+import jax
+import jax.numpy as jnp
+import trax
+from trax import fastmath
+from trax import layers as tl
+
 from siamese.errors import ArgumentError
-
-compat.prepare()
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import trax  # noqa: E402
-from trax import fastmath  # noqa: E402
-from trax import layers as tl  # noqa: E402
 
 _SPECIAL = 2  # Unknown word and padding, tokens 0 and 1: the model asks for them by number.
 

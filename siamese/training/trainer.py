@@ -12,38 +12,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from siamese import compat
+import trax
+from trax import lr
+from trax.supervised import training
+
 from siamese.compat.randomness import keeping_generators
-from siamese.course.classify import (
-    best_threshold,
-    classify,
-    evaluate_scores,
-    pair_scores,
-    word_overlap,
-)
 from siamese.course.loss import TripletLoss
-from siamese.course.model import Siamese, model_options, tower_config, tower_weights
+from siamese.course.model import Siamese, tower_weights
 from siamese.data.pairs import QuestionPairs
-from siamese.data.token_cache import tokenize_questions
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.evaluation.calibration import fit_calibration
+from siamese.nn.encoder import TowerConfig
 from siamese.progress import Progress
 from siamese.search.detector import DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
-from siamese.training.learning_rate import learning_rate
 from siamese.training.loop import Loop
-from siamese.training.losses import SoftmaxLoss
+from siamese.training.losses import RankingLoss
 from siamese.training.prepare import prepare
-from siamese.training.report import COURSE_THRESHOLD, Report
-
-compat.prepare()
-
-import trax  # noqa: E402
-from trax.supervised import training  # noqa: E402
-
-EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters for unmasked models.
+from siamese.training.report import COURSE_THRESHOLD, Report, measure
 
 # What may change between the parts of one run: how long it is and what it leaves behind.
 _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "keep", "patience"}
@@ -63,8 +50,7 @@ class Trainer:
       quiet: no progress and no printed steps.
 
     Raises:
-      CheckpointError: the directory holds another run, and neither `resume` nor `overwrite` says what
-        is meant.
+      CheckpointError: the directory holds another run, and neither `resume` nor `overwrite` is given.
     """
 
     def __init__(
@@ -98,27 +84,33 @@ class Trainer:
             (self.output_dir / "metrics.jsonl").unlink(missing_ok=True)
             return
         found, _ = checkpoints.load_newest(self.output_dir)
-        if found is None or resume:
+        if found is None:
+            return
+        saved = found.config or {}
+        if saved.get("loss") == "softmax" and "labelled_size" in saved:
+            raise CheckpointError(
+                f"{self.output_dir} holds a run of an earlier version, whose metric SoftmaxLoss is "
+                "RankingLoss now: --overwrite starts anew, or give another directory."
+            )
+        if resume:
             return
         asked = dataclasses.asdict(self.config)
-        # A field that an older run had not yet had its default.
-        there = {**dataclasses.asdict(TrainConfig()), **(found.config or {})}
+        # A field that an earlier version did not have had its default.
+        there = dataclasses.asdict(TrainConfig.from_dict(saved))
         # A rate that reaches zero at the run's end is another one where the end is another.
-        may_change = _MAY_CHANGE - (
-            {"steps", "epochs"} if self.config.schedule == "linear" else set()
-        )
+        ends = {"steps", "epochs"} if self.config.schedule == "linear" else set()
         different = [
-            f"{name} {there.get(name)!r} there, {asked[name]!r} asked for"
+            f"{name} {there[name]!r} there, {asked[name]!r} asked for"
             for name in asked
-            if name not in may_change and there.get(name) != asked[name]
+            if name not in _MAY_CHANGE - ends and there[name] != asked[name]
         ]
         if found.vocabulary_checksum != checkpoints.vocabulary_checksum(self._vocabulary):
             different.append("the training questions, and so the vocabulary, differ")
         if different:
             raise CheckpointError(
                 f"{self.output_dir} holds another run, at step {found.step}: {'; '.join(different)}. "
-                "Say what is meant: --resume goes on with that run under the new choices, --overwrite "
-                "starts anew, or give another directory."
+                "Pass --resume to continue it with the new choices, --overwrite to start anew, or give "
+                "another directory."
             )
 
     def _make_loop(self) -> Loop:
@@ -178,82 +170,39 @@ class Trainer:
         Args:
           on_step: called after each step with (loop, loss); `loss` is a JAX scalar.
         """
-        remaining = self.total_steps - self.loop.step
-        if remaining <= 0:
+        if self.loop.step >= self.total_steps:
             return
-        with (
-            keeping_generators(),
-            Progress(
-                self.total_steps,
-                "training",
-                unit="pairs",
-                units_per_step=self.config.batch_size,
-                done=self.loop.step,
-                quiet=self.quiet,
-            ) as progress,
-        ):
+        pairs = self.config.batch_size
+        total, done = self.total_steps * pairs, self.loop.step * pairs
+        bar = Progress(total, "training", unit="pairs", done=done, quiet=self.quiet)
+        with keeping_generators(), bar:
             random.setstate(self._random_state)
 
             def show(loop, loss):
-                progress.update(**({"loss": float(loss)} if progress.due() else {}))
+                if bar.update(pairs):  # Not at every step: reading the loss waits for the device.
+                    bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
                 if on_step is not None:
                     on_step(loop, loss)
 
             self.loop.on_step = show
             try:
-                self.loop.run(remaining)
+                self.loop.run(self.total_steps - self.loop.step)
             finally:
                 self._random_state = random.getstate()
 
     def evaluate(self, test: QuestionPairs) -> Report:
         """Measures the model on pairs it has not seen; chooses the threshold on the held-out pairs."""
-        data = self.data
-        held1, held2 = (data.ids.take(rows) for rows in data.held_out_rows)
-        tokenized = tokenize_questions(
-            [*test.question1, *test.question2], lowercase=self.config.lowercase
-        )
-        test_ids = tokenized.encode(data.vocabulary)
-        test1 = test_ids.take(tokenized.rows[: len(test)])
-        test2 = test_ids.take(tokenized.rows[len(test) :])
-        scores = functools.partial(
-            pair_scores,
-            model=self.loop.eval_model,
-            vocab=data.vocabulary,
-            batch_size=EVALUATION_BATCH,
-        )
-        labels, held_labels = test.is_duplicate, data.held_out.is_duplicate
-        held_scores = scores(held1, held2)
-        chosen = best_threshold(held_scores, held_labels, "accuracy").threshold
-        self.calibration = fit_calibration(held_scores, held_labels)
-        tuned = evaluate_scores(scores(test1, test2), labels, chosen)
-        overlap_chosen = best_threshold(
-            word_overlap(data.held_out.question1, data.held_out.question2), held_labels, "accuracy"
-        ).threshold
-        overlap = evaluate_scores(
-            word_overlap(test.question1, test.question2), labels, overlap_chosen
-        )
         history = self.loop.history
-        return Report(
+        report, self.calibration = measure(
+            self.loop.eval_model,
+            self.data,
+            test,
+            lowercase=self.config.lowercase,
             steps=self.loop.step,
             train_loss=float(history.get("train", f"metrics/{self._loss_name}")[-1][1]),
             valid_loss=float(history.get("eval", f"metrics/{self._loss_name}")[-1][1]),
-            accuracy=classify(
-                test1,
-                test2,
-                labels,
-                COURSE_THRESHOLD,
-                self.loop.eval_model,
-                data.vocabulary,
-                batch_size=EVALUATION_BATCH,
-            ),
-            threshold=chosen,
-            tuned_accuracy=tuned.accuracy,
-            roc_auc=tuned.roc_auc,
-            base_rate=tuned.base_rate,
-            overlap_accuracy=overlap.accuracy,
-            overlap_roc_auc=overlap.roc_auc,
-            test_pairs=len(test),
         )
+        return report
 
     def save(self, report: Report | None = None, **card: Any) -> DuplicateDetector:
         """The trained model as a detector, saved in ``output_dir/model`` where there is an output_dir.
@@ -262,7 +211,6 @@ class Trainer:
           report: sets the threshold, and goes into the card.
           **card: more JSON values for the card.
         """
-        figures = report.as_dict() if report else {}
         detector = DuplicateDetector(
             tower_weights(self.loop.model),
             self.data.vocabulary,
@@ -273,7 +221,7 @@ class Trainer:
                 "config": dataclasses.asdict(self.config),
                 "training_pairs": len(self.data.train[0]),
                 "steps": self.loop.step,
-                "figures": figures,
+                "figures": report.as_dict() if report else {},
                 "versions": {n: importlib.metadata.version(n) for n in ("trax", "jax", "numpy")},
                 **card,
             },
@@ -285,12 +233,53 @@ class Trainer:
 
 def losses(config: TrainConfig):
     """The layer that trains and the one that validates, which has neither mask nor labelled pairs."""
-    if config.loss == "softmax":
-        made = functools.partial(SoftmaxLoss, config.temperature, direction=config.direction)
-        extras = {"labelled": config.labelled_size > 0, "labelled_weight": config.labelled_weight}
-    else:
+    mask = config.false_negatives == "mask"
+    if config.loss == "triplet":
         made = functools.partial(
             TripletLoss, config.margin, closest=config.closest, direction=config.direction
         )
-        extras = {}
-    return made(same=config.same == "mask", **extras), made()
+        return made(false_negative_mask=mask), made()
+    made = functools.partial(RankingLoss, config.temperature, direction=config.direction)
+    pairs = {"pairs": config.pair_batch_size > 0, "pair_loss_weight": config.pair_loss_weight}
+    return made(false_negative_mask=mask, **pairs), made()
+
+
+def learning_rate(config: TrainConfig, total_steps: Callable[[], int]) -> Callable[[int], float]:
+    """The schedule of a run: step, from 1, to Adam's learning rate.
+
+    'rsqrt' is the course's own, `trax.lr.warmup_and_rsqrt_decay`. 'linear' goes up to the full rate in the
+    warm-up and then straight down to zero, which it would reach one step after the run's last.
+
+    Args:
+      config: the run's choices: schedule, learning_rate, warmup_steps.
+      total_steps: gives the length of the run; called at the first step.
+    """
+    if config.schedule == "rsqrt":
+        return lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate)
+
+    def linear(step: int) -> float:
+        up = step / max(config.warmup_steps, 1)
+        left = total_steps() + 1
+        down = (left - step) / max(left - config.warmup_steps, 1)
+        return config.learning_rate * max(0.0, min(1.0, up, down))
+
+    return linear
+
+
+def model_options(config: TrainConfig) -> dict[str, Any]:
+    """The arguments of `Siamese` that a training configuration asks for."""
+    names = (
+        "d_model", "lstm_bias", "mask_padding", "precision", "bidirectional", "embedding_init",
+        "embedding_dropout", "word_dropout",
+    )  # fmt: skip
+    return {name: getattr(config, name) for name in names}
+
+
+def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
+    """The shape of the tower that a training configuration asks for."""
+    return TowerConfig(
+        vocab_size,
+        config.d_model,
+        mask_padding=config.mask_padding,
+        bidirectional=config.bidirectional,
+    )

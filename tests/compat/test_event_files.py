@@ -2,7 +2,7 @@ import pytest
 
 from siamese.compat.event_files import EventFileWriter, make_tensor_proto, tensorboard
 from siamese.errors import CheckpointError
-from siamese.training.run_files import disk_errors_explained
+from siamese.training.loop import disk_errors_explained
 
 
 def an_event(value, step):

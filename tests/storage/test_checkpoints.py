@@ -349,9 +349,7 @@ SAVER = textwrap.dedent(
 
 
 def program(body):
-    return SAVER.format(
-        tests=os.path.dirname(os.path.dirname(__file__)), body=textwrap.indent(body, "").strip()
-    )
+    return SAVER.format(tests=os.path.dirname(__file__), body=textwrap.indent(body, "").strip())
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """A run stopped in the middle of an epoch ends as one never stopped, bit for bit, with either generator."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
 
-from siamese import embedded_corpus
-from siamese.storage.checkpoints import list_checkpoints, load_newest
+from siamese import CheckpointError, embedded_corpus
+from siamese.storage.checkpoints import list_checkpoints, load_newest, save_checkpoint
 from siamese.training.config import TrainConfig
 from siamese.training.trainer import Trainer
 
@@ -17,8 +19,9 @@ SMALL = {
 }  # fmt: skip
 CONFIGS = {
     "course": TrainConfig.course(**SMALL),
-    "bucketed": TrainConfig.course(batches="bucketed", swap=True, same="mask", **SMALL),
-    "best": TrainConfig.best(labelled_size=16, near_misses=40, **{"subject_block": 0, **SMALL}),
+    "bucketed": TrainConfig.course(batches="bucketed", swap=True, false_negatives="mask", **SMALL),
+    "lazy": TrainConfig.course(lazy_adam=True, **SMALL),
+    "best": TrainConfig.best(pair_batch_size=16, hard_negatives=40, **{"topic_block": 0, **SMALL}),
 }
 
 
@@ -52,6 +55,35 @@ def test_stopped_twice_equals_never_stopped(corpus, tmp_path, name):
         assert len(found) == len(wanted)
         for a, b in zip(found, wanted):
             np.testing.assert_array_equal(a, b)
+
+
+def test_an_older_run_whose_ranking_loss_had_another_name_is_refused(corpus, tmp_path):
+    train(corpus, "bucketed", tmp_path, 2)
+    old = {"loss": "softmax", "labelled_size": 0}
+    found = dataclasses.replace(load_newest(tmp_path).checkpoint, config=old)
+    save_checkpoint(tmp_path, found)
+    for resume in (False, True):
+        with pytest.raises(CheckpointError, match=r"earlier version.*--overwrite"):
+            Trainer(corpus.train, CONFIGS["best"], tmp_path, valid=corpus.valid, resume=resume)
+
+
+def test_other_choices_need_resume_or_overwrite_and_old_names_are_no_other_choices(
+    corpus, tmp_path
+):
+    train(corpus, "bucketed", tmp_path, 2)
+    found = load_newest(tmp_path).checkpoint
+    old = {**found.config, "same": "mask", "implied": False}
+    for name in ("false_negatives", "transitive_closure"):
+        del old[name]
+    save_checkpoint(tmp_path, dataclasses.replace(found, config=old))
+    _, trainer = train(corpus, "bucketed", tmp_path, 4)
+    assert trainer.loop.step == 4
+    other = dataclasses.replace(CONFIGS["bucketed"], margin=0.5)
+    with pytest.raises(CheckpointError, match=r"margin 0.25 there, 0.5 asked for.*--resume"):
+        Trainer(corpus.train, other, tmp_path, valid=corpus.valid)
+    resumed = Trainer(corpus.train, other, tmp_path, valid=corpus.valid, resume=True)
+    assert resumed.loop.step == 4
+    assert Trainer(corpus.train, other, tmp_path, valid=corpus.valid, overwrite=True).loop.step == 0
 
 
 def test_patience_ends_a_run_early_and_keeps_the_best(corpus, tmp_path):

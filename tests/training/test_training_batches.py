@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from siamese import ArgumentError, DataError
+from siamese import DataError
 from siamese.data.pairs import QuestionPairs
 from siamese.training.batches import JoinedBatches, make_batches
 from siamese.training.config import TrainConfig
@@ -16,7 +16,7 @@ SUBJECTS = ["cats", "dogs", "fish", "birds", "trains", "boats", "cars", "planes"
 ASKED = ("how do i feed {} well", "what is the best food for {}", "why do people like {} so much",
          "where can i buy cheap {} today", "are {} dangerous for small children")  # fmt: skip
 SMALL = TrainConfig.best(
-    d_model=8, batch_size=8, labelled_size=6, near_misses=10, subject_block=4, warmup_steps=3,
+    d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
     epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2, unknown_ids=5,
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ def test_labelled_pairs_have_their_own_labels_and_proportion():
     data = prepare(train, SMALL, valid=valid)
     labels = data.labelled[2]
     known = {}
-    joined = prepare(train, dataclasses.replace(SMALL, near_misses=0), valid=valid).labelled
+    joined = prepare(train, dataclasses.replace(SMALL, hard_negatives=0), valid=valid).labelled
     for one, two, label in zip(*(side.tolist() for side in joined)):
         assert known.setdefault((one, two), label) == label
     assert labels.mean() == pytest.approx(0.4, abs=0.01)
@@ -86,7 +86,7 @@ def test_the_position_is_kept():
 
 def test_held_out_labels_are_not_looked_at():
     everything = pairs()
-    config = dataclasses.replace(SMALL, near_misses=0, subject_block=0)
+    config = dataclasses.replace(SMALL, hard_negatives=0, topic_block=0)
     data = prepare(everything, config)
     flipped = everything.is_duplicate.copy()
     first = np.flatnonzero(flipped)[int(flipped.sum() * config.train_share)]
@@ -98,11 +98,11 @@ def test_held_out_labels_are_not_looked_at():
         np.testing.assert_array_equal(mine, its)
 
 
-def test_implied_duplicates_are_trained_on_with_their_cluster():
+def test_the_transitive_closure_is_trained_on_with_their_cluster():
     train, valid = split()
     plain, more = (
-        prepare(train, dataclasses.replace(SMALL, implied=implied), valid=valid)
-        for implied in (False, True)
+        prepare(train, dataclasses.replace(SMALL, transitive_closure=closure), valid=valid)
+        for closure in (False, True)
     )
     number = {}
     for data in (plain, more):
@@ -119,28 +119,8 @@ def test_implied_duplicates_are_trained_on_with_their_cluster():
 def test_no_labelled_non_duplicates():
     train, valid = split()
     only = train.duplicates()
-    with pytest.raises(DataError, match="labelled_size"):
-        prepare(only, dataclasses.replace(SMALL, near_misses=0), valid=valid)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"labelled_size": 8},
-        {"near_misses": 5},
-        {"subject_block": 8},
-        {"loss": "softmax", "temperature": 0.0},
-        {"embedding_dropout": 1.0},
-        {"word_dropout": -0.1},
-        {"labelled_duplicates": 1.0},
-        {"min_count": 0},
-        {"schedule": "cosine"},
-        {"loss": "hinge"},
-    ],
-)
-def test_choices_that_do_not_go_together(changes):
-    with pytest.raises(ArgumentError, match="|".join(changes)):
-        TrainConfig.course(**changes)
+    with pytest.raises(DataError, match="pair_batch_size"):
+        prepare(only, dataclasses.replace(SMALL, hard_negatives=0), valid=valid)
 
 
 def test_labelled_pairs_without_words_are_left_out():
@@ -148,7 +128,7 @@ def test_labelled_pairs_without_words_are_left_out():
     blank = QuestionPairs(
         [*train.question1, " "], [*train.question2, "what is it ?"], [*train.is_duplicate, False]
     )
-    config = dataclasses.replace(SMALL, near_misses=0)
+    config = dataclasses.replace(SMALL, hard_negatives=0)
     mine, its = (prepare(rows, config, valid=valid).labelled for rows in (blank, train))
     assert len(mine[0]) == len(its[0])
 
@@ -229,7 +209,7 @@ losses = []
 from siamese.training.trainer import Trainer
 from test_training_batches import split
 train, valid = split()
-config = dataclasses.replace(SMALL, labelled_size=8)
+config = dataclasses.replace(SMALL, pair_batch_size=8)
 trainer = Trainer(train, config, None, valid=valid, quiet=True)
 trainer.train(lambda loop, loss: losses.append(float(loss)))
 print(losses)
@@ -251,7 +231,7 @@ def test_several_devices_give_the_same_losses():
             [
                 sys.executable,
                 "-c",
-                DEVICES.format(tests=str(Path(__file__).parents[1]), count=count),
+                DEVICES.format(tests=str(Path(__file__).parent), count=count),
             ],
             env={**os.environ, "XLA_FLAGS": flag},
             capture_output=True,

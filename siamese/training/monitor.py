@@ -1,0 +1,153 @@
+"""What watches a run: NaN, collapse, patience, stop signals, metrics.jsonl."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from siamese.errors import CheckpointError, SiameseError
+from siamese.storage.atomic import explain, write_text_atomically
+
+# The loss must stay at twice the margin for so long to count as collapsed. Every run of the course's model
+# starts there: Trax's LSTM adds its forget bias of 1 to all four gates, so the first states are almost the
+# same whatever the question, and it takes a few hundred steps of warm-up to leave.
+COLLAPSE_STEPS = 600
+
+
+class TrainingError(SiameseError):
+    """Training cannot go on: the loss or the weights are not finite."""
+
+
+def check_finite(loss: float, step: int) -> None:
+    """Raises TrainingError where `loss`, that of step `step`, is NaN or infinite."""
+    if not math.isfinite(loss):
+        raise TrainingError(
+            f"The loss is {loss} at step {step}. Try a smaller learning rate, and look for questions "
+            "without tokens. Earlier checkpoints are complete: training can go on from the last."
+        )
+
+
+def out_of_patience(losses: Sequence[float], patience: int) -> bool:
+    """Whether the lowest of the validation losses lies `patience` evaluations back; never with 0."""
+    return bool(patience and len(losses)) and len(losses) - 1 - np.argmin(losses) >= patience
+
+
+class CollapseWatch:
+    """Notices that all questions have the same vector.
+
+    Every similarity is 1 then: the mean and the closest negative each exceed the positive by exactly the
+    margin, and the loss stays at twice the margin.
+
+    Args:
+      margin: the loss's margin; None notices nothing.
+    """
+
+    def __init__(self, margin: float | None):
+        self._margin, self._steps, self._warned = margin, 0, False
+
+    def warning(self, loss: float, steps: int = 1) -> str | None:
+        """The warning about collapse, once, where it has lasted too long.
+
+        Args:
+          loss: the mean loss of the last steps.
+          steps: how many steps it is the mean of.
+        """
+        if self._margin is None or self._warned:
+            return None
+        at_collapse = abs(loss - 2 * self._margin) < 0.004 * self._margin
+        self._steps = self._steps + steps if at_collapse else 0
+        self._warned = self._steps >= COLLAPSE_STEPS
+        if not self._warned:
+            return None
+        return (
+            f"The loss has stayed at {loss:.3f}, twice the margin, for {self._steps} steps: all "
+            "questions have the same vector (collapse). Try lstm_bias='forget_gate', a smaller "
+            "learning rate, a longer warm-up, closest='semi_hard', or another seed."
+        )
+
+
+class StopSignals:
+    """Within ``with StopSignals() as signals`` the first SIGINT or SIGTERM is only kept in ``received``.
+
+    A second Ctrl-C raises KeyboardInterrupt at once. Python delivers signals to its main thread alone;
+    in any other thread nothing is changed.
+
+    Example:
+      >>> with StopSignals() as signals:
+      ...     signal.raise_signal(signal.SIGTERM)
+      >>> signals.received.name
+      'SIGTERM'
+    """
+
+    def __init__(self):
+        self.received: signal.Signals | None = None
+        self._before = {}
+
+    def __enter__(self) -> StopSignals:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._remember)
+        return self
+
+    def _remember(self, number, frame) -> None:
+        if self.received is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.received = signal.Signals(number)
+
+    def __exit__(self, *_) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def raise_received(self) -> None:
+        """Raises what the signal would have raised: KeyboardInterrupt, or SystemExit(128 + number)."""
+        if self.received is signal.SIGINT:
+            raise KeyboardInterrupt
+        if self.received is not None:
+            raise SystemExit(128 + self.received)
+
+
+class MetricsFile:
+    """metrics.jsonl: one JSON object a line, with step, seconds since 1970, and an evaluation's figures."""
+
+    def __init__(self, directory: str | Path):
+        self.path = Path(directory) / "metrics.jsonl"
+
+    def forget_after(self, step: int) -> None:
+        """Takes out what a killed run wrote after the checkpoint that the run goes on from."""
+        try:
+            lines = self.path.read_text("utf-8", "replace").splitlines(keepends=True)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise CheckpointError(explain(error, self.path, "read")) from error
+        kept = [line for line in lines if _is_complete_until(line, step)]
+        if kept != lines:
+            write_text_atomically(self.path, "".join(kept), CheckpointError)
+
+    def add(self, history, step: int) -> None:
+        """Appends a line with the figures that Trax's `history` has for `step`."""
+        figures: dict[str, float] = {"step": step, "seconds": round(time.time(), 3)}
+        for mode, prefix in (("train", "metrics/"), ("train", "training/"), ("eval", "metrics/")):
+            for name in history.metrics_for_mode(mode):
+                points = history.get(mode, name)
+                if name.startswith(prefix) and points and points[-1][0] == step:
+                    figures[f"{mode}/{name.removeprefix(prefix)}"] = float(points[-1][1])
+        try:
+            with open(self.path, "a", encoding="utf-8") as lines:
+                lines.write(json.dumps(figures) + "\n")
+        except OSError as error:
+            raise CheckpointError(explain(error, self.path)) from error
+
+
+def _is_complete_until(line: str, step: int) -> bool:
+    try:
+        return line.endswith("\n") and json.loads(line)["step"] <= step
+    except (ValueError, KeyError, TypeError):
+        return False

@@ -1,0 +1,100 @@
+"""TrainConfig: bounds, presets, flags, old names; the learning rate it asks for."""
+
+import argparse
+import dataclasses
+
+import pytest
+from trax import lr
+
+from siamese import ArgumentError, TrainConfig
+from siamese.training.config import PRESETS, add_config_flags, config_from_flags
+from siamese.training.trainer import learning_rate
+
+
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("d_model", 0, "d_model must be at least 1; it is 0"),
+        ("d_model", 4.0, "d_model must be of type int; it is 4.0"),
+        ("d_model", True, "of type int"),
+        ("batch_size", 1, "at least 2"),
+        ("learning_rate", -0.1, "at least 0"),
+        ("learning_rate", float("nan"), "at least 0"),
+        ("temperature", 0, "temperature must be above 0"),
+        ("word_dropout", 1.0, "word_dropout must be below 1"),
+        ("train_share", 0.0, "above 0"),
+        ("train_share", 1, "below 1"),
+        ("loss", "contrastive", "loss must be one of triplet, softmax; it is 'contrastive'"),
+        ("pair_batch_size", 8, "pair_batch_size needs loss='softmax'; it is 'triplet'"),
+        ("hard_negatives", 8, "hard_negatives needs pair_batch_size: give it too"),
+        ("topic_block", 8, "topic_block needs batches='bucketed'; it is 'course'"),
+        ("false_negatives", "mask", "false_negatives needs batches='bucketed'"),
+        ("swap", True, "swap needs batches='bucketed'"),
+    ],
+)
+def test_a_value_outside_its_bounds_is_refused_with_its_field(field, value, message):
+    with pytest.raises(ArgumentError, match=message):
+        TrainConfig(**{field: value})
+
+
+def test_a_whole_number_is_taken_for_a_float():
+    assert isinstance(TrainConfig(margin=1).margin, float)
+
+
+def test_every_field_has_a_flag_and_a_preset_fills_those_not_given():
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser)
+    text = parser.format_help()
+    for field in dataclasses.fields(TrainConfig):
+        assert f"--{field.name.replace('_', '-')}" in text
+    line = ["--preset", "best", "--hard-negatives", "7", "--no-swap", "--margin", "0.5"]
+    found = config_from_flags(parser.parse_args(line))
+    assert found == TrainConfig.best(hard_negatives=7, swap=False, margin=0.5)
+    assert config_from_flags(parser.parse_args([])) == TrainConfig.course() == TrainConfig()
+    assert [TrainConfig.preset(name) for name in PRESETS] == [TrainConfig(), TrainConfig.best()]
+    with pytest.raises(ArgumentError, match="course, best"):
+        TrainConfig.preset("worst")
+
+
+def test_the_names_of_earlier_versions_are_read():
+    old = {
+        "loss": "softmax", "batches": "bucketed", "implied": True, "labelled_size": 4,
+        "labelled_weight": 2.0, "labelled_duplicates": 0.3, "near_misses": 9, "subject_block": 5,
+        "same": "negatives", "closest": "below_positive",
+    }  # fmt: skip
+    assert TrainConfig.from_dict(old) == TrainConfig(
+        loss="softmax", batches="bucketed", transitive_closure=True, pair_batch_size=4,
+        pair_loss_weight=2.0, pair_duplicates=0.3, hard_negatives=9, topic_block=5,
+        false_negatives="keep", closest="semi_hard",
+    )  # fmt: skip
+    with pytest.raises(ArgumentError, match=r"Unknown fields.*nearest"):
+        TrainConfig.from_dict({"nearest": 1})
+
+
+def test_printed_choices_name_what_differs_from_the_course():
+    shown = str(TrainConfig(margin=0.5)).splitlines()
+    assert [line.split() for line in shown if "course:" in line] == [
+        ["margin", "0.5", "(course:", "0.25)"]
+    ]
+
+
+def test_the_courses_schedule_is_traxs():
+    mine = learning_rate(TrainConfig.course(), lambda: 1000)
+    its = lr.warmup_and_rsqrt_decay(400, 0.01)
+    assert [float(mine(step)) for step in (1, 399, 400, 5000)] == [
+        float(its(step)) for step in (1, 399, 400, 5000)
+    ]
+
+
+def test_linear_rises_and_falls_to_zero_behind_the_last_step():
+    config = TrainConfig.best(warmup_steps=4, learning_rate=0.1)
+    mine = learning_rate(config, lambda: 9)
+    found = [mine(step) for step in range(1, 11)]
+    assert found[:4] == pytest.approx([0.025, 0.05, 0.075, 0.1])
+    assert found[4:] == pytest.approx([0.1 * left / 6 for left in (5, 4, 3, 2, 1, 0)])
+
+
+def test_linear_with_more_warm_up_than_steps_never_reaches_the_full_rate():
+    mine = learning_rate(TrainConfig.best(warmup_steps=100, learning_rate=0.1), lambda: 10)
+    assert max(mine(step) for step in range(1, 11)) <= 0.1
+    assert all(mine(step) > 0 for step in range(1, 11))
