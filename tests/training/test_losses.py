@@ -115,7 +115,7 @@ ONE, TWO = vectors()
     [
         (lambda: RankingLossFn(ONE, TWO[:4]), ShapeError, "one shape"),
         (lambda: RankingLossFn(ONE, TWO, false_negative_mask=MASK[:2, :2]), ShapeError, "mask"),
-        (lambda: RankingLossFn(ONE, TWO, false_negative_mask=MASK * 1.0), ShapeError, "mask"),
+        (lambda: RankingLossFn(ONE, TWO, false_negative_mask=MASK * 1.0), ArgumentError, "mask"),
         (lambda: PairLossFn(np.zeros(3), np.zeros((3, 1))), ShapeError, "label"),
         (lambda: RankingLossFn(ONE[:1], TWO[:1]), ArgumentError, "at least 2"),
         (lambda: RankingLoss(direction="across"), ArgumentError, "direction"),
