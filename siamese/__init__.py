@@ -29,7 +29,7 @@ _EXPORTS = {
     "TripletLoss": "course.loss",
     "word_tokenize": "data.vocabulary",
     "Vocabulary": "data.vocabulary",
-    "tokenize_questions": "data.token_cache",
+    "tokenize_questions": "data.tokens",
     "QuestionPairs": "data.pairs",
     "read_pairs": "data.pairs",
     "iter_pairs": "data.pairs",

@@ -4,7 +4,7 @@ NLTK cuts a text into sentences (Punkt), then runs some thirty regular expressio
 questions hold nothing that those rules could see but spaces, a few marks that are always cut off,
 and clitics such as "'s". `short_way` tokenizes exactly those and hands everything else to NLTK.
 
-This module is all that a worker process needs (see `siamese.data.token_workers`), so it imports neither
+This module is all that a worker process needs (see `siamese.data.tokens`), so it imports neither
 NumPy nor, before the first text that needs it, NLTK.
 """
 

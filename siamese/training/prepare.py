@@ -9,7 +9,7 @@ import numpy as np
 from siamese.data.clusters import clusters, implied_duplicates
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
-from siamese.data.token_cache import tokenize_questions
+from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.nn.ragged import Ragged

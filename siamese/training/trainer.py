@@ -24,7 +24,7 @@ from siamese.course.classify import (
 from siamese.course.loss import TripletLoss
 from siamese.course.model import Siamese, model_options, tower_config, tower_weights
 from siamese.data.pairs import QuestionPairs
-from siamese.data.token_cache import tokenize_questions
+from siamese.data.tokens import tokenize_questions
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.calibration import fit_calibration
 from siamese.progress import Progress

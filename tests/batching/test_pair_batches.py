@@ -494,7 +494,7 @@ def test_exported_from_the_package():
 def test_on_real_questions_padding_shapes_and_no_known_false_negative(quora_csv):
     from siamese.data.clusters import clusters
     from siamese.data.pairs import read_pairs
-    from siamese.data.token_cache import tokenize_questions
+    from siamese.data.tokens import tokenize_questions
 
     rows = read_pairs(quora_csv).rows(0, 99_119)
     duplicates = np.flatnonzero(rows.is_duplicate)

@@ -1,4 +1,4 @@
-"""tokenize_questions against word_tokenize and the course's loops; kept, damaged and killed."""
+"""tokenize_questions against word_tokenize and the course's loops; kept, damaged, killed, in parallel."""
 
 import csv
 import gzip
@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -16,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese.data import token_cache, token_workers
-from siamese.data.token_cache import TokenizedQuestions, default_cache_dir, tokenize_questions
+import siamese
+from siamese.data.tokens import TokenizedQuestions, default_cache_dir, tokenize_questions
 from siamese.data.vocabulary import Vocabulary, word_tokenize
 from siamese.errors import ArgumentError, DataError
 
@@ -40,10 +41,6 @@ def home_is_elsewhere(tmp_path, monkeypatch):
 
 def tokens_of(tokenized):
     return [tokenized.tokens(place) for place in range(len(tokenized))]
-
-
-def never(*arguments):
-    raise AssertionError("tokenized although the cache holds it")
 
 
 def test_each_distinct_question_once_in_order():
@@ -165,18 +162,21 @@ def test_lowercase_folds_words_after_tokenizing(tmp_path):
 # What is kept on disk
 
 
-def test_kept_and_read_back(tmp_path, monkeypatch):
-    made = tokenize_questions(QUESTIONS, cache_dir=tmp_path / "new" / "folder")
-    monkeypatch.setattr(token_cache, "_tokenize", never)
-    read = tokenize_questions(QUESTIONS, cache_dir=str(tmp_path / "new" / "folder"))
+def test_kept_and_read_back(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    made = tokenize_questions(QUESTIONS, cache_dir=folder)
+    (path,) = folder.iterdir()
+    before = path.stat()
+    read = tokenize_questions(QUESTIONS, cache_dir=str(folder))
     assert tokens_of(read) == tokens_of(made) and read.words == made.words
     assert read.rows.tolist() == made.rows.tolist()
-    repeated = tokenize_questions(QUESTIONS * 2, cache_dir=tmp_path / "new" / "folder")
+    repeated = tokenize_questions(QUESTIONS * 2, cache_dir=folder)
     assert tokens_of(repeated) == tokens_of(made) * 2  # the same distinct questions
+    assert [file.stat() for file in folder.iterdir()][0][:9] == before[:9]  # written once
 
 
 def test_other_questions_are_not_mixed_up(tmp_path):
-    cases = [["ab", "c"], ["a", "bc"], ["abc"], ["c", "ab"], ["ab", "c", ""], []]
+    cases = [["ab", "c"], ["a", "bc"], ["abc"], ["c", "ab"], ["ab", "c", ""], [""], []]
     for _ in range(2):
         for case in cases:
             found = tokenize_questions(case, cache_dir=tmp_path)
@@ -184,12 +184,15 @@ def test_other_questions_are_not_mixed_up(tmp_path):
     assert len(list(tmp_path.iterdir())) == len(cases)
 
 
-def test_another_tokenizer_version_does_not_find_it(tmp_path, monkeypatch):
-    tokenize_questions(QUESTIONS, cache_dir=tmp_path)
-    monkeypatch.setattr(token_cache, "tokenizer_version", lambda: "rules 0")
-    monkeypatch.setattr(token_cache, "_tokenize", never)
-    with pytest.raises(AssertionError, match="although"):
-        tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+def test_another_tokenizer_has_tokens_of_its_own(tmp_path):
+    """In a process whose NLTK finds other data: another file, so no tokens of the first."""
+    tokenize_questions(QUESTIONS, cache_dir=tmp_path / "kept")
+    english = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    english.mkdir(parents=True)
+    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab", "abbrev_types.txt"):
+        (english / name).write_text("")
+    run_tokenizing(QUESTIONS, tmp_path / "kept", NLTK_DATA=str(tmp_path))
+    assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
 def test_default_folder(tmp_path, monkeypatch):
@@ -209,25 +212,34 @@ def test_default_folder(tmp_path, monkeypatch):
         lambda raw: raw[:-1],
         lambda raw: raw[: len(raw) // 2],
         lambda raw: b"",
-        lambda raw: raw + b"x",
-        lambda raw: raw[:-3] + bytes([raw[-3] ^ 1]) + raw[-2:],
-        lambda raw: raw.replace(b"tokens 1\n", b"tokens 9\n"),
+        lambda raw: raw[: len(raw) // 3] + bytes(8) + raw[len(raw) // 3 + 8 :],
+        lambda raw: raw.replace(b"values.npy", b"waluez.npy"),
         lambda raw: b"<html>not found</html>",
     ],
 )
-def test_a_damaged_file_is_reported_in_a_line_and_made_again(damage, tmp_path, caplog, monkeypatch):
+def test_a_damaged_file_is_reported_in_a_line_and_made_again(damage, tmp_path, caplog):
     made = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
     (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
+    path.write_bytes(damage(path.read_bytes()))
     with caplog.at_level(logging.WARNING):
         again = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
-    assert tokens_of(again) == tokens_of(made)
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert str(path) in line and "\n" not in line and "again" in line
-    assert path.read_bytes() == whole
-    monkeypatch.setattr(token_cache, "_tokenize", never)
-    tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+        assert tokens_of(again) == tokens_of(made)
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert str(path) in line and "\n" not in line and "again" in line
+        tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+    assert len(caplog.records) == 1  # the new file is whole
+
+
+def test_no_cut_and_no_flipped_bit_changes_a_token(tmp_path):
+    made = tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path))
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 3):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << (place % 8)
+        for damaged in (whole[:place], bytes(flipped)):
+            path.write_bytes(damaged)
+            assert tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path)) == made
 
 
 def test_a_folder_that_cannot_be_written_is_reported_and_the_work_goes_on(tmp_path, caplog):
@@ -253,60 +265,71 @@ def test_a_full_disk_is_reported_and_the_work_goes_on(tmp_path, caplog, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = """
-import os, signal
-from siamese.data import token_cache
-{before}
-questions = ["I cannot " + str(n) for n in range({many})]
-token_cache.tokenize_questions(questions, cache_dir={folder!r}, processes=2)
-"""
+# Killed, and on all cores
+
+HARD = [f"I cannot say {n}. Dr. No, can't he? {'x' * (n % 7)}" for n in range(3_000)]
+
+
+def run_tokenizing(questions, folder, before="", wait=True, **environment):
+    """Tokenizes in a process of its own, without a main guard; returns the process."""
+    code = (
+        f"{before}\nfrom siamese import tokenize_questions\n"
+        f"found = tokenize_questions({questions!r}, cache_dir={folder and str(folder)!r}, "
+        "processes=2, progress=False)\n"
+        "print(found.tokens(len(found) - 1))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(siamese.__file__).parents[1]), **environment},
+    )  # fmt: skip
+    process.stdin.write(code)
+    process.stdin.close()
+    if wait:
+        process.wait(timeout=300)
+    return process
+
+
+def workers_of(pid):
+    """The ids of the worker processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, parent = path.read_text().rsplit(")", 1)[1].split()[:2]
+            command = path.with_name("cmdline").read_bytes()
+        except OSError:  # it has ended
+            continue
+        if int(parent) == pid and b"loky" in command and b"--process-name" in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+def wait_until(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
 
 
 def test_killed_while_writing_leaves_no_half_file_and_is_cleaned_up(tmp_path):
-    before = "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)"
-    code = KILLED.format(before=before, many=50, folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", code], timeout=60)
+    before = "import os, signal; os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)"
+    done = run_tokenizing(["I cannot"], tmp_path, before)
     assert done.returncode == -signal.SIGKILL
     (half,) = tmp_path.iterdir()
     assert half.name.startswith(".")  # beside, not in place
-    other = tokenize_questions(["other"], cache_dir=tmp_path)
-    assert tokens_of(other) == [["other"]]
+    assert tokens_of(tokenize_questions(["I cannot"], cache_dir=tmp_path)) == [["I", "can", "not"]]
     assert not half.exists()
 
 
-@pytest.mark.parametrize("seconds", [0.3, 0.6, 1.0])
-def test_killed_at_work_leaves_nothing_and_its_workers_end(seconds, tmp_path):
-    before = (
-        "start = token_cache.tokenize_in_workers.__globals__['_start']\n"
-        "def told():\n    worker = start(); print(worker.pid, flush=True); return worker\n"
-        "token_cache.tokenize_in_workers.__globals__['_start'] = told"
-    )
-    code = KILLED.format(before=before, many=200_000, folder=str(tmp_path))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    pids = [int(process.stdout.readline()) for _ in range(2)]
-    time.sleep(seconds)
-    assert process.poll() is None
+@pytest.mark.slow
+def test_killed_at_work_leaves_nothing_and_its_workers_end(tmp_path):
+    process = run_tokenizing([f"I cannot {n}" for n in range(100_000)], tmp_path, wait=False)
+    workers = []
+    wait_until(lambda: workers.extend(workers_of(process.pid)) or workers)
     process.kill()
     process.wait()
-    process.stdout.close()
     assert list(tmp_path.iterdir()) == []
-    deadline = time.monotonic() + 20
-    while any(_runs(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(_runs(pid) for pid in pids)
-
-
-def _runs(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-# All cores
-
-HARD = [f"I cannot say {n}. Dr. No, can't he? {'x' * (n % 7)}" for n in range(3_000)]
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
 
 
 def test_worker_processes_give_the_same_tokens():
@@ -316,122 +339,37 @@ def test_worker_processes_give_the_same_tokens():
     assert tokens_of(one)[:50] == [word_tokenize(text) for text in HARD[:50]]
 
 
-@pytest.mark.parametrize("way", ["script", "stdin"])
-def test_a_script_without_a_main_guard_works(way, tmp_path):
-    """multiprocessing's spawn would import the script again here, and fail."""
-    code = (
-        "from siamese.data.token_cache import tokenize_questions\n"
-        "questions = [f'I cannot say {n}' for n in range(2000)]\n"
-        "found = tokenize_questions(questions, cache_dir=False, processes=2)\n"
-        "print(found.tokens(1999))\n"
-    )
-    (tmp_path / "script.py").write_text(code)
-    # a module of the same name as one that Python itself needs lies in the working folder
-    (tmp_path / "random.py").write_text("raise SystemExit('the wrong random')")
-    arguments = [str(tmp_path / "script.py")] if way == "script" else ["-"]
-    done = subprocess.run(
-        [sys.executable, "-P", *arguments],
-        input=code,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(token_cache.__file__).parents[2])},
-    )
-    assert done.stdout.strip() == "['I', 'can', 'not', 'say', '1999']", done.stderr
-    assert done.stderr == ""
+def test_a_script_without_a_main_guard_works():
+    done = run_tokenizing([f"I cannot say {n}" for n in range(2000)], False)
+    assert done.stdout.read().strip() == "['I', 'can', 'not', 'say', '1999']"
+    assert done.stderr.read() == ""
 
 
-@pytest.mark.parametrize(
-    ("program", "reason"),
-    [
-        ("pass", "a worker process failed"),
-        ("print('{}')", "not the one of this process"),
-        ("print('no json', flush=True)", "a worker process failed"),
-    ],
-)
-def test_failing_workers_are_reported_and_their_work_done_here(
-    program, reason, caplog, monkeypatch
-):
-    def start():
-        pipe = subprocess.PIPE
-        return subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe)
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle(caplog):
+    """The tokens are the same, and a line says that this process did the rest."""
+    known = set(workers_of(os.getpid()))
 
-    monkeypatch.setattr(token_workers, "_start", start)
+    def kill_one():
+        wait_until(lambda: set(workers_of(os.getpid())) - known)
+        for worker in set(workers_of(os.getpid())) - known:
+            os.kill(worker, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    questions = [f"{text} {n}" for n in range(10) for text in HARD]
     with caplog.at_level(logging.WARNING):
-        found = tokenize_questions(HARD[:1200], cache_dir=False, processes=2)
-    assert tokens_of(found) == [word_tokenize(text) for text in HARD[:1200]]
+        found = tokenize_questions(questions, cache_dir=False, processes=4)
+    killer.join()
+    assert tokens_of(found)[::50] == [word_tokenize(text) for text in questions[::50]]
     (record,) = caplog.records
-    assert reason in record.getMessage()
+    assert "in one process" in record.getMessage()
 
 
-def test_a_worker_killed_in_the_middle(monkeypatch):
-    started, start = [], token_workers._start
-
-    def remembered():
-        started.append(start())
-        return started[-1]
-
-    done = 0
-
-    def count(more):
-        nonlocal done
-        done += more
-        started[0].kill()
-
-    monkeypatch.setattr(token_workers, "_start", remembered)
-    tokens, reason = token_workers.tokenize_in_workers(HARD, 2, count)
-    assert tokens == [word_tokenize(text) for text in HARD]
-    assert done == len(HARD)
-    assert reason and "failed" in reason
-
-
-def test_no_python_to_start(caplog, monkeypatch):
-    monkeypatch.setattr(sys, "executable", "")
-    with caplog.at_level(logging.WARNING):
-        found = tokenize_questions(HARD[:1200], cache_dir=False, processes=2)
-    assert found.tokens(0) == word_tokenize(HARD[0])
-    assert "path of this Python is unknown" in caplog.text
-
-
-def test_an_error_on_the_way_stops_the_workers(monkeypatch):
-    started, start = [], token_workers._start
-
-    def remembered():
-        started.append(start())
-        return started[-1]
-
-    def interrupt(more):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(token_workers, "_start", remembered)
-    with pytest.raises(KeyboardInterrupt):
-        token_workers.tokenize_in_workers(HARD * 3, 2, interrupt)
-    assert len(started) == 2 and all(worker.returncode is not None for worker in started)
-
-
-def test_few_questions_start_no_process(monkeypatch):
-    monkeypatch.setattr(token_cache, "tokenize_in_workers", never)
+def test_few_questions_start_no_process():
+    known = workers_of(os.getpid())
     tokenize_questions(HARD[:1000] + [f"easy {n}?" for n in range(5000)], cache_dir=False)
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_progress_counts_every_distinct_question_once(processes, monkeypatch):
-    seen = []
-
-    class Recorder(token_cache.Progress):
-        def __init__(self, total, *arguments, **options):
-            seen.append([total, 0, options["quiet"]])
-            super().__init__(total, *arguments, **options)
-
-        def update(self, steps=1, **figures):
-            seen[-1][1] += steps
-            super().update(steps, **figures)
-
-    monkeypatch.setattr(token_cache, "Progress", Recorder)
-    questions = [*HARD, "an easy one?", HARD[0]]
-    tokenize_questions(questions, cache_dir=False, processes=processes, progress=False)
-    assert seen == [[len(HARD) + 1, len(HARD) + 1, True]]
+    assert set(workers_of(os.getpid())) <= set(known)
 
 
 @pytest.mark.quora
