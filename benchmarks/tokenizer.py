@@ -25,7 +25,7 @@ from joblib import cpu_count
 
 from siamese.data.corpus import embedded_corpus
 from siamese.data.pairs import read_pairs
-from siamese.data.tokenizer import _nltk, short_way, tokenizer_version
+from siamese.data.tokenizer import _nltk, fast_path, tokenizer_version
 from siamese.data.tokens import tokenize_questions
 
 WARM_PROCESS = """
@@ -46,7 +46,7 @@ def main() -> None:
     pairs = read_pairs(arguments.questions) if arguments.questions else embedded_corpus().train
     texts = list(dict.fromkeys([*pairs.question1, *pairs.question2]))
     plain = _nltk()  # Punkt and NLTKWordTokenizer, as nltk.word_tokenize runs them
-    share = sum(short_way(text) is not None for text in texts) / len(texts)
+    share = sum(fast_path(text) is not None for text in texts) / len(texts)
     print(f"{len(texts):,} distinct questions, {share:.1%} of which take the short way")
     print(f"{cpu_count()} cores; {tokenizer_version()}\n")
 

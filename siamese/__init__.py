@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 
 from siamese import compat
+from siamese.data.course_nltk import provide_punkt
 
 __version__ = "0.1.0"
 
@@ -27,7 +28,7 @@ _EXPORTS = {
     "similarity_matrix": "course.similarity",
     "TripletLossFn": "course.loss",
     "TripletLoss": "course.loss",
-    "word_tokenize": "data.vocabulary",
+    "word_tokenize": "data.tokenizer",
     "Vocabulary": "data.vocabulary",
     "tokenize_questions": "data.tokens",
     "QuestionPairs": "data.pairs",
@@ -72,3 +73,4 @@ def __dir__():
 
 
 compat.prepare()
+compat.after_import("nltk", provide_punkt)

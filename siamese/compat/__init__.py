@@ -18,7 +18,6 @@ from contextlib import ExitStack, contextmanager
 
 from siamese.compat import standins
 from siamese.compat.malloc import keep_freed_memory
-from siamese.data import course_nltk
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
@@ -47,7 +46,6 @@ def prepare() -> None:
     after_import("trax.fastmath.numpy", _mend_tree_unflatten)
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
     after_import("trax.trax2keras", standins.explain_keras_3)
-    after_import("nltk", course_nltk.provide_punkt)
     for module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
         after_import(module, _read_plain_pickles_only)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.data.tokenizer import short_way, tokenize_many, tokenizer_version
+from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
@@ -163,7 +163,7 @@ def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list
 
     every = {"unit": "questions", "quiet": quiet, "seconds_between_lines": 2.5}
     with Progress(len(texts), "tokenizing", **every) as show:
-        tokens = [short_way(text) for text in texts]
+        tokens = [fast_path(text) for text in texts]
         hard = [place for place, found in enumerate(tokens) if found is None]
         show.update(len(texts) - len(hard))
         blocks = [hard[start : start + _BLOCK] for start in range(0, len(hard), _BLOCK)]
