@@ -112,11 +112,11 @@ def prepare(
     if config.near_misses or config.subject_block:
         similar = SimilarQuestions(ids, rows, sides, config.seed)
     if config.labelled_size:
-        misses = similar.near_misses(config.near_misses) if config.near_misses else None
+        misses = similar.hard_negatives(config.near_misses) if config.near_misses else None
         lengths = tuple(ids.lengths[side] for side in rows)
         labelled = _labelled(is_duplicate, rows, lengths, sides, misses, config)
     if config.subject_block:
-        train = train[similar.order(train, config.subject_block)]
+        train = train[similar.topic_order(train, config.subject_block)]
     return TrainingData(
         vocabulary,
         ids,

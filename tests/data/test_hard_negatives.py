@@ -1,4 +1,4 @@
-"""Near misses and the order by subject, against dense computations and scikit-learn."""
+"""Hard negatives and the order by topic, against dense computations and scikit-learn."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from siamese.data.hard_negatives import (
     HIGHEST,
     LOWEST,
     SimilarQuestions,
-    near_misses,
-    subject_order,
+    hard_negatives,
     term_weights,
+    topic_order,
 )
 from siamese.nn.ragged import Ragged
 
@@ -43,10 +43,10 @@ def test_no_pair_of_words_reaches_over_two_questions():
     assert term_weights(asked).shape[1] == 4 + 2  # 5, 6, 7, 8 and (5, 6), (7, 8)
 
 
-def test_near_misses_are_of_other_clusters_and_moderate_cosine():
+def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
     asked, clusters = questions(), np.arange(120) // 3
     weights = term_weights(asked)
-    one, two = near_misses(weights, clusters, 10_000, seed=3)
+    one, two = hard_negatives(weights, clusters, 10_000, seed=3)
     cosines = (weights @ weights.T).toarray()[one, two]
     assert len(one) > 20
     assert (clusters[one] != clusters[two]).all()
@@ -62,7 +62,7 @@ def test_near_misses_are_of_other_clusters_and_moderate_cosine():
 
 def test_a_wished_count_is_a_part_and_the_seed_decides():
     weights, clusters = term_weights(questions()), np.arange(120)
-    few = [near_misses(weights, clusters, 10, seed=seed) for seed in (1, 1, 2)]
+    few = [hard_negatives(weights, clusters, 10, seed=seed) for seed in (1, 1, 2)]
     assert [len(pairs[0]) for pairs in few] == [10, 10, 10]
     np.testing.assert_array_equal(few[0], few[1])
     assert not np.array_equal(few[0], few[2])
@@ -70,29 +70,29 @@ def test_a_wished_count_is_a_part_and_the_seed_decides():
 
 def test_nothing_in_common_gives_nothing():
     asked = Ragged.from_lists([[5], [6], [7]])
-    one, two = near_misses(term_weights(asked), np.arange(3), 5)
+    one, two = hard_negatives(term_weights(asked), np.arange(3), 5)
     assert len(one) == len(two) == 0
 
 
-def test_the_order_brings_subjects_together():
+def test_the_order_brings_topics_together():
     draw = np.random.default_rng(0)
-    subject = draw.permutation(np.arange(400) % 8)  # [pairs]
+    topic = draw.permutation(np.arange(400) % 8)  # [pairs]
     sides = [
-        [(2 + 10 * s + draw.integers(0, 10, 6)).tolist() for s in subject] for _ in range(2)
-    ]  # Each subject has ten words of its own.
+        [(2 + 10 * s + draw.integers(0, 10, 6)).tolist() for s in topic] for _ in range(2)
+    ]  # Each topic has ten words of its own.
     weights = term_weights(Ragged.from_lists(sides[0] + sides[1]))
     rows = np.arange(400)
-    found = subject_order(weights, rows, rows + 400, block=25)
+    found = topic_order(weights, rows, rows + 400, block=25)
     assert sorted(found.tolist()) == rows.tolist()
-    together = (subject[found][1:] == subject[found][:-1]).mean()
+    together = (topic[found][1:] == topic[found][:-1]).mean()
     assert together > 0.6  # 1/8 at random
-    np.testing.assert_array_equal(found, subject_order(weights, rows, rows + 400, block=25))
+    np.testing.assert_array_equal(found, topic_order(weights, rows, rows + 400, block=25))
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_orders_of_few_pairs(count):
     weights = term_weights(questions(2 * count))
-    found = subject_order(weights, np.arange(count), np.arange(count) + count, block=1)
+    found = topic_order(weights, np.arange(count), np.arange(count) + count, block=1)
     assert sorted(found.tolist()) == list(range(count))
 
 
@@ -101,10 +101,10 @@ def test_rows_of_a_larger_table():
     rows = (np.arange(10, 30), np.arange(30, 50))
     clusters = (np.arange(20), np.arange(20))
     similar = SimilarQuestions(asked, rows, clusters, seed=1)
-    one, two = similar.near_misses(1000)
+    one, two = similar.hard_negatives(1000)
     assert len(one) and min(one.min(), two.min()) >= 10 and max(one.max(), two.max()) < 50
     cluster_of = np.full(60, -1)
     cluster_of[rows[0]], cluster_of[rows[1]] = clusters
     assert (cluster_of[one] != cluster_of[two]).all()
-    order = similar.order(np.array([3, 8, 11]), block=1)
+    order = similar.topic_order(np.array([3, 8, 11]), block=1)
     assert sorted(order.tolist()) == [0, 1, 2]
