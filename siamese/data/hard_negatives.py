@@ -2,16 +2,7 @@
 
 Negatives drawn at random are told apart by their topic alone. What a model must learn is to tell
 "How do I hack the web page of a shop?" from "How do I hack a phone?". The cosine of TF-IDF vectors (of
-words and pairs of neighbouring words) finds such pairs among the training questions:
-
-- `hard_negatives`: pairs of questions of moderate TF-IDF cosine from different clusters, to train on as
-  non-duplicates. Some are duplicates that nobody labelled, more of them the higher the cosine; so there
-  is an upper bound.
-- `topic_order`: the training pairs in an order in which neighbours share their topic, so that blocks of
-  them are each other's in-batch negatives.
-
-Cosines and projections are rounded before they are compared, so that a resumed run orders its pairs as
-the first part did.
+words and pairs of neighbouring words) finds such pairs among the training questions.
 """
 
 from __future__ import annotations
@@ -31,36 +22,107 @@ DIRECTIONS = 64  # singular vectors of the TF-IDF matrix, along which pairs are 
 class SimilarQuestions:
     """The training questions by their TF-IDF vectors.
 
+    What is compared is rounded before, so that a resumed run orders its pairs as the first part did.
+
     Args:
       ids: token ids, a row for each distinct question.
       rows: (rows1, rows2), int64 [pairs] each: the training pairs, as rows of `ids`.
       clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
       seed: of all that is drawn.
+
+    Example:
+      >>> asked = Ragged.from_lists([[5, 6, 9], [5, 6, 8], [9, 8, 7], [4]])
+      >>> similar = SimilarQuestions(asked, ([0, 1], [2, 3]), ([0, 1], [2, 3]))
+      >>> [side.tolist() for side in similar.hard_negatives(10)]
+      [[0], [1]]
     """
 
     def __init__(self, ids: Ragged, rows, clusters, seed: int = 0):
         self._rows, places = np.unique(np.concatenate(rows), return_inverse=True)
         self._pairs = places.reshape(2, -1)
         self._clusters = np.empty(len(self._rows), np.int64)
-        self._clusters[places] = np.concatenate(clusters)
+        self._clusters[self._pairs] = clusters
         self._seed = seed
-        self._weights = term_weights(ids.take(self._rows))
+        self.weights = term_weights(ids.take(self._rows))
 
     def hard_negatives(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """`hard_negatives` among the training questions, as two int64 arrays of rows of `ids`."""
-        found = hard_negatives(self._weights, self._clusters, count, self._seed)
-        return tuple(self._rows[side] for side in found)
+        """Pairs of questions of moderate TF-IDF cosine from different clusters.
+
+        Some are duplicates that nobody labelled, more of them the higher the cosine; so there is an
+        upper bound.
+
+        Args:
+          count: how many pairs at most; the seed decides which.
+
+        Returns:
+          Two int64 [pairs] arrays of rows of `ids`, in a random order.
+        """
+        draw = np.random.default_rng(self._seed)
+        frequency = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
+        rare = self.weights[:, np.flatnonzero(frequency < COMMON)]
+        columns = rare.T.tocsr()
+        order = draw.permutation(len(self._rows))
+        found = np.zeros((0, 2), np.int64)
+        for start in range(0, len(order), 2000):
+            if len(found) >= 3 * count:  # Stopping at `count` would favour the first questions.
+                break
+            asked = order[start : start + 2000]
+            cosines = (rare[asked] @ columns).tocoo()  # [asked, questions]
+            value = np.round(cosines.data, 9)
+            at = np.flatnonzero(value >= LOWEST)
+            at = at[np.lexsort((cosines.col[at], -value[at], cosines.row[at]))]
+            row, other, value = cosines.row[at], cosines.col[at], value[at]
+            rank = np.arange(len(row)) - np.searchsorted(row, row)  # among the row's neighbours
+            apart = self._clusters[other] != self._clusters[asked[row]]
+            fits = (rank < NEIGHBOURS) & (value < HIGHEST) & apart
+            pair = np.stack([asked[row[fits]], other[fits]], axis=1).astype(np.int64)
+            found = np.concatenate([found, np.sort(pair, axis=1)])
+        pairs = np.unique(found, axis=0)
+        pairs = self._rows[pairs[draw.permutation(len(pairs))[:count]]]
+        return pairs[:, 0], pairs[:, 1]
 
     def topic_order(self, pairs: np.ndarray, block: int) -> np.ndarray:
-        """`topic_order` of some of the pairs, as positions among those given."""
-        return topic_order(self._weights, *self._pairs[:, pairs], block, self._seed)
+        """An order of pairs in which neighbours share their topic: each other's in-batch negatives.
+
+        The pairs are halved again and again at the median of their first principal component, until a
+        part holds at most `block`. A pair is the sum of its questions' vectors, reduced by a truncated
+        SVD (latent semantic analysis) and scaled to length 1.
+
+        Args:
+          pairs: int64 [n]; which of the training pairs.
+          block: pairs that need no more order among themselves.
+
+        Returns:
+          int64 [n]; a permutation of the positions in `pairs`.
+        """
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.preprocessing import normalize
+
+        if self.weights.shape[1] < 2:  # fewer terms than TruncatedSVD takes
+            return np.arange(len(pairs))
+        size = min(DIRECTIONS, *self.weights.shape)
+        svd = TruncatedSVD(size, n_iter=4, random_state=self._seed)
+        topics = normalize(svd.fit_transform(self.weights))  # [questions, size]
+        places = topics[self._pairs[:, pairs]].sum(axis=0)  # [n, size]
+        draw = np.random.default_rng(self._seed)
+        parts, done = [np.arange(len(places))], []
+        while parts:
+            part = parts.pop()
+            if len(part) <= block:
+                done.append(part)
+                continue
+            here = places[part]
+            some = here[draw.permutation(len(here))[:500]]
+            some = some - some.mean(axis=0)
+            line = np.linalg.eigh(some.T @ some)[1][:, -1]  # [size]; PCA, without its checks
+            part = part[np.argsort(np.round(here @ line, 6), kind="stable")]
+            half = len(part) // 2
+            parts += [part[half:], part[:half]]  # The first half is taken up next.
+        return np.concatenate(done)
 
 
 def term_weights(questions: Ragged):
     """TF-IDF vectors of questions given as token ids, over single words and pairs of neighbours.
-
-    Args:
-      questions: token ids; a row for each question.
 
     Returns:
       scipy.sparse, float64 [questions, terms], rows of length 1 or zero; terms of two or more
@@ -74,97 +136,8 @@ def term_weights(questions: Ragged):
 
     lists = [row.tolist() for row in questions]
     try:
-        made = TfidfVectorizer(analyzer=terms, min_df=2, sublinear_tf=True).fit_transform(lists)
+        return csr_array(
+            TfidfVectorizer(analyzer=terms, min_df=2, sublinear_tf=True).fit_transform(lists)
+        )
     except ValueError:  # No term stands in two questions.
         return csr_array((len(questions), 0))
-    return csr_array(made)
-
-
-def hard_negatives(
-    weights, clusters: np.ndarray, count: int, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of questions of moderate TF-IDF cosine from different clusters.
-
-    Args:
-      weights: what `term_weights` gave.
-      clusters: int64 [questions]; questions of one cluster are duplicates.
-      count: how many pairs at most.
-      seed: decides which questions are looked at, and which pairs are kept.
-
-    Returns:
-      Two int64 [pairs] arrays of rows, in a random order.
-
-    Example:
-      >>> asked = Ragged.from_lists([[5, 6, 9], [5, 6, 8], [9, 8, 7]])
-      >>> one, two = hard_negatives(term_weights(asked), np.array([0, 1, 2]), 10)
-      >>> sorted(zip(one.tolist(), two.tolist()))
-      [(0, 1)]
-    """
-    draw = np.random.default_rng(seed)
-    frequency = np.bincount(weights.indices, minlength=weights.shape[1])
-    rare = weights[:, np.flatnonzero(frequency < COMMON)]
-    columns = rare.T.tocsr()
-    order = draw.permutation(len(clusters))
-    found = np.zeros((0, 2), np.int64)
-    for start in range(0, len(order), 2000):
-        if (
-            len(found) >= 3 * count
-        ):  # Stopping at `count` would favour the questions looked at first.
-            break
-        asked = order[start : start + 2000]
-        cosines = (rare[asked] @ columns).tocoo()  # [asked, questions]
-        value = np.round(cosines.data, 9)
-        at = np.flatnonzero(value >= LOWEST)
-        at = at[np.lexsort((cosines.col[at], -value[at], cosines.row[at]))]
-        row, other, value = cosines.row[at], cosines.col[at], value[at]
-        rank = np.arange(len(row)) - np.searchsorted(row, row)  # among the row's neighbours
-        fits = (rank < NEIGHBOURS) & (value < HIGHEST) & (clusters[other] != clusters[asked[row]])
-        pair = np.stack([asked[row[fits]], other[fits]], axis=1).astype(np.int64)
-        found = np.concatenate([found, np.sort(pair, axis=1)])
-    pairs = np.unique(found, axis=0)
-    pairs = pairs[draw.permutation(len(pairs))[:count]]
-    return pairs[:, 0], pairs[:, 1]
-
-
-def topic_order(
-    weights, rows1: np.ndarray, rows2: np.ndarray, block: int, seed: int = 0
-) -> np.ndarray:
-    """An order of pairs in which neighbours share their topic.
-
-    The pairs are halved again and again at the median of their first principal component, until a part
-    holds at most `block`. A pair is the sum of its questions' vectors, reduced by a truncated SVD (latent
-    semantic analysis) and scaled to length 1.
-
-    Args:
-      weights: what `term_weights` gave.
-      rows1: int64 [pairs]; the row of each pair's question1.
-      rows2: int64 [pairs]; of its question2.
-      block: pairs that need no more order among themselves.
-      seed: of the SVD and of the points whose component is computed.
-
-    Returns:
-      int64 [pairs]; a permutation.
-    """
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.preprocessing import normalize
-
-    if weights.shape[1] < 2:  # fewer terms than TruncatedSVD takes
-        return np.arange(len(rows1))
-    svd = TruncatedSVD(min(DIRECTIONS, *weights.shape), n_iter=4, random_state=seed)
-    topics = normalize(svd.fit_transform(weights))  # [questions, DIRECTIONS]
-    places = topics[rows1] + topics[rows2]
-    draw = np.random.default_rng(seed)
-    parts, done = [np.arange(len(rows1))], []
-    while parts:
-        part = parts.pop()
-        if len(part) <= block:
-            done.append(part)
-            continue
-        here = places[part]
-        some = here[draw.permutation(len(here))[:500]]
-        some = some - some.mean(axis=0)
-        line = np.linalg.eigh(some.T @ some)[1][:, -1]  # [DIRECTIONS]; PCA, without its checks
-        part = part[np.argsort(np.round(here @ line, 6), kind="stable")]
-        half = len(part) // 2
-        parts += [part[half:], part[:half]]  # The first half is taken up next.
-    return np.concatenate(done)
