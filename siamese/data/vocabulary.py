@@ -126,9 +126,8 @@ class Vocabulary(Mapping):
             counts = folded
         kept = [word for word in counts if counts[word] >= min_count and word != PAD]
         if max_size is not None and len(kept) > max_size:
-            frequent = set(
-                heapq.nlargest(max_size, kept, key=counts.__getitem__)
-            )  # first seen first
+            # Of equals, nlargest takes those that stand first.
+            frequent = set(heapq.nlargest(max_size, kept, key=counts.__getitem__))
             kept = [word for word in kept if word in frequent]
         return cls(kept, lowercase=lowercase)
 
@@ -197,24 +196,20 @@ class Vocabulary(Mapping):
 
     def __repr__(self) -> str:
         options = f"lowercase={self._lowercase}, unknown_ids={self._unknown_ids}"
-        first = ", ".join(map(repr, self._words[1:4]))
-        return (
-            f"<Vocabulary of {len(self)} words: {first}{', …' if len(self) > 4 else ''}; {options}>"
-        )
+        return f"<Vocabulary of {len(self)} words, {options}: {', '.join(self._words[:4])} ...>"
 
     def _fold(self, word: str) -> str:
         return word.lower() if self._lowercase and word != PAD else word
 
     def encode(self, question: str | Iterable[str]) -> list[int]:
-        """The ids of a question's tokens; text is tokenized first. Unknown words as in ``vocab[word]``."""
-        words = word_tokenize(question) if isinstance(question, str) else question
-        return word_ids(words, self)
+        """The ids of a question's tokens, ``vocab[word]`` of each; text is tokenized first."""
+        return word_ids(word_tokenize(question) if isinstance(question, str) else question, self)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The words of ids (any integers, a NumPy row too); 0 and unknown ids become ``<UNK>``.
 
         Raises:
-          ArgumentError: where an id is no integer, or none of this vocabulary's.
+          ArgumentError: an id is not an integer, or not of this vocabulary.
         """
         out = []
         for index in ids:
@@ -263,15 +258,14 @@ class Vocabulary(Mapping):
         lowercase = content.get("lowercase")
         try:
             made = cls(words[1:], lowercase=lowercase, unknown_ids=unknown_ids)
-            sound = words == list(made.words) and isinstance(lowercase, bool)
+            if words == list(made.words) and isinstance(lowercase, bool):
+                return made
         except (TypeError, ArgumentError):
-            sound = False
-        if not sound:
-            raise DataError(
-                f"{path}: damaged: it must list each word once, from {PAD} on, say whether it is "
-                f"lowercase, and have a whole number of unknown_ids. {_SAVE_AGAIN}"
-            )
-        return made
+            pass
+        raise DataError(
+            f"{path}: damaged: it must list each word once, from {PAD} on, say whether it is "
+            f"lowercase, and have a whole number of unknown_ids. {_SAVE_AGAIN}"
+        )
 
 
 def _read_json(path: str | os.PathLike) -> Any:

@@ -56,13 +56,6 @@ def test_any_pairs_number_as_the_courses_loop(pairs):
     assert Vocabulary.from_pairs(*sides) == course_vocabulary(*sides)
 
 
-def test_it_stands_in_for_the_courses_defaultdict(vocab):
-    course = course_vocabulary(map(word_tokenize, Q1), map(word_tokenize, Q2))
-    ids = [vocab[word] for word in word_tokenize("Will I ever see it?")]
-    assert ids == [course[word] for word in word_tokenize("Will I ever see it?")]
-    assert ids == [0, 4, 0, 5, 18, 7]
-
-
 def test_looking_never_enters_a_word(vocab):
     before = dict(vocab)
     assert vocab["never"] == 0 and "never" not in vocab and vocab.get("never") is None
@@ -128,10 +121,7 @@ def test_min_count_counts_both_sides():
     pairs = [["a", "b", "a"], ["c"]], [["b", "d"], ["d", "e"]]
     assert list(Vocabulary.from_pairs(*pairs, min_count=2)) == ["<PAD>", "a", "b", "d"]
     assert list(Vocabulary.from_pairs(*pairs, min_count=3)) == ["<PAD>"]
-
-
-def test_lowercase_counts_are_joined():
-    pairs = [["A", "b"]], [["a", "c"]]
+    pairs = [["A", "b"]], [["a", "c"]]  # folded first
     assert list(Vocabulary.from_pairs(*pairs, lowercase=True, min_count=2)) == ["<PAD>", "a"]
 
 
@@ -152,6 +142,10 @@ def test_max_size_keeps_the_most_frequent_in_order_of_sight():
         (lambda: Vocabulary.from_pairs([["a"]], []), "1 questions and tokens2 0"),
         (lambda: Vocabulary.from_pairs([], [], min_count=0), "min_count=0"),
         (lambda: Vocabulary.from_pairs([], [], max_size=-1), "max_size=-1"),
+        *(
+            (lambda bad=bad: Vocabulary(unknown_ids=bad), "unknown_ids")
+            for bad in (-1, 1.5, True, "3")
+        ),
         (lambda: Vocabulary()[5], "not 5"),
         (lambda: Vocabulary().encode([5]), "not 5"),
         (lambda: Vocabulary().decode([2]), "from 0 to 1"),
@@ -280,16 +274,3 @@ def test_unknown_words_have_ids_of_their_own(tmp_path):
     loaded = Vocabulary.load(path)
     assert loaded == vocab and loaded.unknown_ids == 50 and loaded["Zorkmids"] == wanted
     assert pickle.loads(pickle.dumps(vocab)) == vocab
-
-
-def test_a_vocabulary_without_unknown_ids_is_written_as_before(tmp_path):
-    path = tmp_path / "vocabulary.json"
-    Vocabulary.from_words(["a"]).save(path)
-    content = json.loads(path.read_text())
-    assert content["version"] == 1 and "unknown_ids" not in content
-
-
-@pytest.mark.parametrize("bad", [-1, 1.5, True, "3"])
-def test_unknown_ids_that_are_no_count(bad):
-    with pytest.raises(ArgumentError, match="unknown_ids"):
-        Vocabulary.from_words(["a"]).with_unknown_ids(bad)
