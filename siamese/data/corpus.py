@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -97,7 +95,8 @@ def embedded_corpus(
         if sizes[part] > most:
             raise ArgumentError(f"{part}_pairs must be at most {most:,}, not {sizes[part]:,}.")
     known, rows = [], {part: [] for part in PAIRS}
-    for line in _lines():
+    path = resources.files("siamese") / "data" / "corpus.jsonl.gz"  # made by tools/make_corpus.py
+    for line in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
         if "question" in line:
             subject = line["meaning"].partition("/")[0]
             known.append(CorpusQuestion(line["question"], subject, line["meaning"], line["part"]))
@@ -107,7 +106,7 @@ def embedded_corpus(
     number: dict[CorpusQuestion, int] = {}
     pairs, kinds = {}, {}
     for part, size in sizes.items():
-        chosen = rows[part] if size == PAIRS[part] else _first(rows[part], size)
+        chosen = _first(rows[part], size)
         one, two, kinds[part] = zip(*chosen)
         for row in chosen:
             for question in row[:2]:
@@ -122,15 +121,9 @@ def embedded_corpus(
     return EmbeddedCorpus(**pairs, questions=tuple(number), kinds=kinds)
 
 
-def _lines() -> Iterator[dict]:
-    """The lines of the file: the questions, then the pairs; see tools/make_corpus.py."""
-    path = resources.files("siamese") / "data" / "corpus.jsonl.gz"
-    return map(json.loads, gzip.decompress(path.read_bytes()).decode("utf-8").splitlines())
-
-
 def _first(rows: list[tuple], size: int) -> list[tuple]:
     """The first duplicates and the first others, in the rows' order and the parts' proportion."""
-    duplicates = round(size * DUPLICATES)
-    same = list(islice((i for i, row in enumerate(rows) if row[2] == "duplicate"), duplicates))
-    other = islice((i for i, row in enumerate(rows) if row[2] != "duplicate"), size - duplicates)
-    return [rows[i] for i in sorted([*same, *other])]
+    same = np.array([kind == "duplicate" for _, _, kind in rows])
+    n = round(size * DUPLICATES)
+    chosen = [*np.flatnonzero(same)[:n], *np.flatnonzero(~same)[: size - n]]
+    return [rows[i] for i in sorted(chosen)]

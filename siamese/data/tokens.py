@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version
+from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
@@ -29,7 +30,7 @@ _TEXT = ("utf-8", "surrogatepass")  # a question may hold half a surrogate pair
 class TokenizedQuestions:
     """Questions as rows of word ids, each distinct question once.
 
-    Attributes:
+    Args:
       words: the distinct words, in order of first sight.
       ids: a `Ragged` of int32, one row per distinct question; ``words[id]`` is the token.
       rows: int64 [questions]; the row in `ids` of each question that was given.
@@ -74,8 +75,7 @@ class TokenizedQuestions:
           rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1. None: all
             distinct questions, in order.
           rows2: int [pairs], the same of each question 2. None: `rows1` alone.
-          **options: `min_count`, `max_size` and `lowercase` (by default as these questions were
-            tokenized), as of `Vocabulary.from_counts`.
+          **options: of `Vocabulary.from_counts`; `lowercase` by default as tokenized.
 
         Raises:
           ArgumentError: the two differ in length, or name a row that does not exist.
@@ -101,11 +101,11 @@ class TokenizedQuestions:
 
     def _checked_rows(self, rows: np.ndarray) -> np.ndarray:
         rows, n = np.asarray(rows), len(self.ids)
-        if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
-            raise ArgumentError("Rows must be a flat array of integers, such as rows[:n].")
-        if len(rows) and not 0 <= rows.min() <= rows.max() < n:
-            raise ArgumentError(f"Rows run from 0 to {n - 1}, not {rows.min()} to {rows.max()}.")
-        return rows.astype(np.int64)
+        if rows.ndim == 1 and not len(rows):
+            return rows.astype(np.int64)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 0 <= rows.min() <= rows.max() < n:
+            raise ArgumentError(f"Rows must be a flat array of integers from 0 to {n - 1}.")
+        return rows
 
 
 def tokenize_questions(
@@ -181,12 +181,11 @@ def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list
                 done += 1
                 show.update(len(block))
         except (BrokenExecutor, OSError) as error:
-            reason = str(error).strip().partition("\n")[0]
+            reason = str(error).strip().partition(".")[0]
             _log.warning("siamese: tokenized in one process, as a worker failed: %s", reason)
-            for block in blocks[done:]:
-                for place in block:
-                    (tokens[place],) = tokenize_many([texts[place]])
-                show.update(len(block))
+            for place in itertools.chain.from_iterable(blocks[done:]):
+                tokens[place] = word_tokenize(texts[place])
+                show.update()
     return tokens
 
 
