@@ -28,8 +28,8 @@ from siamese.course.generator import data_generator
 from siamese.data.clusters import clusters
 from siamese.data.corpus import embedded_corpus
 from siamese.data.pairs import read_pairs
-from siamese.data.token_cache import tokenize_questions
 from siamese.data.tokenizer import _nltk
+from siamese.data.tokens import tokenize_questions
 from siamese.nn.ragged import Ragged
 
 

@@ -15,7 +15,7 @@ def load(questions, splits, count: int, wanted: set[str]) -> dict[str, tuple[lis
     import random
 
     from siamese import PairBatches, data_generator, embedded_corpus, read_pairs
-    from siamese.data.token_cache import tokenize_questions
+    from siamese.data.tokens import tokenize_questions
 
     pairs = embedded_corpus().train
     if questions:

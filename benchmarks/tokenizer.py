@@ -21,16 +21,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from joblib import cpu_count
+
 from siamese.data.corpus import embedded_corpus
 from siamese.data.pairs import read_pairs
-from siamese.data.token_cache import tokenize_questions
-from siamese.data.token_workers import usable_cores
-from siamese.data.tokenizer import _nltk, short_way, tokenizer_version
+from siamese.data.tokenizer import _nltk, fast_path, tokenizer_version
+from siamese.data.tokens import tokenize_questions
 
 WARM_PROCESS = """
 import sys
 from siamese.data.pairs import read_pairs
-from siamese.data.token_cache import tokenize_questions
+from siamese.data.tokens import tokenize_questions
 pairs = read_pairs(sys.argv[1])
 tokenize_questions([*pairs.question1, *pairs.question2], cache_dir=sys.argv[2], progress=False)
 """
@@ -45,9 +46,9 @@ def main() -> None:
     pairs = read_pairs(arguments.questions) if arguments.questions else embedded_corpus().train
     texts = list(dict.fromkeys([*pairs.question1, *pairs.question2]))
     plain = _nltk()  # Punkt and NLTKWordTokenizer, as nltk.word_tokenize runs them
-    share = sum(short_way(text) is not None for text in texts) / len(texts)
+    share = sum(fast_path(text) is not None for text in texts) / len(texts)
     print(f"{len(texts):,} distinct questions, {share:.1%} of which take the short way")
-    print(f"{usable_cores()} cores; {tokenizer_version()}\n")
+    print(f"{cpu_count()} cores; {tokenizer_version()}\n")
 
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder, "kept")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 
 from siamese import compat
+from siamese.data.course_nltk import provide_punkt
 from siamese.errors import explain_missing_trax
 
 __version__ = "0.1.0"
@@ -28,9 +29,9 @@ _EXPORTS = {
     "similarity_matrix": "course.similarity",
     "TripletLossFn": "course.loss",
     "TripletLoss": "course.loss",
-    "word_tokenize": "data.vocabulary",
+    "word_tokenize": "data.tokenizer",
     "Vocabulary": "data.vocabulary",
-    "tokenize_questions": "data.token_cache",
+    "tokenize_questions": "data.tokens",
     "QuestionPairs": "data.pairs",
     "read_pairs": "data.pairs",
     "iter_pairs": "data.pairs",
@@ -76,3 +77,4 @@ def __dir__():
 
 
 compat.prepare()
+compat.after_import("nltk", provide_punkt)

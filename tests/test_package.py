@@ -29,8 +29,6 @@ LAYERS = [
 # To be mended: each of these is removed with its import.
 UPWARDS = {
     ("compat", "storage.safe_pickle"),
-    ("compat", "data.course_nltk"),
-    ("data.hard_negatives", "course.similarity"),
 }
 
 

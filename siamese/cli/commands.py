@@ -26,7 +26,7 @@ def demo(flags: argparse.Namespace) -> Result:
     started = time.monotonic()
     from siamese.data.corpus import embedded_corpus
 
-    corpus = embedded_corpus(flags.seed)
+    corpus = embedded_corpus()
     _note(
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
         f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects (made by a grammar)."

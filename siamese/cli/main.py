@@ -107,9 +107,7 @@ def build_parser() -> argparse.ArgumentParser:
     demo = command("demo", "train on the embedded corpus, evaluate, and answer two questions")
     demo.add_argument("--output", default="demo", help="directory of the run [%(default)s]")
     demo.add_argument("--steps", type=int, default=300, help="training steps [%(default)s]")
-    demo.add_argument(
-        "--seed", type=int, default=34, help="of corpus, weights, batches [%(default)s]"
-    )
+    demo.add_argument("--seed", type=int, default=34, help="of weights and batches [%(default)s]")
 
     train = command("train", "train on labelled pairs; by default the course's experiment")
     train.add_argument(

@@ -21,7 +21,6 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 
 from siamese.compat import standins
 from siamese.compat.malloc import keep_freed_memory
-from siamese.data import course_nltk
 from siamese.errors import ArgumentError, CheckpointError
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
@@ -50,7 +49,6 @@ def prepare() -> None:
     after_import("trax.layers.assert_shape", _use_light_inspect)
     after_import("trax.fastmath.numpy", _mend_tree_unflatten)
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
-    after_import("nltk", course_nltk.provide_punkt)
     for module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
         after_import(module, _read_plain_pickles_only)
     after_import("trax.layers.base", _name_another_models_file)

@@ -1,27 +1,29 @@
-"""The embedded corpus: labelled question pairs made from a grammar and a seed, no download.
+"""The embedded corpus: labelled question pairs that come with the package, no download.
 
-A grammar of everyday questions (siamese/data/corpus_grammar.py and the files under siamese/data/corpus)
-gives meanings and many wordings of each. Pairs of wordings of one meaning are duplicates; of the
-other pairs many share nearly all their words. The parts are split by meaning, so that the phrases
-and the names in a test question were seen in training, but never together.
+A grammar of everyday questions (tools/corpus in the repository) gives meanings and many wordings of each.
+Pairs of wordings of one meaning are duplicates; of the other pairs many share nearly all their words. The
+parts are split by meaning, so that the phrases and the names in a test question were seen in training,
+but never together.
 """
 
 from __future__ import annotations
 
-import operator
+import gzip
+import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from importlib import resources
+from typing import NamedTuple
 
 import numpy as np
 
-from siamese.data.corpus_grammar import load_grammar
-from siamese.data.corpus_pairs import PARTS, Dice, Meaning, PairMaker, Row, meanings_by_part
 from siamese.data.pairs import QuestionPairs
+from siamese.data.token_rows import whole_number
 from siamese.errors import ArgumentError
 
 __all__ = ["CorpusQuestion", "EmbeddedCorpus", "embedded_corpus"]
 
-MAX_PAIRS = {"train": 24_000, "valid": 3_000, "test": 3_000}  # what the wordings are enough for
+PAIRS = {"train": 12_000, "valid": 1_500, "test": 2_000}
+DUPLICATES = 0.37  # share of each part's pairs
 
 
 class CorpusQuestion(NamedTuple):
@@ -60,8 +62,8 @@ class EmbeddedCorpus:
 
     def meanings(self, part: str | None = None) -> dict[str, list[str]]:
         """Returns the questions of each meaning (all parts, or one): the true duplicate groups."""
-        if part is not None and part not in PARTS:
-            raise ArgumentError(f"part must be one of {', '.join(PARTS)}, not {part!r}.")
+        if part is not None and part not in PAIRS:
+            raise ArgumentError(f"part must be one of {', '.join(PAIRS)}, not {part!r}.")
         groups: dict[str, list[str]] = {}
         for question in self.questions:
             if part in (None, question.part):
@@ -70,87 +72,58 @@ class EmbeddedCorpus:
 
 
 def embedded_corpus(
-    seed: int = 34,
-    *,
-    train_pairs: int = 12_000,
-    valid_pairs: int = 1_500,
-    test_pairs: int = 2_000,
-    duplicate_share: float = 0.37,
+    *, train_pairs: int = 12_000, valid_pairs: int = 1_500, test_pairs: int = 2_000
 ) -> EmbeddedCorpus:
-    """Makes the embedded corpus: the same for a seed on every platform, in about a second.
+    """Reads the embedded corpus, or the first pairs of each part of it; 37 % are duplicates.
 
     Args:
-      seed: which of the endless corpora to make.
-      train_pairs: number of training pairs (at most 24,000).
-      valid_pairs: number of pairs to choose a threshold on (at most 3,000).
-      test_pairs: number of pairs to report on (at most 3,000).
-      duplicate_share: the share of duplicates in each part, above 0 and at most 0.5.
-
-    Returns:
-      An `EmbeddedCorpus`.
+      train_pairs: number of training pairs (at most 12,000).
+      valid_pairs: number of pairs to choose a threshold on (at most 1,500).
+      test_pairs: number of pairs to report on (at most 2,000).
 
     Raises:
-      ArgumentError: an argument outside these bounds.
+      ArgumentError: a number outside these bounds.
 
     Example:
       >>> corpus = embedded_corpus()
       >>> len(corpus.train), len(corpus.subjects), corpus.test.base_rate
       (12000, 60, 0.37)
     """
-    seed = _whole("seed", seed)
-    sizes = {
-        part: _whole(f"{part}_pairs", size, 1, MAX_PAIRS[part])
-        for part, size in zip(PARTS, (train_pairs, valid_pairs, test_pairs))
-    }
-    if not isinstance(duplicate_share, float) or not 0 < duplicate_share <= 0.5:
-        raise ArgumentError(
-            f"duplicate_share must be a float above 0 and at most 0.5, not {duplicate_share!r}."
-        )
-
-    grammar = load_grammar()
-    dice = Dice(seed)
-    taken: dict[str, Meaning] = {}
-    questions: list[CorpusQuestion] = []
+    sizes = dict(zip(PAIRS, (train_pairs, valid_pairs, test_pairs)))
+    for part, most in PAIRS.items():
+        sizes[part] = whole_number(sizes[part], f"{part}_pairs", 1)
+        if sizes[part] > most:
+            raise ArgumentError(f"{part}_pairs must be at most {most:,}, not {sizes[part]:,}.")
+    known, rows = [], {part: [] for part in PAIRS}
+    path = resources.files("siamese") / "data" / "corpus.jsonl.gz"  # made by tools/make_corpus.py
+    for line in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
+        if "question" in line:
+            subject = line["meaning"].partition("/")[0]
+            known.append(CorpusQuestion(line["question"], subject, line["meaning"], line["part"]))
+        else:
+            one, two = line["pair"]
+            rows[known[one].part].append((known[one], known[two], line["kind"]))
+    number: dict[CorpusQuestion, int] = {}
     pairs, kinds = {}, {}
-    for part, meanings in meanings_by_part(grammar, dice).items():
-        maker = PairMaker(grammar, meanings, taken, dice)
-        n_duplicates = round(sizes[part] * duplicate_share)
-        # The others come first: their wordings are new ones that duplicates can use too.
-        rows = maker.negatives(sizes[part] - n_duplicates) + maker.duplicates(n_duplicates)
-        rows = dice.shuffled(rows)
-        pairs[part] = _question_pairs(rows, part, questions)
-        kinds[part] = tuple(row.kind for row in rows)
-    return EmbeddedCorpus(**pairs, questions=tuple(questions), kinds=kinds)
+    for part, size in sizes.items():
+        chosen = _first(rows[part], size)
+        one, two, kinds[part] = zip(*chosen)
+        for row in chosen:
+            for question in row[:2]:
+                number.setdefault(question, len(number))
+        pairs[part] = QuestionPairs(
+            [question.text for question in one],
+            [question.text for question in two],
+            np.array([kind == "duplicate" for kind in kinds[part]]),
+            qid1=[str(number[question]) for question in one],
+            qid2=[str(number[question]) for question in two],
+        )
+    return EmbeddedCorpus(**pairs, questions=tuple(number), kinds=kinds)
 
 
-def _whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """Returns the argument as an int; refuses bools, fractions and what is out of bounds."""
-    bounds = "" if low is None else f" from {low:,} to {high:,}"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if (
-        number is None
-        or isinstance(value, bool | np.bool_)
-        or (bounds and not low <= number <= high)
-    ):
-        raise ArgumentError(f"{name} must be an integer{bounds}, not {value!r}.")
-    return number
-
-
-def _question_pairs(rows: list[Row], part: str, questions: list[CorpusQuestion]) -> QuestionPairs:
-    """Makes a part's pairs of its rows and appends its questions, each once, to `questions`."""
-    number: dict[str, int] = {}
-    for row in rows:
-        for text, meaning in ((row.text1, row.meaning1), (row.text2, row.meaning2)):
-            if text not in number:
-                number[text] = len(questions)
-                questions.append(CorpusQuestion(text, meaning.intent.subject, meaning.id, part))
-    return QuestionPairs(
-        [row.text1 for row in rows],
-        [row.text2 for row in rows],
-        np.array([row.kind == "duplicate" for row in rows], dtype=bool),
-        qid1=[str(number[row.text1]) for row in rows],
-        qid2=[str(number[row.text2]) for row in rows],
-    )
+def _first(rows: list[tuple], size: int) -> list[tuple]:
+    """The first duplicates and the first others, in the rows' order and the parts' proportion."""
+    same = np.array([kind == "duplicate" for _, _, kind in rows])
+    n = round(size * DUPLICATES)
+    chosen = [*np.flatnonzero(same)[:n], *np.flatnonzero(~same)[: size - n]]
+    return [rows[i] for i in sorted(chosen)]

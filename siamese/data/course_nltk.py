@@ -16,7 +16,7 @@ PROVIDED = ("punkt", "punkt_tab")
 
 
 def provide_punkt(nltk: ModuleType) -> None:
-    """Makes a freshly imported `nltk` do without the download; `siamese.compat` calls it."""
+    """Makes an imported `nltk` do without the download; `siamese` calls it after NLTK's import."""
     original_tokenize, original_download = nltk.tokenize.word_tokenize, nltk.download
     missing = False
 

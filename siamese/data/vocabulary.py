@@ -1,35 +1,37 @@
-"""Text to token ids: word_tokenize (NLTK's tokens, no download) and the course's Vocabulary."""
+"""Vocabulary: the course's numbering of words, frozen, and its file."""
 
 from __future__ import annotations
 
-import functools
+import heapq
+import json
 import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from siamese.data.tokenizer import tokenize_many, word_tokenize
-from siamese.data.vocabulary_file import SAVE_AGAIN, read_vocabulary, write_vocabulary
+from siamese.data.tokenizer import UNKNOWN_ID, word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError
-
-__all__ = ["PAD", "PAD_ID", "UNKNOWN", "UNKNOWN_ID", "Vocabulary", "tokenize_many", "word_tokenize"]
+from siamese.storage.atomic import explain, write_bytes_atomically
 
 PAD, PAD_ID = "<PAD>", 1
-UNKNOWN, UNKNOWN_ID = "<UNK>", 0  # what `decode` writes for the id of all unknown words
+UNKNOWN = "<UNK>"  # what `decode` writes for the id of all unknown words
+
+_FORMAT, _VERSIONS = "siamese vocabulary", (1, 2)  # 2 has unknown_ids
+_SAVE_AGAIN = "Save it again from the training questions (Vocabulary.save)."
 
 
 class Vocabulary(Mapping):
     """The course's numbering of words: unknown 0, ``<PAD>`` 1, then words in order of first sight.
 
-    Frozen: ``vocab[word]`` is 0 for a word it does not know and never enters it, so it can stand
-    where the course uses ``defaultdict(lambda: 0)``. ``word in vocab``, ``len(vocab)`` and
-    iteration speak of known words only (``<PAD>`` is one), and ``vocab.get(word)`` is None for an
-    unknown one, all as with the course's defaultdict before anyone looked a word up.
+    Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can stand where the course
+    uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only
+    (``<PAD>`` is one).
 
-    With ``unknown_ids=n`` unknown words have ids too: one of the n behind the last word's, chosen by the
-    word's CRC-32. Two different unknown words are then seldom taken for one (Weinberger et al., 2009,
-    arXiv:0902.2206): two questions that each name something the model has never seen seldom mean the same.
+    With ``unknown_ids=n`` an unknown word has one of the n ids behind the last word's, chosen by the word's
+    CRC-32, so that two different unknown words are seldom taken for one (feature hashing, Weinberger et al.
+    2009, arXiv:0902.2206).
 
     Make one with `from_pairs` (training questions), `from_words` (a list) or `load` (a file).
 
@@ -41,7 +43,7 @@ class Vocabulary(Mapping):
       ([2, 3, 0, 5], ['What', 'is', '<UNK>', '?', '<PAD>'])
     """
 
-    __slots__ = ("_hash", "_ids", "_lowercase", "_unknown_ids", "_words")
+    __slots__ = ("_ids", "_lowercase", "_unknown_ids", "_words")
 
     def __init__(self, words: Iterable[str] = (), *, lowercase: bool = False, unknown_ids: int = 0):
         """See `from_words`."""
@@ -57,18 +59,13 @@ class Vocabulary(Mapping):
         self._words = tuple(ids)
         self._lowercase = bool(lowercase)
         self._unknown_ids = unknown_ids
-        self._hash: int | None = None
 
     @classmethod
     def from_words(cls, words: Iterable[str], *, lowercase: bool = False) -> Vocabulary:
-        """Numbers words in the order given, from 2; repeated words and ``<PAD>`` are passed over.
-
-        Args:
-          words: the words, most often of one's own list; a single str is refused.
-          lowercase: fold case here and in every later lookup and `encode`.
+        """Numbers a list's words in its order, from 2; repeated words and ``<PAD>`` are skipped.
 
         Raises:
-          ArgumentError: where `words` is a str, or holds something that is none.
+          ArgumentError: `words` is a str, or holds something that is not a str.
         """
         return cls(words, lowercase=lowercase)
 
@@ -93,7 +90,7 @@ class Vocabulary(Mapping):
             of equally frequent ones the first seen. The order of the numbers stays that of sight.
 
         Raises:
-          ArgumentError: where the two sides differ in length, or a question is text, not tokens.
+          ArgumentError: the two sides differ in length, or a question is text, not tokens.
         """
         tokens1, tokens2 = list(tokens1), list(tokens2)
         if len(tokens1) != len(tokens2):
@@ -104,8 +101,7 @@ class Vocabulary(Mapping):
         counts: Counter[str] = Counter()
         for pair in zip(tokens1, tokens2):
             for question in pair:
-                words = _checked_words(question)
-                counts.update([word.lower() for word in words] if lowercase else words)
+                counts.update(_checked_words(question))
         return cls.from_counts(counts, lowercase=lowercase, min_count=min_count, max_size=max_size)
 
     @classmethod
@@ -130,8 +126,8 @@ class Vocabulary(Mapping):
             counts = folded
         kept = [word for word in counts if counts[word] >= min_count and word != PAD]
         if max_size is not None and len(kept) > max_size:
-            # sorted() is stable, so equal counts stay in order of first sight
-            frequent = set(sorted(kept, key=lambda word: -counts[word])[:max_size])
+            # Of equals, nlargest takes those that stand first.
+            frequent = set(heapq.nlargest(max_size, kept, key=counts.__getitem__))
             kept = [word for word in kept if word in frequent]
         return cls(kept, lowercase=lowercase)
 
@@ -142,7 +138,7 @@ class Vocabulary(Mapping):
 
     @property
     def size(self) -> int:
-        """Rows that an embedding needs: every id from 0 (unknown) to the last word, or unknown id."""
+        """Rows that an embedding needs: ids from 0 (unknown) to the last word's or unknown id."""
         return len(self._ids) + 1 + self._unknown_ids
 
     @property
@@ -169,12 +165,8 @@ class Vocabulary(Mapping):
         if not isinstance(word, str):
             raise ArgumentError(f"A vocabulary is asked for a word (str), not {word!r}.")
         word = self._fold(word)
-        found = self._ids.get(word)
-        if found is None:
-            return self._unknown_id(word) if self._unknown_ids else UNKNOWN_ID
-        return found
-
-    def _unknown_id(self, word: str) -> int:
+        if word in self._ids or not self._unknown_ids:
+            return self._ids.get(word, UNKNOWN_ID)
         number = zlib.crc32(word.encode("utf-8", "surrogatepass")) % self._unknown_ids
         return len(self._ids) + 1 + number
 
@@ -197,37 +189,27 @@ class Vocabulary(Mapping):
         return self._ids == dict(other) if isinstance(other, Mapping) else NotImplemented
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(self._facts())
-        return self._hash
+        return hash(self._facts())
 
     def _facts(self) -> tuple:
         return self._words, self._lowercase, self._unknown_ids
 
-    def __reduce__(self):
-        # Not the hash: that of a str differs from process to process.
-        options = {"lowercase": self._lowercase, "unknown_ids": self._unknown_ids}
-        return functools.partial(Vocabulary, **options), (self._words,)
-
     def __repr__(self) -> str:
-        option = ", lowercase=True" if self._lowercase else ""
-        option += f", unknown_ids={self._unknown_ids}" if self._unknown_ids else ""
-        first = ", ".join(repr(word) for word in self._words[1:4])
-        return f"<Vocabulary of {len(self)} words: {first}{', …' if len(self) > 4 else ''}{option}>"
+        options = f"lowercase={self._lowercase}, unknown_ids={self._unknown_ids}"
+        return f"<Vocabulary of {len(self)} words, {options}: {', '.join(self._words[:4])} ...>"
 
     def _fold(self, word: str) -> str:
         return word.lower() if self._lowercase and word != PAD else word
 
     def encode(self, question: str | Iterable[str]) -> list[int]:
-        """The ids of a question's tokens; text is tokenized first. Unknown words as in ``vocab[word]``."""
-        words = word_tokenize(question) if isinstance(question, str) else question
-        return word_ids(words, self)
+        """The ids of a question's tokens, ``vocab[word]`` of each; text is tokenized first."""
+        return word_ids(word_tokenize(question) if isinstance(question, str) else question, self)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The words of ids (any integers, a NumPy row too); 0 and unknown ids become ``<UNK>``.
 
         Raises:
-          ArgumentError: where an id is no integer, or none of this vocabulary's.
+          ArgumentError: an id is not an integer, or not of this vocabulary.
         """
         out = []
         for index in ids:
@@ -243,43 +225,65 @@ class Vocabulary(Mapping):
         return out
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the vocabulary as JSON, whole or not at all.
+        """Writes the vocabulary as JSON, atomically.
 
         Raises:
-          DataError: where the file cannot be written.
+          DataError: the file cannot be written.
         """
-        options = {"unknown_ids": self._unknown_ids} if self._unknown_ids else {}
-        write_vocabulary(
-            path, {"lowercase": self._lowercase, "words": list(self._words), **options}
-        )
+        facts = {"lowercase": self._lowercase, "words": list(self._words)}
+        if self._unknown_ids:
+            facts["unknown_ids"] = self._unknown_ids
+        content = {"format": _FORMAT, "version": 2 if self._unknown_ids else 1, **facts}
+        write_bytes_atomically(path, json.dumps(content, indent=0).encode("ascii"))
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Vocabulary:
-        """Reads what `save` wrote, and checks that it is whole.
+        """Reads what `save` wrote; the checksum in older files is not looked at.
 
         Raises:
-          DataError: naming the file, where it is missing, damaged, of another version or of
-            another kind.
+          DataError: the file is missing, cut short, of another version or of another kind.
         """
-        content = read_vocabulary(path)
-        words, unknown_ids = content.get("words"), content.get("unknown_ids", 0)
-        if not isinstance(words, list) or words[:1] != [PAD] or len(set(words)) != len(words):
-            raise DataError(f"{path}: does not list each word once, from {PAD} on. {SAVE_AGAIN}")
-        if not isinstance(unknown_ids, int) or unknown_ids < 0:
+        content = _read_json(path)
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise DataError(
-                f"{path}: unknown_ids is {unknown_ids!r}, no number of ids. {SAVE_AGAIN}"
+                f"{path}: JSON, but not a vocabulary written by siamese. "
+                "For a list of words of your own, use Vocabulary.from_words(words)."
             )
-        return cls(words, lowercase=content.get("lowercase") is True, unknown_ids=unknown_ids)
+        if content.get("version") not in _VERSIONS:
+            raise DataError(
+                f"{path}: a vocabulary of format version {content.get('version')!r}; this siamese "
+                f"reads versions 1 and 2. Use the siamese that wrote it, or: {_SAVE_AGAIN}"
+            )
+        words, unknown_ids = content.get("words"), content.get("unknown_ids", 0)
+        lowercase = content.get("lowercase")
+        try:
+            made = cls(words[1:], lowercase=lowercase, unknown_ids=unknown_ids)
+            if words == list(made.words) and isinstance(lowercase, bool):
+                return made
+        except (TypeError, ArgumentError):
+            pass
+        raise DataError(
+            f"{path}: damaged: it must list each word once, from {PAD} on, say whether it is "
+            f"lowercase, and have a whole number of unknown_ids. {_SAVE_AGAIN}"
+        )
 
 
-def word_ids(words: Iterable[str], vocab: Mapping[str, int]) -> list[int]:
-    """The ids of words in a `Vocabulary`, a dict or the course's defaultdict; 0 for unknown words.
-
-    A `Vocabulary` answers with its own ids of unknown words; nothing enters a defaultdict.
-    """
-    if isinstance(vocab, Vocabulary):
-        return [vocab[word] for word in words]
-    return [vocab.get(word, UNKNOWN_ID) for word in words]
+def _read_json(path: str | os.PathLike) -> Any:
+    try:
+        raw = Path(path).read_bytes()
+        return json.loads(raw.decode("utf-8"))
+    except OSError as error:
+        raise DataError(explain(error, path, "read the vocabulary")) from error
+    except json.JSONDecodeError as error:
+        why = f"not a whole JSON file: line {error.lineno}, column {error.colno}: {error.msg}."
+        if not raw.strip():
+            why = "the file is empty."
+        elif raw.lstrip()[:1] == b"<":
+            why = "an HTML or XML page, not a vocabulary; was a download page saved instead?"
+        raise DataError(f"{path}: {why} {_SAVE_AGAIN}") from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        why = "a gzip file; unpack it first." if raw[:2] == b"\x1f\x8b" else "not a JSON file."
+        raise DataError(f"{path}: {why} {_SAVE_AGAIN}") from error
 
 
 def _checked_words(words: Iterable[str]) -> list[str]:

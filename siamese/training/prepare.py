@@ -9,7 +9,7 @@ import numpy as np
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
-from siamese.data.token_cache import tokenize_questions
+from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.nn.ragged import Ragged
@@ -106,11 +106,11 @@ def prepare(
         # Labelled negatives are few, mined ones are many and less certain: the former are repeated.
         negatives = rows[:, np.tile(np.flatnonzero(others), COPIES)]
         if config.hard_negatives:
-            mined = similar.near_misses(config.hard_negatives)
+            mined = similar.hard_negatives(config.hard_negatives)
             negatives = np.concatenate([negatives, mined], axis=1)
         labelled = _labelled(rows[:, train], negatives, config)
     if config.topic_block:
-        train = train[similar.order(train, config.topic_block)]
+        train = train[similar.topic_order(train, config.topic_block)]
     return TrainingData(
         vocabulary,
         ids,

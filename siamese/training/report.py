@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from siamese.course.classify import classify, pair_scores
 from siamese.data.pairs import QuestionPairs
-from siamese.data.token_cache import tokenize_questions
+from siamese.data.tokens import tokenize_questions
 from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import Calibration, fit_calibration
 from siamese.evaluation.metrics import evaluate_scores

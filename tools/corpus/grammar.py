@@ -1,9 +1,9 @@
-"""The grammar of the embedded corpus: reads the text files under data/corpus and checks them.
+"""The grammar of the embedded corpus: reads the text files beside this module and checks them.
 
 A meaning is an intent ("how long does DISH keep WHERE") with its slots filled. Every line of an
 intent asks the same thing in other words, and every line speaks of every slot, so a meaning has
 many wordings and two meanings share none. How the files are written is explained at the top of
-data/corpus/travel.txt; `siamese.data.corpus_wording` puts meanings into words.
+travel.txt; `tools.corpus.wording` puts meanings into words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 from siamese.errors import DataError
@@ -84,15 +84,15 @@ class Grammar:
 
 @functools.cache
 def load_grammar() -> Grammar:
-    """Reads the grammar that comes with the package (once)."""
-    folder = resources.files("siamese") / "data" / "corpus"
+    """Reads the grammar (once)."""
+    folder = Path(__file__).parent
     lists: dict[str, tuple[Value, ...]] = {}
     frames: dict[str, list] = {}
     _read_words(_lines_of(folder, "words"), lists, frames)
     intents: list[Intent] = []
     contexts: dict[str, list[str]] = {}
     for topic in TOPICS:
-        _read_topic(_lines_of(folder, topic), lists, intents, contexts)
+        read_topic(_lines_of(folder, topic), lists, intents, contexts)
     return Grammar(
         tuple(intents),
         {kind: tuple(value) for kind, value in frames.items()},
@@ -100,7 +100,7 @@ def load_grammar() -> Grammar:
     )
 
 
-def _lines_of(folder, name: str) -> Iterator[tuple[str, str]]:
+def _lines_of(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     """Yields (place, line) for the lines of a file that are neither empty nor comments."""
     text = (folder / f"{name}.txt").read_text(encoding="utf-8")
     for number, line in enumerate(text.splitlines(), start=1):
@@ -128,7 +128,7 @@ def _read_words(lines, lists: dict, frames: dict) -> None:
         lists[name] = tuple(lists[name])
 
 
-def _read_topic(lines, lists: dict, intents: list, contexts: dict) -> None:
+def read_topic(lines, lists: dict, intents: list, contexts: dict) -> None:
     """Reads one file of subjects into `intents` and `contexts`."""
     local: dict[str, tuple[Value, ...]] = {}
     wordings: list[Line] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from siamese.data.corpus_grammar import Grammar, Intent
+from tools.corpus.grammar import Grammar, Intent
 
 # A recipe is this many numbers in [0, 1); they decide every choice in a wording. The same recipe
 # for two meanings of one intent gives two questions that differ only where the meanings do.

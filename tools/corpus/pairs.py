@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from siamese.data.corpus_grammar import Grammar, Intent
-from siamese.data.corpus_wording import RECIPE_LENGTH, render
+from tools.corpus.grammar import Grammar, Intent
+from tools.corpus.wording import RECIPE_LENGTH, render
 
 PARTS = ("train", "valid", "test")
 

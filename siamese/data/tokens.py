@@ -1,0 +1,251 @@
+"""tokenize_questions: each distinct question tokenized once, on all cores, and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import BrokenExecutor
+from pathlib import Path
+
+import numpy as np
+
+from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
+from siamese.data.vocabulary import Vocabulary, word_ids
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.ragged import Ragged
+from siamese.progress import Progress
+from siamese.storage.atomic import explain, open_atomically, remove_stale
+
+_log = logging.getLogger("siamese")
+
+_TEXTS_WORTH_A_WORKER = 1500  # what one process tokenizes through NLTK while a worker starts
+_BLOCK = 500  # texts of one task, some 50 ms of NLTK
+_TEXT = ("utf-8", "surrogatepass")  # a question may hold half a surrogate pair
+
+
+class TokenizedQuestions:
+    """Questions as rows of word ids, each distinct question once.
+
+    Args:
+      words: the distinct words, in order of first sight.
+      ids: a `Ragged` of int32, one row per distinct question; ``words[id]`` is the token.
+      rows: int64 [questions]; the row in `ids` of each question that was given.
+      lowercase: whether the words were folded to lower case.
+
+    Example:
+      >>> pairs = tokenize_questions(["What is it?", "Is it?", "What is it?"], cache_dir=False)
+      >>> pairs.rows.tolist(), pairs.tokens(2)
+      ([0, 1, 0], ['What', 'is', 'it', '?'])
+      >>> vocab = pairs.vocabulary(pairs.rows[:1], pairs.rows[1:2])
+      >>> pairs.encode(vocab)[1].tolist()
+      [6, 4, 5]
+    """
+
+    def __init__(self, words: list[str], ids: Ragged, rows: np.ndarray, *, lowercase: bool = False):
+        self.words, self.ids, self.lowercase = words, ids, lowercase
+        self.rows = np.asarray(rows, dtype=np.int64)
+        if lowercase:
+            places: dict[str, int] = {}
+            fold = [places.setdefault(word.lower(), len(places)) for word in words]
+            self.words = list(places)
+            self.ids = Ragged(np.asarray(fold, dtype=np.int32)[ids.values], ids.offsets)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"<TokenizedQuestions: {len(self)}, {len(self.ids)} distinct, {len(self.words)} words>"
+        )
+
+    def tokens(self, question: int) -> list[str]:
+        """The tokens of one of the questions that were given, by its place."""
+        return [self.words[word] for word in self.ids[int(self.rows[question])]]
+
+    def vocabulary(
+        self, rows1: np.ndarray | None = None, rows2: np.ndarray | None = None, **options
+    ) -> Vocabulary:
+        """The course's vocabulary of training pairs, as `Vocabulary.from_pairs` makes it.
+
+        Args:
+          rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1. None: all
+            distinct questions, in order.
+          rows2: int [pairs], the same of each question 2. None: `rows1` alone.
+          **options: of `Vocabulary.from_counts`; `lowercase` by default as tokenized.
+
+        Raises:
+          ArgumentError: the two differ in length, or name a row that does not exist.
+        """
+        rows1 = np.arange(len(self.ids)) if rows1 is None else rows1
+        sides = [self._checked_rows(rows) for rows in (rows1, rows2) if rows is not None]
+        if len(sides[0]) != len(sides[-1]):
+            raise ArgumentError(
+                f"rows1 names {len(sides[0])} questions and rows2 {len(sides[1])}; "
+                "a pair needs one of each."
+            )
+        in_order = self.ids.take(np.stack(sides, axis=1).ravel()).values  # q1, q2, q1, q2, ...
+        words, first, counts = np.unique(in_order, return_index=True, return_counts=True)
+        by_sight = np.argsort(first)
+        seen = zip(words[by_sight].tolist(), counts[by_sight].tolist())
+        options.setdefault("lowercase", self.lowercase)
+        return Vocabulary.from_counts({self.words[word]: count for word, count in seen}, **options)
+
+    def encode(self, vocab: Mapping[str, int]) -> Ragged:
+        """Each distinct question in ids of `vocab` (ours, a dict, a defaultdict); 0 if unknown."""
+        table = np.asarray(word_ids(self.words, vocab), dtype=np.int32)
+        return Ragged(table[self.ids.values], self.ids.offsets)
+
+    def _checked_rows(self, rows: np.ndarray) -> np.ndarray:
+        rows, n = np.asarray(rows), len(self.ids)
+        if rows.ndim == 1 and not len(rows):
+            return rows.astype(np.int64)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 0 <= rows.min() <= rows.max() < n:
+            raise ArgumentError(f"Rows must be a flat array of integers from 0 to {n - 1}.")
+        return rows
+
+
+def tokenize_questions(
+    questions: Iterable[str],
+    *,
+    cache_dir: str | os.PathLike | bool | None = None,
+    processes: int | None = None,
+    progress: bool | None = None,
+    lowercase: bool = False,
+) -> TokenizedQuestions:
+    """Tokenizes questions, each distinct one once, or reads their tokens back from disk.
+
+    Args:
+      questions: text; repeated questions cost nothing.
+      cache_dir: the folder that keeps the tokens, under a name made from the distinct questions
+        and the tokenizer's version. None: ``$XDG_CACHE_HOME/siamese``, else ``~/.cache/siamese``.
+        False: keep nothing.
+      processes: worker processes at most; 1 works in this process alone. None: one a core, but
+        none where they would take longer to start than to work.
+      progress: False shows none. Else work of over two seconds shows a bar, or plain lines where
+        stderr is no terminal.
+      lowercase: fold the words to lower case (after tokenizing, which looks at capitals).
+
+    Raises:
+      DataError: a question is not text; the message names its place.
+      ArgumentError: `questions` is a single str, or `processes` is below 1.
+    """
+    if isinstance(questions, (str, bytes)):
+        raise ArgumentError("tokenize_questions takes a list of questions, not one text.")
+    if processes is not None and processes < 1:
+        raise ArgumentError(
+            f"processes must be 1 or more (or None for all cores), not {processes}."
+        )
+    places: dict[str, int] = {}
+    rows = []
+    for place, question in enumerate(questions):
+        if not isinstance(question, str):
+            raise DataError(
+                f"Question {place} (from 0) is {question!r}, not text. An empty cell of a table is "
+                "often NaN or None: drop that row or write ''."
+            )
+        rows.append(places.setdefault(question, len(places)))
+    path = _cache_file(list(places), cache_dir)
+    kept = _read(path, len(places)) if path else None
+    if kept is None:
+        kept = _numbered(_tokenize(list(places), processes, progress is False))
+        if path:
+            _write(path, *kept)
+    return TokenizedQuestions(*kept, np.asarray(rows, dtype=np.int64), lowercase=lowercase)
+
+
+def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list[str]]:
+    """The tokens of each text. What needs NLTK is shared among worker processes."""
+    from joblib import Parallel, cpu_count, delayed
+
+    every = {"unit": "questions", "quiet": quiet, "seconds_between_lines": 2.5}
+    with Progress(len(texts), "tokenizing", **every) as show:
+        tokens = [fast_path(text) for text in texts]
+        hard = [place for place, found in enumerate(tokens) if found is None]
+        show.update(len(texts) - len(hard))
+        blocks = [hard[start : start + _BLOCK] for start in range(0, len(hard), _BLOCK)]
+        tasks = ([str(texts[place]) for place in block] for block in blocks)
+        wanted = processes or min(cpu_count(), len(hard) // _TEXTS_WORTH_A_WORKER)
+        answers = map(tokenize_many, tasks)
+        if wanted > 1:  # Workers of a killed process end by themselves after the idle time.
+            workers = Parallel(wanted, return_as="generator", idle_worker_timeout=10)
+            answers = workers(map(delayed(tokenize_many), tasks))
+        done = 0
+        try:
+            for block, answer in zip(blocks, answers):
+                for place, found in zip(block, answer):
+                    tokens[place] = found
+                done += 1
+                show.update(len(block))
+        except (BrokenExecutor, OSError) as error:
+            reason = str(error).strip().partition(".")[0]
+            _log.warning("siamese: tokenized in one process, as a worker failed: %s", reason)
+            for place in itertools.chain.from_iterable(blocks[done:]):
+                tokens[place] = word_tokenize(texts[place])
+                show.update()
+    return tokens
+
+
+def _numbered(tokens: list[list[str]]) -> tuple[list[str], Ragged]:
+    """The distinct words in order of first sight, and each row of tokens as places among them."""
+    numbers: dict[str, int] = {}
+    ids = [[numbers.setdefault(word, len(numbers)) for word in row] for row in tokens]
+    return list(numbers), Ragged.from_lists(ids)
+
+
+# ---- The file that keeps tokens: NumPy's .npz, whose CRC-32s are checked as it is read ----
+
+
+def default_cache_dir() -> Path:
+    """``$XDG_CACHE_HOME/siamese``, else ``~/.cache/siamese``."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "siamese"
+
+
+def _cache_file(distinct: list[str], cache_dir: str | os.PathLike | bool | None) -> Path | None:
+    """Where the tokens of these questions, by this tokenizer, are kept; None where they are not."""
+    if cache_dir is False:
+        return None
+    try:
+        own = cache_dir is None or cache_dir is True
+        folder = default_cache_dir() if own else Path(cache_dir).expanduser()
+    except RuntimeError as error:  # no home folder
+        _log.warning("siamese: tokens are not kept on disk: %s", error)
+        return None
+    lengths = np.fromiter(map(len, distinct), dtype="<i8", count=len(distinct))
+    digest = hashlib.sha256(json.dumps([tokenizer_version(), len(distinct)]).encode())
+    digest.update(lengths.tobytes())
+    digest.update("".join(distinct).encode(*_TEXT))
+    return folder / f"tokens-{digest.hexdigest()[:32]}.npz"
+
+
+def _read(path: Path, questions: int) -> tuple[list[str], Ragged] | None:
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            text = kept["words"].tobytes().decode(*_TEXT)
+            words, ids = text.split("\n") if text else [], Ragged(kept["values"], kept["offsets"])
+        if len(ids) != questions or ids.values.max(initial=-1) >= len(words):
+            raise ValueError("its words and its ids do not go together")
+        return words, ids
+    except FileNotFoundError:
+        return None
+    except Exception as error:  # Whatever a damaged archive makes zipfile and NumPy raise.
+        _log.warning("siamese: cannot use %s, tokenizing again: %s", path, error)
+        return None
+
+
+def _write(path: Path, words: list[str], ids: Ragged) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale(path.parent)
+        with open_atomically(path) as file:
+            text = np.frombuffer("\n".join(words).encode(*_TEXT), np.uint8)
+            np.savez(file, words=text, values=ids.values, offsets=ids.offsets)
+    except OSError as error:
+        why = explain(error, path.parent, "make")
+        _log.warning("siamese: tokens are not kept on disk: %s", why)
+    except DataError as error:
+        _log.warning("siamese: tokens are not kept on disk: %s", error)

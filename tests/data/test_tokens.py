@@ -1,0 +1,371 @@
+"""tokenize_questions against word_tokenize and the course's loops; kept, damaged, killed, in parallel."""
+
+import csv
+import gzip
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import siamese
+from siamese.data.tokens import default_cache_dir, tokenize_questions
+from siamese.data.vocabulary import Vocabulary, word_tokenize
+from siamese.errors import ArgumentError, DataError
+
+QUESTIONS = [
+    "When will I see you?",
+    "When can I see you again?",
+    "When will I see you?",
+    "I cannot. Dr. No can't, can he?",
+    "",
+    "café \ud83d \x00 क्या",
+    "When will I see you? ",
+]
+
+
+@pytest.fixture(autouse=True)
+def home_is_elsewhere(tmp_path, monkeypatch):
+    """No test may write to the real cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+
+
+def tokens_of(tokenized):
+    return [tokenized.tokens(place) for place in range(len(tokenized))]
+
+
+def test_each_distinct_question_once_in_order():
+    found = tokenize_questions(QUESTIONS, cache_dir=False)
+    assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
+    assert found.rows.tolist() == [0, 1, 0, 2, 3, 4, 5] and found.rows.dtype == np.int64
+    assert len(found.ids) == 6 and len(found) == 7
+    assert found.words[:8] == ["When", "will", "I", "see", "you", "?", "can", "again"]
+    assert found.ids.values.dtype == np.int32 and len(set(found.words)) == len(found.words)
+
+
+def test_nothing_and_empty_questions():
+    none = tokenize_questions([], cache_dir=False)
+    assert len(none) == 0 and none.words == [] and dict(none.vocabulary()) == {"<PAD>": 1}
+    empty = tokenize_questions(["", " "], cache_dir=False)
+    assert tokens_of(empty) == [[], []] and empty.encode(Vocabulary())[0].tolist() == []
+
+
+def test_arrays_and_generators_are_questions_too():
+    array = np.array(["a b", "c", "a b"])
+    for questions in (array, iter(array)):
+        assert tokens_of(tokenize_questions(questions, cache_dir=False)) == [
+            ["a", "b"],
+            ["c"],
+            ["a", "b"],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("questions", "processes", "kind", "message"),
+    [
+        (["a", float("nan")], 1, DataError, "Question 1 .* nan"),
+        (["a", "b", None], 1, DataError, "Question 2 .* None"),
+        ("one text", 1, ArgumentError, "a list of questions"),
+        (["a"], 0, ArgumentError, "processes"),
+    ],
+)
+def test_bad_input(questions, processes, kind, message):
+    with pytest.raises(kind, match=message):
+        tokenize_questions(questions, cache_dir=False, processes=processes)
+
+
+texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "<PAD>"])
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(texts, texts), max_size=10),
+    st.integers(1, 4),
+    st.none() | st.integers(0, 6),
+    st.booleans(),
+)
+def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, max_size, lowercase):
+    options = {"min_count": min_count, "max_size": max_size, "lowercase": lowercase}
+    one, two = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    found = tokenize_questions(one + two, cache_dir=False)
+    slow = Vocabulary.from_pairs(map(word_tokenize, one), map(word_tokenize, two), **options)
+    n = len(pairs)
+    assert found.vocabulary(found.rows[:n], found.rows[n:], **options) == slow
+    ids = found.encode(slow)
+    assert [ids[row].tolist() for row in found.rows] == [slow.encode(text) for text in one + two]
+
+
+def test_vocabulary_of_all_questions_and_of_one_side():
+    found = tokenize_questions(["b a", "c"], cache_dir=False)
+    assert list(found.vocabulary()) == ["<PAD>", "b", "a", "c"]
+    assert list(found.vocabulary(found.rows[1:])) == ["<PAD>", "c"]
+
+
+def test_bad_rows():
+    found = tokenize_questions(["b a", "c"], cache_dir=False)
+    for rows in ([2], [-1], [0.5], [[0]]):
+        with pytest.raises(ArgumentError, match="Rows"):
+            found.vocabulary(np.array(rows))
+    with pytest.raises(ArgumentError, match="rows1 names 2 questions and rows2 1"):
+        found.vocabulary(found.rows, found.rows[:1])
+
+
+def test_encode_takes_a_dict_and_a_defaultdict_and_enters_nothing():
+    found = tokenize_questions(["a b a"], cache_dir=False)
+    for vocab in ({"a": 5}, defaultdict(lambda: 0, {"a": 5})):
+        assert found.encode(vocab)[0].tolist() == [5, 0, 5]
+        assert list(vocab) == ["a"]
+
+
+def test_lowercase_folds_words_after_tokenizing(tmp_path):
+    texts = ["Dr. No. Why?", "dr. no. WHY?"]
+    plain = tokenize_questions(texts, cache_dir=tmp_path)
+    lower = tokenize_questions(texts, cache_dir=tmp_path, lowercase=True)
+    folded = [[word.lower() for word in tokens] for tokens in tokens_of(plain)]
+    assert tokens_of(lower) == folded
+    assert len(set(lower.words)) == len(lower.words) < len(plain.words)
+    assert len(list(tmp_path.iterdir())) == 1  # one file serves both
+
+
+# What is kept on disk
+
+
+def test_kept_and_read_back(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    made = tokenize_questions(QUESTIONS, cache_dir=folder)
+    (path,) = folder.iterdir()
+    before = path.stat()
+    read = tokenize_questions(QUESTIONS, cache_dir=str(folder))
+    assert tokens_of(read) == tokens_of(made) and read.words == made.words
+    assert read.rows.tolist() == made.rows.tolist()
+    repeated = tokenize_questions(QUESTIONS * 2, cache_dir=folder)
+    assert tokens_of(repeated) == tokens_of(made) * 2  # the same distinct questions
+    (path,) = folder.iterdir()
+    assert path.stat() == before  # written once
+
+
+def test_other_questions_are_not_mixed_up(tmp_path):
+    cases = [["ab", "c"], ["a", "bc"], ["abc"], ["c", "ab"], ["ab", "c", ""], [""], []]
+    for _ in range(2):
+        for case in cases:
+            found = tokenize_questions(case, cache_dir=tmp_path)
+            assert tokens_of(found) == [word_tokenize(text) for text in case]
+    assert len(list(tmp_path.iterdir())) == len(cases)
+
+
+def test_another_tokenizer_has_tokens_of_its_own(tmp_path):
+    """In a process whose NLTK finds other data: another file, so no tokens of the first."""
+    tokenize_questions(QUESTIONS, cache_dir=tmp_path / "kept")
+    english = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    english.mkdir(parents=True)
+    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab", "abbrev_types.txt"):
+        (english / name).write_text("")
+    run_tokenizing(QUESTIONS, tmp_path / "kept", NLTK_DATA=str(tmp_path))
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+
+
+def test_default_folder(tmp_path, monkeypatch):
+    assert default_cache_dir() == tmp_path / "xdg" / "siamese"
+    tokenize_questions(["a"])
+    assert len(list((tmp_path / "xdg" / "siamese").iterdir())) == 1
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert default_cache_dir() == tmp_path / "home" / ".cache" / "siamese"
+    tokenize_questions(["a"], cache_dir=False)
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: raw[:-1],
+        lambda raw: raw[: len(raw) // 2],
+        lambda raw: b"",
+        lambda raw: raw[: len(raw) // 3] + bytes(8) + raw[len(raw) // 3 + 8 :],
+        lambda raw: raw.replace(b"values.npy", b"waluez.npy"),
+        lambda raw: b"<html>not found</html>",
+    ],
+)
+def test_a_damaged_file_is_reported_in_a_line_and_made_again(damage, tmp_path, caplog):
+    made = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    with caplog.at_level(logging.WARNING):
+        again = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+        assert tokens_of(again) == tokens_of(made)
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert str(path) in line and "\n" not in line and "again" in line
+        tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+    assert len(caplog.records) == 1  # the new file is whole
+
+
+def test_no_cut_and_no_flipped_bit_changes_a_token(tmp_path):
+    made = tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path))
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 3):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << (place % 8)
+        for damaged in (whole[:place], bytes(flipped)):
+            path.write_bytes(damaged)
+            assert tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path)) == made
+
+
+def test_a_folder_that_cannot_be_written_is_reported_and_the_work_goes_on(tmp_path, caplog):
+    (tmp_path / "file").write_text("in the way")
+    with caplog.at_level(logging.WARNING):
+        found = tokenize_questions(QUESTIONS, cache_dir=tmp_path / "file" / "cache")
+    assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
+    messages = [record.getMessage() for record in caplog.records]
+    assert "not kept on disk" in messages[-1] and str(tmp_path / "file") in messages[-1]
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_full_disk_is_reported_and_the_work_goes_on(tmp_path, caplog, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with caplog.at_level(logging.WARNING):
+        found = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
+    assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
+    (record,) = caplog.records
+    assert "disk is full" in record.getMessage()
+    assert list(tmp_path.iterdir()) == []
+
+
+# Killed, and on all cores
+
+HARD = [f"I cannot say {n}. Dr. No, can't he? {'x' * (n % 7)}" for n in range(1_500)]
+
+
+def run_tokenizing(questions, folder, before="", wait=True, **environment):
+    """Tokenizes in a process of its own, without a main guard; returns the process."""
+    code = (
+        f"{before}\nfrom siamese import tokenize_questions\n"
+        f"found = tokenize_questions({questions!r}, cache_dir={folder and str(folder)!r}, "
+        "processes=2, progress=False)\n"
+        "print(found.tokens(len(found) - 1))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(siamese.__file__).parents[1]), **environment},
+    )  # fmt: skip
+    process.stdin.write(code)
+    process.stdin.close()
+    if wait:
+        process.wait(timeout=300)
+    return process
+
+
+def workers_of(pid):
+    """The ids of the worker processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, parent = path.read_text().rsplit(")", 1)[1].split()[:2]
+            command = path.with_name("cmdline").read_bytes()
+        except OSError:  # it has ended
+            continue
+        if int(parent) == pid and b"loky" in command and b"--process-name" in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+def wait_until(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_killed_while_writing_leaves_no_half_file_and_is_cleaned_up(tmp_path):
+    before = "import os, signal; os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)"
+    done = run_tokenizing(["I cannot"], tmp_path, before)
+    assert done.returncode == -signal.SIGKILL
+    (half,) = tmp_path.iterdir()
+    assert half.name.startswith(".")  # beside, not in place
+    assert tokens_of(tokenize_questions(["I cannot"], cache_dir=tmp_path)) == [["I", "can", "not"]]
+    assert not half.exists()
+
+
+@pytest.mark.slow
+def test_killed_at_work_leaves_nothing_and_its_workers_end(tmp_path):
+    process = run_tokenizing([f"I cannot {n}" for n in range(100_000)], tmp_path, wait=False)
+    workers = []
+    wait_until(lambda: workers.extend(workers_of(process.pid)) or workers)
+    process.kill()
+    process.wait()
+    assert list(tmp_path.iterdir()) == []
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def test_worker_processes_give_the_same_tokens():
+    one = tokenize_questions(HARD, cache_dir=False, processes=1)
+    three = tokenize_questions(HARD, cache_dir=False, processes=3)
+    assert three.words == one.words and (three.ids.values == one.ids.values).all()
+    assert tokens_of(one)[:50] == [word_tokenize(text) for text in HARD[:50]]
+
+
+def test_a_script_without_a_main_guard_works():
+    done = run_tokenizing([f"I cannot say {n}" for n in range(2000)], False)
+    assert done.stdout.read().strip() == "['I', 'can', 'not', 'say', '1999']"
+    assert done.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle(caplog):
+    """The tokens are the same, and a line says that this process did the rest."""
+    known = set(workers_of(os.getpid()))
+
+    def kill_one():
+        wait_until(lambda: set(workers_of(os.getpid())) - known)
+        for worker in set(workers_of(os.getpid())) - known:
+            os.kill(worker, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    questions = [f"{text} {n}" for n in range(2) for text in HARD]
+    with caplog.at_level(logging.WARNING):
+        found = tokenize_questions(questions, cache_dir=False, processes=2)
+    killer.join()
+    assert tokens_of(found)[::50] == [word_tokenize(text) for text in questions[::50]]
+    (record,) = caplog.records
+    assert "in one process" in record.getMessage()
+
+
+def test_few_questions_start_no_process():
+    known = workers_of(os.getpid())
+    tokenize_questions(HARD[:1000] + [f"easy {n}?" for n in range(5000)], cache_dir=False)
+    assert set(workers_of(os.getpid())) <= set(known)
+
+
+@pytest.mark.quora
+@pytest.mark.slow
+def test_the_whole_quora_file(quora_csv, tmp_path):
+    with gzip.open(quora_csv, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    one, two = ([row[f"question{side}"] for row in rows] for side in (1, 2))
+    found = tokenize_questions(one + two, cache_dir=tmp_path, processes=2)
+    assert len(found.ids) == 144_593
+    tokens = {text: word_tokenize(text) for text in {*one, *two}}
+    assert tokens_of(found) == [tokens[text] for text in one + two]
+    # the course's vocabulary: the duplicates' words
+    same = np.array([row["is_duplicate"] == "1" for row in rows])
+    sides = [[tokens[text] for text, s in zip(side, same) if s] for side in (one, two)]
+    n = len(rows)
+    assert found.vocabulary(found.rows[:n][same], found.rows[n:][same]) == Vocabulary.from_pairs(
+        *sides
+    )
+    read = tokenize_questions(one + two, cache_dir=tmp_path)
+    assert read.words == found.words and (read.ids.values == found.ids.values).all()
