@@ -59,7 +59,7 @@ def start(folder: Path, steps: int) -> subprocess.Popen:
 def wait_for(process: subprocess.Popen, word: str, at_least: int = 0) -> int:
     """The first number from `at_least` on that follows `word` in the child's output."""
     for line in process.stdout:
-        if line.startswith("Passed over"):
+        if line.startswith("Skipped"):
             raise SystemExit(f"A restart found a checkpoint that was not whole: {line}")
         if line.startswith(word) and int(line.split()[1]) >= at_least:
             return int(line.split()[1])

@@ -110,9 +110,9 @@ class RunFiles:
         Raises:
           CheckpointError: it is of another model or vocabulary, or none of several is whole.
         """
-        found, passed_over = checkpoints.load_newest(self.directory)
-        for path, reason in passed_over:
-            say(f"Passed over {path}: {reason}")
+        found, skipped = checkpoints.load_newest(self.directory)
+        for path, reason in skipped:
+            say(f"Skipped {path}: {reason}")
         if found is None:
             found = self._course_checkpoint(loop)
         if found is None:

@@ -8,7 +8,7 @@ from safetensors.numpy import save
 
 from siamese import CheckpointError, DuplicateDetector, SiameseError, Vocabulary
 from siamese.nn.encoder import TowerConfig
-from siamese.storage import manifest
+from siamese.storage import store as manifest
 
 WORDS = Vocabulary.from_words(["how", "old", "are", "you"])
 
@@ -28,7 +28,7 @@ def saved(tmp_path):
 def replace(folder, name, content):
     """Puts another file into a saved model, with a manifest that fits it: what an attacker can make."""
     (folder / name).write_bytes(content)
-    (folder / manifest.NAME).unlink()
+    (folder / manifest.MANIFEST).unlink()
     manifest.write_manifest(folder, kind="detector", step=0, metrics={})
 
 

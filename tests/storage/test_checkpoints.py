@@ -19,7 +19,7 @@ from test_trees import MARKER, same
 
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.storage import checkpoints as ck
-from siamese.storage import manifest
+from siamese.storage import store as manifest
 
 FILES = ("weights.safetensors", "slots.safetensors", "state.json", "config.json", "metrics.json")
 
@@ -54,7 +54,7 @@ def test_everything_returns_exactly(tmp_path):
     path = ck.save_checkpoint(tmp_path / "new" / "run", saved)
     assert path == tmp_path / "new" / "run" / "step-00000004"
     found = ck.load_newest(tmp_path / "new" / "run")
-    assert found.passed_over == [] and found.checkpoint.path == path
+    assert found.skipped == [] and found.checkpoint.path == path
     for field in fields(saved):
         if field.name != "path":
             want, got = getattr(saved, field.name), getattr(found.checkpoint, field.name)
@@ -139,7 +139,7 @@ def test_a_damaged_one_is_neither_counted_nor_removed_nor_overwritten(tmp_path):
     assert names(tmp_path) == ["step-00000002", "step-00000002.1", "step-00000003"]
     found = ck.load_newest(tmp_path)
     assert found.checkpoint.metrics == {"loss": 0.7}
-    assert [path.name for path, _ in found.passed_over] == ["step-00000003"]
+    assert [path.name for path, _ in found.skipped] == ["step-00000003"]
     ck.save_checkpoint(tmp_path, a_checkpoint(3, 0.8), keep=1)
     assert ck.load_newest(tmp_path).checkpoint.metrics == {"loss": 0.8}
 
@@ -237,7 +237,7 @@ def test_damage_is_named_and_the_older_one_is_used(tmp_path, damage):
     before = names(newest)
     found = ck.load_newest(tmp_path)
     assert found.checkpoint.step == 4
-    ((path, reason),) = found.passed_over
+    ((path, reason),) = found.skipped
     assert path == newest
     with pytest.raises(CheckpointError, match=message):
         raise CheckpointError(reason)
@@ -289,12 +289,12 @@ def test_a_huge_sparse_file_is_refused_before_it_is_read(tmp_path):
         ck.load_checkpoint(path)
 
 
-def test_a_linked_checkpoint_directory_is_passed_over_but_may_be_named(tmp_path):
+def test_a_linked_checkpoint_directory_is_skipped_but_may_be_named(tmp_path):
     real = ck.save_checkpoint(tmp_path / "a", a_checkpoint(4))
     ck.save_checkpoint(tmp_path / "b", a_checkpoint(2))
     (tmp_path / "b" / "step-00000009").symlink_to(real)
     found = ck.load_newest(tmp_path / "b")
-    assert found.checkpoint.step == 2 and "symbolic link" in found.passed_over[0][1]
+    assert found.checkpoint.step == 2 and "symbolic link" in found.skipped[0][1]
     assert ck.load_checkpoint(tmp_path / "b" / "step-00000009").step == 4
 
 
@@ -466,7 +466,7 @@ for n in range(1, 500):
     died = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert died in (0, 9), died
     newest = ck.load_newest(run)
-    assert newest.passed_over == [], newest.passed_over
+    assert newest.skipped == [], newest.skipped
     step = newest.checkpoint.step
     assert newest.checkpoint.metrics["loss"] == {1: 0.5, 2: 0.25}[step]
     print(n, step, died)
@@ -514,7 +514,7 @@ def kill_while_saving(run, kills, seed):
         if newest.checkpoint is None:
             assert reached == 0
             continue
-        assert newest.passed_over == []
+        assert newest.skipped == []
         assert newest.checkpoint.step >= reached  # Nothing that was saved is lost again.
         reached = newest.checkpoint.step
         want = a_checkpoint(reached, reached / 7)
