@@ -71,4 +71,5 @@ def __dir__():
     return sorted({*globals(), *_EXPORTS})
 
 
+compat.pickle_reader = "siamese.storage.safe_pickle"
 compat.prepare()

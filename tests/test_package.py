@@ -24,7 +24,6 @@ LAYERS = [
 ]
 # To be mended: each of these is removed with its import.
 UPWARDS = {
-    ("compat", "storage.safe_pickle"),
     ("compat", "data.course_nltk"),
     ("course.classify", "evaluation.metrics"),
     ("course.classify", "evaluation.bootstrap"),

@@ -22,8 +22,8 @@ from test_trees import same
 
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.storage import trax_files as cf
-from siamese.storage.array_files import read_arrays, write_arrays
 from siamese.storage.safe_pickle import Signature, read_plain_pickle
+from siamese.storage.trax_files import read_arrays, write_arrays
 from siamese.storage.trees import unflatten
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
@@ -372,8 +372,8 @@ def test_no_code_is_reached_at_all(corpus):
         "import codecs, ml_dtypes, sys\n"
         "from pathlib import Path\n"
         "codecs.lookup('raw_unicode_escape')  # Else Python loads it for the oldest pickles.\n"
-        "from siamese import course_files as cf\n"
-        "from siamese.storage.array_files import read_arrays\n"
+        "from siamese.storage import trax_files as cf\n"
+        "from siamese.storage.trax_files import read_arrays\n"
         "from siamese.errors import CheckpointError\n"
         "seen = []\n"
         "watched = ('import', 'exec', 'compile', 'os.system', 'subprocess.Popen', 'os.exec',\n"
