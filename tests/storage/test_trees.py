@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -14,6 +14,7 @@ from siamese.errors import CheckpointError
 from siamese.storage import trees
 
 MARKER = {"__marker_for_cached_weights_": ()}  # What Trax puts where a layer stands a second time.
+TAGS = ["__tuple__", "__dict__", "__lists__", "__array__", "__float__"]  # Of the format.
 DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64"),
@@ -108,7 +109,7 @@ def test_what_cannot_be_stored_is_named_with_its_place(tmp_path, bad):
 
 def test_arrays_of_objects_or_text_are_refused(tmp_path):
     for bad in (np.array([None]), np.array(["a"]), np.zeros(2, "f4,i4"), np.zeros(2, "c16")):
-        with pytest.raises(CheckpointError, match="have no place"):
+        with pytest.raises(CheckpointError, match="cannot hold arrays of"):
             trees.save_tensors(tmp_path / "t", weights=bad)
 
 
@@ -122,12 +123,16 @@ PLAIN = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.lists(inner, max_size=3).map(tuple)
-        | st.dictionaries(st.text() | st.sampled_from(trees._TAGS) | st.integers(), inner)
+        | st.dictionaries(
+            st.text() | st.sampled_from(TAGS) | st.integers(),
+            inner,
+        )
     ),
     max_leaves=8,
 )
 
 
+@settings(deadline=None)
 @given(PLAIN)
 def test_any_plain_tree_returns_through_json(tree):
     assert same(tree, trees.from_json(trees.to_json(tree)))
@@ -166,5 +171,5 @@ def test_unflatten_puts_arrays_where_trax_would():
     assert same(trees.unflatten([a, b], like), (((a, ()), (b,)), MARKER))
     with pytest.raises(CheckpointError, match="1 arrays, and the model has 2"):
         trees.unflatten([a], like)
-    with pytest.raises(CheckpointError, match=r"0/1/0: shape \(5,\), and the model has \(4,\)"):
+    with pytest.raises(CheckpointError, match=r"shape \(5,\) at 0/1/0, and the model has \(4,\)"):
         trees.unflatten([a, np.ones(5)], like)
