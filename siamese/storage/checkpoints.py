@@ -85,39 +85,24 @@ class Newest(NamedTuple):
 # ---- Writing ----
 
 
-def save_checkpoint(
-    run_dir: os.PathLike | str,
-    checkpoint: Checkpoint,
-    keep: int | None = 3,
-    best_metric: str | None = None,
-    higher_is_better: bool = False,
-) -> Path:
-    """Saves one checkpoint and removes those no longer kept. See `CheckpointWriter`.
-
-    Example:
-      >>> import tempfile
-      >>> run = tempfile.mkdtemp()
-      >>> save_checkpoint(run, Checkpoint(step=5, weights=(np.zeros(2), ()))).name
-      'step-00000005'
-      >>> load_newest(run).checkpoint.weights
-      (array([0., 0.]), ())
-    """
-    with CheckpointWriter(run_dir, keep, best_metric, higher_is_better) as writer:
-        return writer.save(checkpoint)
-
-
 class CheckpointWriter:
     """The one writer of a run directory; holds its lock until closed or the process ends.
 
     Args:
       run_dir: the run's directory; made where missing.
       keep: how many of the latest checkpoints to keep; None keeps all.
-      best_metric: name of a metric whose best checkpoint is kept besides.
-      higher_is_better: whether the best is the largest value.
+      best_metric: name of a metric whose lowest checkpoint is kept besides.
 
     Raises:
       ArgumentError: `keep` below 1.
       CheckpointError: the directory cannot be written, or another process writes to it.
+
+    Example:
+      >>> import tempfile
+      >>> with CheckpointWriter(tempfile.mkdtemp()) as writer:
+      ...     path = writer.save(Checkpoint(step=5, weights=(np.zeros(2), ())))
+      >>> path.name, load_newest(path.parent).checkpoint.weights
+      ('step-00000005', (array([0., 0.]), ()))
     """
 
     def __init__(
@@ -125,14 +110,13 @@ class CheckpointWriter:
         run_dir: os.PathLike | str,
         keep: int | None = 3,
         best_metric: str | None = None,
-        higher_is_better: bool = False,
     ):
         self._lock = None
         if keep is not None and keep < 1:
             raise ArgumentError(f"keep must be at least 1, or None to keep all; got {keep}.")
         self.run_dir = Path(run_dir)
         self._keep = keep
-        self._best = (best_metric, higher_is_better)
+        self._best_metric = best_metric
         try:
             self.run_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -191,7 +175,7 @@ class CheckpointWriter:
         for saved in complete:  # Newest first: the first of a step is its latest revision.
             newest_of.setdefault(saved.step, saved)
         kept = list(newest_of.values())[: self._keep]
-        best = best_checkpoint(self.run_dir, *self._best) if self._best[0] else None
+        best = best_checkpoint(self.run_dir, self._best_metric) if self._best_metric else None
         for saved in complete:
             if saved not in kept and saved.path != best:
                 try:
@@ -239,10 +223,8 @@ def list_checkpoints(run_dir: os.PathLike | str) -> list[Saved]:
     return sorted(found, key=lambda saved: (saved.step, saved.revision), reverse=True)
 
 
-def best_checkpoint(
-    run_dir: os.PathLike | str, metric: str, higher_is_better: bool = False
-) -> Path | None:
-    """The directory of the checkpoint whose `metric` is best; the later one of equals; or None."""
+def best_checkpoint(run_dir: os.PathLike | str, metric: str) -> Path | None:
+    """The directory of the checkpoint whose `metric` is lowest; the later one of equals; or None."""
     values = []
     for saved in list_checkpoints(run_dir):
         try:
@@ -250,7 +232,7 @@ def best_checkpoint(
                 continue
             value = store.read_manifest(saved.path)["metrics"][metric]
             if math.isfinite(value):
-                values.append((value if higher_is_better else -value, saved.step, saved.path))
+                values.append((-value, saved.step, saved.path))
         except (CheckpointError, OSError, KeyError, TypeError):
             continue
     return max(values)[2] if values else None

@@ -1,8 +1,9 @@
 """Reading a pickle without running it: arrays, numbers, text and plain containers, nothing else.
 
 A pickle is a program for a small stack machine. The machine here is Python's own, the one written in
-Python, with a table of the instructions that push values and fill containers. Those that import, call and
-build are this file's: they know the few names that arrays are made of, and refuse any other.
+Python, with a table of the instructions that push values and fill containers. No name is imported:
+`find_class` knows the few that arrays are made of, gives functions of this file for them, and refuses the
+rest.
 """
 
 from __future__ import annotations
@@ -89,16 +90,14 @@ class _Refused(Exception):
     """Something that a file of weights never holds; the message follows "it"."""
 
 
-@dataclass(frozen=True)
-class _Name:
-    """A name that the file mentions and this file knows; it is never imported."""
-
-    text: str
-
-
 @dataclass
 class _Dtype:
+    """A dtype in the making: BUILD sets its byte order."""
+
     value: np.dtype
+
+
+_LIST = object()  # Stands for the name ``list``, which a defaultdict is made with.
 
 
 class _Instructions(dict):
@@ -131,7 +130,7 @@ class _Reader(pickle._Unpickler):
             data
         )  # Copies of one memoized value must not outgrow the file.
         self._unbuilt: dict[int, Any] = {}  # id -> arrays and signatures that wait for BUILD
-        self._calls = {
+        self._names = {
             "numpy dtype": _dtype,
             "numpy ndarray": lambda shape, dtype, data: _array(shape, dtype, data),
             "numpy.core.multiarray _reconstruct": lambda *_: self._begun(np.zeros(0, np.int8)),
@@ -152,6 +151,7 @@ class _Reader(pickle._Unpickler):
             "builtins bytes": lambda data=b"": bytes(self._copy(_is(data, bytes))),
             "builtins complex": lambda *parts: complex(*(_is(part, float) for part in parts)),
             "_codecs encode": self._encode,
+            "builtins list": _LIST,
         }
 
     def content(self) -> Any:
@@ -164,22 +164,19 @@ class _Reader(pickle._Unpickler):
 
     # ---- Names and calls ----
 
-    def find_class(self, module: str, attribute: str) -> _Name:
+    def find_class(self, module: str, attribute: str) -> Any:
+        """What stands for a name in this file; the machine can call nothing else."""
         known = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
-        text = f"{known} {attribute}"
-        if text not in self._calls and text not in _SCALARS and text != "builtins list":
+        name = f"{known} {attribute}"
+        if name in _SCALARS:
+            return _Dtype(dtype_named(_SCALARS[name]))
+        if name not in self._names:
             raise _Refused(f"names {f'{module}.{attribute}'[:200]!r}")
-        return _Name(text)
-
-    def load_reduce(self):
-        arguments, called = _is(self.stack.pop(), tuple), self.stack.pop()
-        if not isinstance(called, _Name) or called.text not in self._calls:
-            raise _Refused("calls something that is no part of an array")
-        self.append(self._calls[called.text](*arguments))
+        return self._names[name]
 
     def load_newobj(self):
         arguments, made = self.stack.pop(), self.stack.pop()
-        if made != _Name("trax.shapes ShapeDtype") or arguments != ():
+        if made is not _signature or arguments != ():
             raise _Refused("makes an object that is no part of an array")
         self.append(self._begun(object.__new__(Signature)))
 
@@ -211,8 +208,6 @@ class _Reader(pickle._Unpickler):
 
     def _jax_array(self, function: Any, arguments: Any, state: Any, ignored: Any) -> np.ndarray:
         """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
-        if function != _Name("numpy.core.multiarray _reconstruct"):
-            raise _Refused("calls something that is no part of an array")
         made = self._begun(np.zeros(0, np.int8))
         self._build(made, state)
         return made
@@ -234,11 +229,6 @@ class _Reader(pickle._Unpickler):
         if len(self.metastack) > _MAX_DEPTH:
             raise _Refused("is nested too deeply")
         super().load_mark()
-
-    def load_proto(self):
-        protocol = self.read(1)[0]
-        if protocol > 5:
-            raise _Refused(f"is of the unknown pickle protocol {protocol}")
 
     def load_frame(self):
         (size,) = struct.unpack("<Q", self.read(8))
@@ -307,26 +297,22 @@ def _dict(items: Any) -> dict[Any, Any]:
 
 def _default_dict(factory: Any = None) -> dict[Any, Any]:
     """A ``defaultdict(list)``, which Trax's history is made of; no other."""
-    if factory != _Name("builtins list"):
+    if factory is not _LIST:
         raise _Refused("holds a defaultdict of something else than lists")
     return defaultdict(list)
 
 
 def _dtype(spec: Any, *flags: Any) -> _Dtype:
-    if isinstance(spec, _Name):
-        return _Dtype(dtype_named(_SCALARS[spec.text]))
+    if isinstance(spec, _Dtype):
+        return _Dtype(spec.value)
     if isinstance(spec, str) and (spec == "bfloat16" or _DTYPE.fullmatch(spec)):
         return _Dtype(dtype_named(spec))
     raise _Refused(f"holds an array of the type {str(_is(spec, str))[:60]!r}, not of numbers")
 
 
-def _numbers(dtype: Any) -> np.dtype:
-    return (dtype if isinstance(dtype, _Dtype) else _dtype(dtype)).value
-
-
 def _array(shape: Any, dtype: Any, data: Any, order: str = "C") -> np.ndarray:
     """An array over `data`, which must have exactly the length that shape and dtype ask for."""
-    dtype = _numbers(dtype)
+    dtype = _dtype(dtype).value
     if isinstance(data, list):
         raise _Refused("holds an array of Python objects, not of numbers")
     if isinstance(data, str):  # Bytes written by Python 2.
@@ -339,18 +325,18 @@ def _array(shape: Any, dtype: Any, data: Any, order: str = "C") -> np.ndarray:
     return array.reshape(shape, order={"C": "C", "F": "F"}[order])
 
 
-def _signature(shape: Any, dtype: Any = _Name("numpy float32")) -> Signature:
+def _signature(shape: Any, dtype: Any = "f4") -> Signature:
     """What `trax.shapes.ShapeDtype(shape, dtype)` would make."""
     if not all(n is None or (type(n) is int and n >= 0) for n in _is(shape, (tuple, list))):
         raise ValueError
-    return Signature(tuple(shape), _numbers(dtype))
+    return Signature(tuple(shape), _dtype(dtype).value)
 
 
 def _check_plain(value: Any, counts: dict[int, int], above: set[int]) -> int:
     """How many values are in `value`; refuses names, cycles, depth and vast sharing."""
-    if isinstance(value, (_Name, _Dtype)):
-        raise _Refused("holds a name where a value is expected")
     if not isinstance(value, (list, tuple, dict)):
+        if value is _LIST or callable(value) or isinstance(value, _Dtype):
+            raise _Refused("holds a name where a value is expected")
         return 1
     if id(value) not in counts:
         if id(value) in above or len(above) > _MAX_DEPTH:

@@ -16,6 +16,8 @@ import pickle
 import re
 import zlib
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,7 +81,7 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
         plain containers, or its companions belong to another save.
     """
     path = _pickle_path(path)
-    with _Unpacked(path, max_bytes) as file:
+    with _unpacked(path, max_bytes) as file:
         content = read_plain_pickle(file.read(), str(path))
     if not isinstance(content, dict) or "flat_weights" not in content:
         raise CheckpointError(
@@ -141,71 +143,64 @@ def read_arrays(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> list[np.
         but numbers. (Trax's own reader stops at the first damage and reports nothing.)
     """
     arrays = []
-    with _Unpacked(path, max_bytes) as file:
-        while magic := file.read(8, exactly=False):
+    with _unpacked(path, max_bytes) as file:
+        while magic := file.read(8, may_end=True):
             arrays.append(_read_array(file, magic, path))
     return arrays
 
 
-class _Unpacked:
-    """A gzip file's content, read in pieces and up to a limit; every damage is a CheckpointError."""
-
-    def __init__(self, path: os.PathLike | str, max_bytes: int):
-        self.path, self.left = path, max_bytes
-
-    def __enter__(self) -> _Unpacked:
-        if os.path.exists(self.path) and not os.path.isfile(
-            self.path
-        ):  # A pipe would wait for ever.
-            raise CheckpointError(f"{self.path} is not a regular file. Check the path.")
-        try:
-            self._file = gzip.open(self.path, "rb")
-            if os.path.getsize(self.path) == 0:  # Python's gzip takes it for nothing packed.
+@contextmanager
+def _unpacked(path: os.PathLike | str, max_bytes: int) -> Iterator[_Limited]:
+    """A gzip file's content, up to a limit; every damage in the block is a CheckpointError."""
+    if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait for ever.
+        raise CheckpointError(f"{path} is not a regular file. Check the path.")
+    try:
+        with gzip.open(path, "rb") as file:
+            if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
                 raise EOFError
-        except (OSError, EOFError) as error:
-            self.__exit__(type(error), error)
-        return self
+            yield _Limited(file, path, max_bytes)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.") from None
+    except (*_DAMAGE, gzip.BadGzipFile) as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(explain(error, path, "read")) from error
 
-    def __exit__(self, kind: Any, error: BaseException | None, *_: Any) -> None:
-        if hasattr(self, "_file"):
-            self._file.close()
-        if isinstance(error, FileNotFoundError):
-            raise CheckpointError(
-                f"{self.path} does not exist. Copy Trax's other files too."
-            ) from None
-        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-            raise CheckpointError(explain(error, self.path, "read")) from error
-        if isinstance(error, (*_DAMAGE, gzip.BadGzipFile)):
-            raise CheckpointError(
-                f"{self.path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
-            ) from error
 
-    def read(self, size: int | None = None, exactly: bool = True) -> bytearray:
+_DAMAGE = (EOFError, zlib.error, ValueError, TypeError, KeyError, OverflowError, MemoryError)
+
+
+class _Limited:
+    """A file that is read in pieces, so that a small one cannot fill the memory."""
+
+    def __init__(self, file: gzip.GzipFile, path: os.PathLike | str, left: int):
+        self.file, self.path, self.left = file, path, left
+
+    def read(self, size: int | None = None, *, may_end: bool = False) -> bytearray:
         """`size` bytes, or all that is left."""
         data = bytearray()
         while size is None or len(data) < size:
-            chunk = self._file.read(_CHUNK if size is None else min(_CHUNK, size - len(data)))
+            chunk = self.file.read(_CHUNK if size is None else min(_CHUNK, size - len(data)))
             if not chunk:
                 break
+            self.check_limit(len(chunk))
             self.left -= len(chunk)
-            self.check_limit()
             data += chunk
-        if size is not None and exactly and len(data) < size:
+        if size is not None and len(data) < size and not may_end:
             raise EOFError
         return data
 
-    def check_limit(self, more: int = 0) -> None:
-        if more > self.left or self.left < 0:
+    def check_limit(self, more: int) -> None:
+        if more > self.left:
             raise CheckpointError(
                 f"{self.path} was refused: unpacked it is larger than the limit. If you trust it and "
                 "it is meant to be that large, give a larger max_bytes."
             )
 
 
-_DAMAGE = (EOFError, zlib.error, ValueError, TypeError, KeyError, OverflowError, MemoryError)
-
-
-def _read_array(file: _Unpacked, magic: bytes, path: Any) -> np.ndarray:
+def _read_array(file: _Limited, magic: bytes, path: Any) -> np.ndarray:
     """One .npy image; its claims are checked before memory is taken for it."""
     length = int.from_bytes(file.read(_LENGTH_BYTES[bytes(magic)]), "little")
     if length > 10_000:
@@ -275,7 +270,6 @@ def write_course_model(
     slots: list[Any] | None = None,
     step: int = 0,
     history: dict[str, Any] | None = None,
-    companions: bool = True,
 ) -> Path:
     """Writes a model as Trax's Loop does, so that ``init_from_file`` and old programs can load it.
 
@@ -291,8 +285,6 @@ def write_course_model(
       slots: for every task the optimizer's slots, trees or flat lists.
       step: training steps done.
       history: Trax's ``History.to_dict()``.
-      companions: False puts everything into the one file, as older Trax did: one rename replaces
-        the whole model.
 
     Returns:
       The path of the ``.pkl.gz`` file.
@@ -306,20 +298,19 @@ def write_course_model(
     flat_slots = [_bits(task) for task in slots or []]
     content = {
         "step": int(step),
-        "flat_weights": _LEVEL if companions else flat_weights,
+        "flat_weights": _LEVEL,
         "flat_state": flat_state,
         "flat_eval_state": flat_state if eval_state is None else _bits(eval_state),
         "history": _plain_history(history or {}),
-        "slots_per_task": _LEVEL if companions and flat_slots else flat_slots,
+        "slots_per_task": _LEVEL if flat_slots else [],
         "input_signature": _trax_signature(input_signature),
         "version_timestamp": "Mar-10-2021",  # Of the format, as in Trax.
     }
-    if companions:
-        files = {_weights_path(path): flat_weights}
-        files |= {_slots_path(path, task): arrays for task, arrays in enumerate(flat_slots)}
-        for file, arrays in files.items():
-            write_arrays(file, arrays)
-        content["siamese_companions"] = {file.name: file_checksum(file) for file in files}
+    files = {_weights_path(path): flat_weights}
+    files |= {_slots_path(path, task): arrays for task, arrays in enumerate(flat_slots)}
+    for file, arrays in files.items():
+        write_arrays(file, arrays)
+    content["siamese_companions"] = {file.name: file_checksum(file) for file in files}
     pickled = io.BytesIO()
     _Pickler(pickled, protocol=4).dump(content)
     packed = gzip.compress(pickled.getvalue(), _LEVEL, mtime=0)

@@ -1,4 +1,4 @@
-"""course_files.py: Trax's own files, both ways, and nothing in them is ever run."""
+"""Trax's own files, both ways, and nothing in them is ever run."""
 
 import collections
 import gzip
@@ -80,6 +80,7 @@ def alike(a, b):
     return type(a) is type(b) and (a == b or repr(a) == repr(b))
 
 
+@settings(deadline=None)
 @given(HARMLESS, st.integers(0, 5))
 def test_harmless_content_is_read_as_python_reads_it(content, protocol):
     data = pickle.dumps(content, protocol)
@@ -97,21 +98,19 @@ def test_bfloat16_jax_arrays_and_shared_values(protocol):
     assert back[3] is back[4]
 
 
-@pytest.mark.parametrize("module", ["numpy.core", "numpy._core"])
-def test_both_names_of_numpys_core_are_known(module):
-    data = pickle.dumps(np.arange(3), 2).replace(b"numpy._core", module.encode())
-    data = data.replace(b"numpy.core", module.encode())
-    assert read_plain_pickle(data, "x").tolist() == [0, 1, 2]
-
-
-def test_the_names_of_old_jax_arrays_are_known():
+def test_the_names_of_other_numpys_and_old_jax_are_known():
     import jax.numpy as jnp
 
-    data = pickle.dumps(jnp.arange(3), 2).replace(
-        b"jax._src.array\n_reconstruct_array", b"jax._src.device_array\nreconstruct_device_array"
-    )
-    assert b"device_array" in data
-    assert read_plain_pickle(data, "x").tolist() == [0, 1, 2]
+    old = {
+        b"numpy._core": [b"numpy.core", b"numpy._core"],
+        b"jax._src.array\n_reconstruct_array": [b"jax._src.device_array\nreconstruct_device_array"],
+    }
+    for array in (np.arange(3), jnp.arange(3)):
+        data = pickle.dumps(array, 2)
+        for name, others in old.items():
+            for other in others if name in data else []:
+                found = read_plain_pickle(data.replace(name, other), "x")
+                assert found.tolist() == [0, 1, 2]
 
 
 def test_bytes_written_by_python_2_are_read():
@@ -127,23 +126,19 @@ def test_bytes_written_by_python_2_are_read():
 # ---- Writing and reading back ----
 
 
-@pytest.mark.parametrize("companions", [True, False])
-def test_what_is_written_returns(tmp_path, companions):
+def test_what_is_written_returns(tmp_path):
     weights = ((np.ones((3, 2), "float32"), ()), (np.arange(4, dtype=ml_dtypes.bfloat16), None))
-    slots = [((np.zeros(2), np.ones(2)), {"m": np.full(1, 7.0)})]
-    history = {"_values": {"eval": {"loss": [(1, np.float32(0.5)), (2, 0.25)]}}}
     path = cf.write_course_model(
         tmp_path,
         weights,
         [np.uint32(5)],
         input_signature=INPUTS,
-        slots=slots,
+        slots=[((np.zeros(2), np.ones(2)), {"m": np.full(1, 7.0)})],
         step=7,
-        history=history,
-        companions=companions,
+        history={"_values": {"eval": {"loss": [(1, np.float32(0.5)), (2, 0.25)]}}},
     )
     files = ["model.opt_slots0.npy.gz", "model.pkl.gz", "model.weights.npy.gz"]
-    assert sorted(os.listdir(tmp_path)) == (files if companions else ["model.pkl.gz"])
+    assert sorted(os.listdir(tmp_path)) == files
     model = cf.read_course_model(path)
     assert same(unflatten(model.weights, weights), weights)
     assert [w.tolist() for w in model.state] == [5] and model.step == 7
@@ -152,9 +147,6 @@ def test_what_is_written_returns(tmp_path, companions):
     assert [[s.tolist() for s in task] for task in cf.read_course_slots(path)] == [
         [[0, 0], [1, 1], [7]]
     ]
-    wrong = (weights[0], (np.zeros(5), None))
-    with pytest.raises(CheckpointError, match=r"1/0: shape \(4,\), and the model has \(5,\)"):
-        unflatten(model.weights, wrong)
 
 
 def test_arrays_of_the_other_byte_order_get_the_machines(tmp_path):
@@ -192,7 +184,7 @@ def test_a_mixed_set_is_noticed(tmp_path):
             cf.read_course_slots(tmp_path)
         (tmp_path / name).unlink()
         if "weights" in name:
-            with pytest.raises(CheckpointError, match=r"weights\.npy\.gz is missing"):
+            with pytest.raises(CheckpointError, match=r"weights\.npy\.gz does not exist"):
                 cf.read_course_model(tmp_path)
         (tmp_path / name).write_bytes(before)
     assert cf.read_course_slots(tmp_path)[0][0].tolist() == [1, 1]
@@ -219,7 +211,7 @@ def test_misuse_is_explained(tmp_path):
     with pytest.raises(CheckpointError, match="does not exist"):
         cf.write_course_model(tmp_path / "no" / "model.pkl.gz", [], input_signature=INPUTS)
     os.mkfifo(tmp_path / "model.pkl.gz")
-    with pytest.raises(CheckpointError, match="no regular file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         cf.read_course_model(tmp_path)
 
 
@@ -255,16 +247,17 @@ def trax_loop(model, directory):
 
 
 @pytest.mark.slow
-def test_trax_writes_and_we_read(tmp_path):
+def test_trax_writes_and_we_read_and_the_other_way_round(tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    ours.mkdir()
     model = tower_model()
-    loop = trax_loop(model, tmp_path)
+    loop = trax_loop(model, theirs)
     loop.run(2)
-    read = cf.read_course_model(tmp_path)
+    read = cf.read_course_model(theirs)
     assert read.step == 2 and [s.shape for s in read.input_signature] == [(4, 6), (4, 6)]
-    again = tower_model()
+    batch, again = next(batches()), tower_model()
     again.init(loop._batch_signature)
     again.weights = unflatten(read.weights, again.weights)
-    batch = next(batches())
     assert np.array_equal(model(batch), again(batch))
     (slots,) = cf.read_course_slots(read)
     from trax.fastmath import tree_flatten
@@ -273,37 +266,29 @@ def test_trax_writes_and_we_read(tmp_path):
     assert len(flat) == len(slots) and all(map(np.array_equal, flat, slots))
     points = read.history["_values"]["eval"]["metrics/Loss"]
     assert [step for step, _ in points] == [1] and all(type(v) is float for _, v in points)
-    model.save_to_file(str(tmp_path / "own.pkl.gz"), input_signature=loop._batch_signature)
-    own = cf.read_course_model(tmp_path / "own.pkl.gz")
+    model.save_to_file(str(theirs / "own.pkl.gz"), input_signature=loop._batch_signature)
+    own = cf.read_course_model(theirs / "own.pkl.gz")
     assert all(map(np.array_equal, own.weights, read.weights))
     assert own.input_signature == read.input_signature
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("companions, weights_only", [(True, False), (False, True)])
-def test_we_write_and_trax_reads(tmp_path, companions, weights_only):
-    model = tower_model()
-    loop = trax_loop(model, None)
-    loop.run(2)
     cf.write_course_model(
-        tmp_path,
+        ours,
         model.weights,
         model.state,
         input_signature=loop._batch_signature,
         slots=[loop._trainer_per_task[0].slots],
         step=2,
         history=loop.history.to_dict(),
-        companions=companions,
     )
-    again = tower_model()
-    again.init_from_file(str(tmp_path / "model.pkl.gz"), weights_only=weights_only)
-    batch = next(batches())
-    assert np.array_equal(model(batch), again(batch))
-    resumed = trax_loop(tower_model(), tmp_path)  # Its load_checkpoint reads slots and history too.
+    for weights_only in (False, True):
+        again = tower_model()
+        again.init_from_file(str(ours / "model.pkl.gz"), weights_only=weights_only)
+        assert np.array_equal(model(batch), again(batch))
+    resumed = trax_loop(tower_model(), ours)  # Its load_checkpoint reads slots and history too.
     assert resumed.step == 2 and resumed.history.get("eval", "metrics/Loss")
     assert np.array_equal(model(batch), resumed.model(batch))
     resumed.run(2)
-    assert cf.read_course_model(tmp_path).step == 4
+    assert cf.read_course_model(ours).step == 4
 
 
 # ---- Hostile and damaged files ----
@@ -398,13 +383,19 @@ def test_no_code_is_reached_at_all(corpus):
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
 
 
+@pytest.mark.parametrize("data", [b"(" * 50_000_000, b"N" * 50_000_000, b"]" * 50_000_000])
+def test_a_vast_number_of_instructions_is_refused_early(data):
+    with pytest.raises(CheckpointError, match=r"nested too deeply|more than 2,000,000 instr"):
+        read_plain_pickle(data + b".", "x")
+
+
 def test_refusals_say_the_name(corpus):
     directory, _ = corpus
     for name, words in {
         "os.system-2": "'posix.system'",
         "eval-0": "'__builtin__.eval'",
         "op-NEWOBJ": "'builtins.map'",
-        "op-INST": "'posix.system'",
+        "op-INST": "instruction INST",
         "op-PERSID": "PERSID",
         "array-objects": "'O8', not of numbers",
     }.items():
@@ -469,14 +460,14 @@ def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path)
     assert outcomes["refused"] > 2000 and sum(outcomes.values()) == 4000
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_as_a_pickle_end_in_a_checkpoint_error_or_plain_content(data):
     with suppress(CheckpointError):
         read_plain_pickle(data, "x")
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(
     st.lists(
         st.sampled_from(
