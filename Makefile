@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install tensorflow bench notebooks check-notebooks clean
+.PHONY: help demo test test-fast lint install extras tensorflow bench notebooks check-notebooks clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,12 @@ bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Ke
 	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt "$$($(BIN)/python -c 'import jax; print("jax==" + jax.__version__)')"
 	@touch $@
 
+extras: $(VENV)/extras-installed  ## Add Parquet, approximate search, the page, and what tests them in a browser
+
+$(VENV)/extras-installed: requirements-extras.txt $(VENV)/notebooks-installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-extras.txt
+	@touch $@
+
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
 
@@ -53,7 +59,6 @@ notebooks: $(VENV)/notebooks-installed  ## Make the notebooks from notebooks/src
 check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, and does each run from a clean kernel?
 	@$(BIN)/python notebooks/build.py --check
 	@$(BIN)/python notebooks/build.py --execute
-	@$(BIN)/python -m pytest tests/notebooks tests/course/test_course_notebook.py tests/teaching/test_grade.py -n auto
 
 $(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-notebooks.txt

@@ -1,14 +1,55 @@
 """Fixtures that more than one test file needs."""
 
+import csv
+import gzip
+import os
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import siamese  # noqa: F401  (first of all: a test file's `import trax` is then quick and light)
+import siamese
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+
+
+class UnlistedSkips:
+    """In CI (the variable CI is set) a skip for a reason that is not listed fails the run."""
+
+    def __init__(self):
+        lines = ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines()
+        self.allowed = [line for line in lines if line and not line.startswith("#")]
+        self.unlisted: list[str] = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self._note(report.nodeid, report.longrepr)
+
+    def pytest_collectreport(self, report):
+        if report.skipped:
+            self._note(report.nodeid, report.longrepr)
+
+    def _note(self, test, longrepr):
+        reason = str(longrepr[2] if isinstance(longrepr, tuple) else longrepr)
+        if not any(part in reason for part in self.allowed):
+            self.unlisted.append(f"{test}: {reason}")
+
+    def pytest_terminal_summary(self, terminalreporter):
+        for line in sorted(set(self.unlisted)):
+            terminalreporter.write_line(f"NOT ALLOWED TO SKIP {line}", red=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        if self.unlisted and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_configure(config):
+    if os.environ.get("CI") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(UnlistedSkips(), "unlisted-skips")
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +71,16 @@ def shared() -> Path:
 def quora_csv(shared) -> Path:
     """The real Quora rows, gzipped, in the course's columns."""
     return shared / "data" / "quora" / "questions.csv.gz"
+
+
+@pytest.fixture(scope="session")
+def questions_csv(tmp_path_factory):
+    """400 pairs of the embedded corpus in the course's columns, gzipped."""
+    pairs = siamese.embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
+    path = tmp_path_factory.mktemp("data") / "questions.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "qid1", "qid2", "question1", "question2", "is_duplicate"])
+        for i, row in enumerate(zip(pairs.question1, pairs.question2, pairs.is_duplicate)):
+            writer.writerow([i, 2 * i, 2 * i + 1, row[0], row[1], int(row[2])])
+    return path

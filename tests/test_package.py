@@ -33,7 +33,6 @@ UPWARDS = {
     ("course.model", "training.config"),
     ("course.train_model", "training.loop"),
     ("data.hard_negatives", "course.similarity"),
-    ("evaluation.plots", "teaching.lesson_plots"),
     ("nn.encoder", "course.similarity"),
 }
 

@@ -2,8 +2,9 @@
 # # 5. Rows and columns
 #
 # A learner once asked in the course's forum: *the similarity matrix has rows and columns; the loss only ever
-# looks along the rows. Doesn't that waste half of the information?* It is a good question. This notebook works
-# it out: first on paper, then in code, then by measuring.
+# looks along the rows. Doesn't that waste half of the information?* It is a good question. The learner brought a
+# formula along, and a mentor answered with two other ways. This notebook works all three out: first on paper,
+# then in code, then by measuring.
 
 # %% setup=true
 
@@ -33,6 +34,9 @@ SEEDS = (1, 2, 3)  # each way of training is tried with each of them
 # Row $i$ of the matrix holds one **first** question and compares it with all second ones. Column $j$ holds one
 # **second** question and compares it with all first ones. The matrix is not symmetric: "question 1 of pair 0
 # against question 2 of pair 2" is another comparison than "question 1 of pair 2 against question 2 of pair 0".
+# (The thread had to clear that up first: calling the model with the sides exchanged transposes the matrix, which
+# does not make the matrix equal to its transpose. Both sides' vectors have the shape [batch, d_model]; it is the
+# product with `v2.T` that makes [batch, batch].)
 
 # %%
 scores = np.array(
@@ -62,9 +66,9 @@ for name, (mean, closest) in (("rows", rows), ("columns", columns)):
 # comparisons**: the same twelve numbers, grouped in another way. What changes is which of them is *closest*,
 # because that is a maximum over another group. For pair 3 it is −0.2 along the row and −0.1 along the column.
 #
-# ## A symmetric loss
+# ## Two symmetric losses
 #
-# The answer in the thread was: average the row's and the column's negatives, and only then take the hinge.
+# The learner's own proposal: **average** the row's and the column's negatives, and only then take the hinge.
 #
 # $$\overline{\mathrm{mean}}_i = \tfrac12(\mathrm{mean}^{row}_i + \mathrm{mean}^{col}_i),\qquad
 # \overline{\mathrm{closest}}_i = \tfrac12(\mathrm{closest}^{row}_i + \mathrm{closest}^{col}_i)$$
@@ -72,14 +76,20 @@ for name, (mean, closest) in (("rows", rows), ("columns", columns)):
 # $$\mathcal L = \frac1b\sum_i \max(\overline{\mathrm{mean}}_i - S_{ii} + \alpha, 0) +
 # \max(\overline{\mathrm{closest}}_i - S_{ii} + \alpha, 0)$$
 #
-# Exchanging all first questions for the second ones transposes $S$, and this loss does not notice: it is
+# The mentor's answer: find the mean and the closest negatives for the second questions too, and **add** the two
+# losses, the rows' and the columns'. That is `TripletLossFn(v1, v2) + TripletLossFn(v2, v1)`.
+#
+# Exchanging all first questions for the second ones transposes $S$, and neither loss notices: both are
 # *symmetric*. For a question about two questions that is only right: "A is a duplicate of B" means the same as
-# "B is one of A".
+# "B is one of A". They differ in two ways. The sum is about twice as large (Adam, which divides a gradient by
+# its size, does not notice). And it has a hinge for each direction: a row that is still too close costs something
+# whatever its column does, where in the average a good column can hide it.
 
 # %% [markdown]
 # ### Exercise 1: `symmetric_loss`
 #
-# Start from the loss of notebook 4. The columns of `scores` are the rows of `scores.T`.
+# Start from the loss of notebook 4. The columns of `scores` are the rows of `scores.T`. The blanks below are the
+# average; the sum is right as well, and the check says which of the two it saw.
 
 
 # %% exercise="symmetric_loss"
@@ -139,7 +149,7 @@ score = checks.check_symmetric_loss(symmetric_loss)
 assert score.full, "Some cases do not pass yet: see above."
 
 # %% [markdown]
-# On the matrix above, pair by pair, and added up as in the thread:
+# On the matrix above, pair by pair, and added up over the four pairs:
 
 # %%
 mean = (rows[0] + columns[0]) / 2
@@ -147,11 +157,14 @@ closest = (rows[1] + columns[1]) / 2
 per_pair = hinge(positive, mean, 0.25) + hinge(positive, closest, 0.25)
 print("rows alone:   ", hinge(positive, rows[0], 0.25) + hinge(positive, rows[1], 0.25))
 print("columns alone:", hinge(positive, columns[0], 0.25) + hinge(positive, columns[1], 0.25))
-print("symmetric:    ", per_pair, f"sum {per_pair.sum():.6f}")
+print("averaged:     ", per_pair, f"sum {per_pair.sum():.6f}")
+both = [hinge(positive, n, 0.25) for n in (*rows, *columns)]
+print("added:        ", sum(both), f"sum {sum(both).sum():.6f}")
 
 # %% [markdown]
-# With the lecture's closest negatives (those below the positive) the three sums are 0.516667, 0.55 and 0.533333;
-# the last is the number in the thread.
+# With the lecture's closest negatives (those below the positive) the rows cost 0.516667 (the lecture's number),
+# the columns 0.55. The mentor's sum of both is 1.066667, the learner's average 0.533333: here just half of it,
+# because each pair's row and column lie on the same side of the hinge.
 
 # %%
 from siamese.course.loss import loss_from_scores
@@ -163,10 +176,10 @@ for direction in ("rows", "columns", "both"):
 # %% [markdown]
 # ## A cheaper way: toss a coin
 #
-# One can also leave the loss alone and **swap the two questions of each pair at random** when the batches are
-# made. Over many batches every question then stands in a row about half the time. The swapped batches also mix
-# the two sides: a negative may now be "first question against first question", a comparison that otherwise
-# never happens. So swapping does add new comparisons, which the columns do not.
+# The mentor's alternative leaves the loss alone: **swap the two questions of each pair at random** when the
+# batches are made. Over many batches every question then stands in a row about half the time. The swapped
+# batches also mix the two sides: a negative may now be "first question against first question", a comparison
+# that otherwise never happens. So swapping does add new comparisons, which the columns do not.
 
 
 # %%
@@ -181,8 +194,8 @@ def swapped(batches, seed):
 # %% [markdown]
 # ## Measured
 #
-# Three ways, each from the same starts and on the same batches: rows (the course), symmetric, rows with swapping.
-# A model of 64 numbers, batches of 64, judged by ROC AUC on the test pairs.
+# Three ways, each from the same starts and on the same batches: rows (the course), symmetric (the average), rows
+# with swapping. A model of 64 numbers, batches of 64, judged by ROC AUC on the test pairs.
 
 # %%
 if QUESTIONS is None:
@@ -266,8 +279,8 @@ figure
 #
 # Why is the gain so small? Because both questions go through the **same** tower. A row that pushes $v_{1,i}$ away
 # from $v_{2,j}$ pushes $v_{2,j}$ away from $v_{1,i}$ as well: the gradient of a cosine reaches both of its sides.
-# With two separate towers the columns would matter more. And averaging before the hinge has a price: a bad row
-# and a good column can cancel.
+# With two separate towers the columns would matter more. And averaging before the hinge has a price, which the
+# sum does not have: a bad row and a good column can cancel.
 #
 # The answer to the forum's question, then: the columns hold no comparisons that the rows do not; they choose
 # another closest negative; it costs next to nothing to use them; and expect little.

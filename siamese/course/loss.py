@@ -55,7 +55,8 @@ def TripletLossFn(
         known to be duplicates off the diagonal. They are no negatives and leave the mean's count.
 
     Returns:
-      A number, or float [batch] with ``reduction='none'``.
+      A JAX array, also for NumPy arrays and lists: a number, or float [batch] with
+      ``reduction='none'``. Tensors of TensorFlow give a tensor.
 
     Raises:
       ShapeError: v1 and v2 are not two matrices of one shape, or `same` does not fit them.
@@ -67,7 +68,7 @@ def TripletLossFn(
       2.5
     """
     _check_vectors("TripletLossFn", v1, v2)
-    return loss_from_scores(
+    loss = loss_from_scores(
         similarity_matrix(v1, v2, normalize=False),
         margin,
         closest=closest,
@@ -75,6 +76,11 @@ def TripletLossFn(
         direction=direction,
         same=same,
     )
+    if not isinstance(loss, (np.ndarray, np.generic)):
+        return loss
+    import jax.numpy as jnp  # Here, so that importing this module stays cheap.
+
+    return jnp.asarray(loss)
 
 
 def loss_from_scores(
@@ -190,7 +196,9 @@ def TripletLoss(margin: float = 0.25, **options: Any):
 
     with_same = options.pop("same", False)
     loss = partial(TripletLossFn, margin=margin, **options)
-    loss(np.eye(2), np.eye(2))  # Wrong options are an error here, not in the middle of training.
+    loss_from_scores(
+        np.eye(2), margin, **options
+    )  # Wrong options are an error here, not in the middle of training.
 
     def TripletLoss(v1, v2):
         return loss(v1, v2)

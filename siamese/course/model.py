@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from siamese import compat
@@ -120,38 +123,35 @@ def Siamese(
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
-    if not fast:
-        tower = tl.Serial(*layers)
-        return tl.Parallel(tower, tower)
-    dropout = Dropout(embedding_dropout, word_dropout) if mode == "train" else Dropout()
-    return _FastTowers(_FastTower(config, layers, dropout), config, dropout)
+    tower = tl.Serial(*layers)
+    model = tl.Parallel(tower, tower)
+    if fast:
+        dropout = Dropout(embedding_dropout, word_dropout) if mode == "train" else Dropout()
+        _run_by(_encode, tower, config, dropout)
+        _run_by(_encode_both, model, config, dropout)
+    return model
 
 
-class _FastTower(tl.Serial):
-    """The tower's layers, run by `siamese.nn.encoder`; the layers are there for weights and printing."""
-
-    def __init__(self, config: TowerConfig, layers, dropout: Dropout):
-        super().__init__(*layers, name="Serial")
-        self._config, self._dropout = config, dropout
-
-    def forward(self, tokens):
-        if _on_tensorflow(self._config):
-            return super().forward(tokens)
-        return encode(_named(self.weights), tokens, self._config, self._dropout, self.rng)
+def _run_by(run: Callable, layer, config: TowerConfig, dropout: Dropout) -> None:
+    """Makes ``run(layer, inputs)`` the layer's forward pass; its class stays Trax's, as do its parts."""
+    layer._config, layer._dropout = config, dropout
+    # Trax's __setattr__ refuses public names. A partial, unlike a closure, is copied with the layer.
+    vars(layer)["forward"] = partial(run, layer)
 
 
-class _FastTowers(tl.Parallel):
+def _encode(tower: tl.Serial, tokens):
+    """The tower's forward pass by `siamese.nn.encoder`."""
+    if _on_tensorflow(tower._config):
+        return tl.Serial.forward(tower, tokens)
+    return encode(_named(tower.weights), tokens, tower._config, tower._dropout, tower.rng)
+
+
+def _encode_both(model: tl.Parallel, inputs):
     """Twice the same tower, as one batch of twice the size where the questions have one shape."""
-
-    def __init__(self, tower: _FastTower, config: TowerConfig, dropout: Dropout):
-        super().__init__(tower, tower, name="Parallel")
-        self._config, self._dropout = config, dropout
-
-    def forward(self, inputs):
-        if _on_tensorflow(self._config):
-            return super().forward(inputs)
-        weights = _named(self.weights[0])
-        return towers(weights, *inputs[:2], self._config, self._dropout, self.rng)
+    if _on_tensorflow(model._config):
+        return tl.Parallel.forward(model, inputs)
+    weights = _named(model.weights[0])
+    return towers(weights, *inputs[:2], model._config, model._dropout, model.rng)
 
 
 def _on_tensorflow(config: TowerConfig) -> bool:

@@ -1,4 +1,4 @@
-"""Answers that need no model, to stand beside every result: the commoner answer, and shared words."""
+"""Answers that need no model, to stand beside every result: the majority class, and word overlap."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def baselines(
     *,
     chosen_on: tuple[Sequence, Sequence, Any] | None = None,
 ) -> dict[str, Metrics]:
-    """What any model must beat: always the commoner answer, and counting shared words.
+    """What any model must beat: the majority class, and counting shared words.
 
     Args:
       question1: n texts (or lists of words).
       question2: n texts.
       labels: bool or 0/1 [n].
       chosen_on: (question1, question2, labels) of other pairs, on which the word-overlap threshold
-        and the commoner answer are chosen. Without it they are chosen on the same pairs, which
+        and the majority class are chosen. Without it they are chosen on the same pairs, which
         flatters the baselines.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Every picture of an evaluation and of the lessons; each function returns a Matplotlib figure."""
+"""Plots of an evaluation; each function returns a Matplotlib figure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,8 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.calibration import expected_calibration_error, reliability_curve
 from siamese.evaluation.metrics import as_number, check_scores, evaluate_scores
-from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture, save_picture, to_png
+from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.evaluation.thresholds import threshold_cuts
-from siamese.teaching.lesson_plots import plot_losses, plot_masks, plot_similarity_matrix
-
-__all__ = [
-    "plot_accuracy_by",
-    "plot_accuracy_by_threshold",
-    "plot_losses",
-    "plot_masks",
-    "plot_precision_recall",
-    "plot_reliability",
-    "plot_roc",
-    "plot_score_histogram",
-    "plot_similarity_matrix",
-    "save_picture",
-    "to_png",
-]
 
 _LINES = ((DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":"))
 
@@ -34,7 +19,7 @@ _LINES = ((DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":"))
 def plot_roc(
     scores: Any, labels: Any, threshold: float | None = None, others: Mapping | None = None
 ):
-    """ROC curve: duplicates found against false alarms, over all thresholds.
+    """ROC curve: true positive rate against false positive rate, over all thresholds.
 
     Args:
       scores: float [n].
@@ -51,24 +36,20 @@ def plot_roc(
             values, truth = check_scores(values, labels)
             _, above, hits = threshold_cuts(values, truth)
             area = evaluate_scores(values, truth).roc_auc
-            alarms = (above - hits) / (~truth).sum()
-            axes.plot(
-                alarms, hits / truth.sum(), line, color=colour, label=f"{name}: AUC {area:.3f}"
-            )
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="guessing: AUC 0.500")
+            rates = (above - hits) / (~truth).sum(), hits / truth.sum()
+            axes.plot(*rates, line, color=colour, label=f"{name}: AUC {area:.3f}")
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="chance: AUC 0.500")
         if threshold is not None:
             values, truth = check_scores(scores, labels)
             answers = values > as_number(threshold, "threshold")
-            axes.plot(
-                answers[~truth].mean(),
-                answers[truth].mean(),
-                "o",
-                color=DARK,
-                markersize=8,
-                label=f"at the threshold {threshold:.3f}",
-            )
+            label = f"at the threshold {threshold:.3f}"
+            at = (answers[~truth].mean(), answers[truth].mean())
+            axes.plot(*at, "o", color=DARK, markersize=8, label=label)
         _square(axes)
-        axes.set(xlabel="false alarms (share of non-duplicates)", ylabel="duplicates found")
+        axes.set(
+            xlabel="false positive rate (of the non-duplicates)",
+            ylabel="true positive rate (of the duplicates)",
+        )
         axes.set_title("ROC curve")
         axes.legend(loc="lower right")
     return figure
@@ -95,14 +76,14 @@ def plot_precision_recall(
             )
         values, truth = check_scores(scores, labels)
         rate = truth.mean()
-        axes.axhline(rate, color=GREY, linewidth=0.8, label=f"guessing: {rate:.3f}")
+        axes.axhline(rate, color=GREY, linewidth=0.8, label=f"chance: {rate:.3f}")
         if threshold is not None and (values > as_number(threshold, "threshold")).any():
             answers = values > threshold
             at = (answers[truth].mean(), truth[answers].mean())
             label = f"at the threshold {threshold:.3f}"
             axes.plot(*at, "o", color=DARK, markersize=8, label=label)
         _square(axes)
-        axes.set(xlabel="recall (duplicates found)", ylabel="precision (of those, right)")
+        axes.set(xlabel="recall", ylabel="precision")
         axes.set_title("Precision and recall")
         axes.legend(loc="best")
     return figure
@@ -135,7 +116,7 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
 
 
 def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"):
-    """Promised probability against the true share of duplicates, and how many pairs promise what.
+    """Predicted probability against the true share of duplicates, and how many pairs have which.
 
     Args:
       probabilities: float [n], from 0 to 1.
@@ -150,7 +131,7 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
         axes, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
         curve = reliability_curve(probabilities, labels, bins=bins, strategy=strategy)
         error = expected_calibration_error(probabilities, labels, bins=bins, strategy=strategy)
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="as promised")
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="perfectly calibrated")
         low, high = wilson_interval(curve.duplicates * curve.count, curve.count)
         axes.errorbar(
             curve.probability,
@@ -167,12 +148,12 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
         axes.set_title(f"Reliability: ECE {error:.3f} ({bins} {name} bins)")
         axes.legend(loc="upper left")
         below.hist(np.asarray(probabilities, float), np.linspace(0, 1, 41), color=GREY)
-        below.set(xlabel="promised probability", ylabel="pairs")
+        below.set(xlabel="predicted probability", ylabel="pairs")
     return figure
 
 
 def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None = None):
-    """Accuracy, and F1, at every threshold, beside always giving the commoner answer."""
+    """Accuracy, and F1, at every threshold, beside the majority-class baseline."""
     with new_picture() as figure:
         axes = figure.add_subplot()
         values, truth = check_scores(scores, labels)
@@ -211,7 +192,7 @@ def plot_accuracy_by(
       bins: at most so many groups, of about equal size; equal values stay together.
 
     Returns:
-      A Matplotlib figure: accuracy with 95 % intervals, and the commoner answer's beside it.
+      A Matplotlib figure: accuracy with 95 % intervals, and the majority-class baseline's beside it.
     """
     with new_picture() as figure:
         axes = figure.add_subplot()
@@ -249,7 +230,7 @@ def plot_accuracy_by(
         )
         always = np.maximum(rate, 1 - rate)
         axes.plot(places, always, "D", color=LIGHT, markeredgecolor="black", markersize=6,
-                  label="the group's commoner answer")  # fmt: skip
+                  label="majority class of the group")  # fmt: skip
         for place, number in zip(places, count):
             axes.text(place, 0.02, f"{number:,}", ha="center", fontsize=8, color="white",
                       bbox={"facecolor": DARK, "edgecolor": "none", "pad": 1.5})  # fmt: skip
@@ -261,19 +242,22 @@ def plot_accuracy_by(
     return figure
 
 
-def wilson_interval(hits: Any, count: Any, z: float = 1.96) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's confidence interval of shares `hits / count` (Wilson, 1927); 95 % by default.
+def wilson_interval(hits: Any, count: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's 95 % confidence interval of shares ``hits / count``, through SciPy.
 
-    Example:
-      >>> low, high = wilson_interval([8], [10])
-      >>> round(float(low[0]), 3), round(float(high[0]), 3)
-      (0.49, 0.943)
+    Args:
+      hits: whole numbers [n].
+      count: whole numbers [n], at least 1.
+
+    Returns:
+      float64 [n] lower and float64 [n] upper ends.
     """
-    hits, count = np.asarray(hits, float), np.asarray(count, float)
-    share = hits / count
-    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    return centre - half, centre + half
+    from scipy.stats import binomtest
+
+    found = [
+        binomtest(round(h), round(n)).proportion_ci(method="wilson") for h, n in zip(hits, count)
+    ]
+    return np.array([f.low for f in found]), np.array([f.high for f in found])
 
 
 def _named(scores: Any, others: Mapping | None) -> Sequence[tuple[str, Any]]:

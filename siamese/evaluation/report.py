@@ -15,16 +15,9 @@ import numpy as np
 from siamese.data.vocabulary import word_tokenize
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation import plots
-from siamese.evaluation.summary import (
-    FIGURES,
-    Evaluation,
-    evaluate_pairs,
-    short_table,
-    worst_mistakes,
-)
+from siamese.evaluation.picture import to_png
+from siamese.evaluation.summary import FIGURES, Evaluation, worst_mistakes
 from siamese.storage.atomic import explain, write_text_atomically
-
-__all__ = ["Evaluation", "evaluate_pairs", "report_page", "short_table", "write_report"]
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -69,7 +62,7 @@ def write_report(
     facts: Mapping[str, Any] | None = None,
     mistakes: int = 15,
 ) -> Path:
-    """Writes ``index.html`` into a directory, made if need be; whole or not at all.
+    """Writes ``index.html`` into a directory, made if need be, atomically.
 
     The page quotes questions from the evaluated file: whoever gets the page gets those.
 
@@ -117,8 +110,8 @@ def report_page(
         _facts({**(facts or {}), **_own_facts(evaluation)}),
         "<h2>Figures</h2>",
         _figures_table(evaluation),
-        f"<p>In brackets: 95 % bootstrap intervals over the pairs. The baselines' choices were made "
-        f"on {_text(evaluation.baselines_from)}.</p>",
+        "<p>In brackets: 95 % bootstrap intervals over the pairs. The baselines' thresholds are chosen "
+        "on these pairs.</p>",
         '<h2>Pictures</h2><div class="pictures">',
         *(_figure(*found) for found in _pictures(evaluation)),
         "</div>",
@@ -196,7 +189,7 @@ def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
     overlap = {"word overlap": evaluation.overlap}
     yield (
         plots.plot_roc(scores, labels, threshold, overlap),
-        "Duplicates found against false alarms, over all thresholds; further up and left is better.",
+        "True positive against false positive rate over all thresholds; further up and left is better.",
     )
     yield (
         plots.plot_precision_recall(scores, labels, threshold, overlap),
@@ -232,7 +225,7 @@ def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
 
 
 def _figure(figure, caption: str) -> str:
-    image = base64.b64encode(plots.to_png(figure)).decode("ascii")
+    image = base64.b64encode(to_png(figure)).decode("ascii")
     return (
         f'<figure><img src="data:image/png;base64,{image}" alt="{_text(caption)}">'
         f"<figcaption>{_text(caption)}</figcaption></figure>"

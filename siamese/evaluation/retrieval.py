@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,50 +87,6 @@ def evaluate_retrieval(
     )
 
 
-def rank_pool(
-    queries: Iterable[Any],
-    pool_ids: Sequence[Hashable],
-    score: Callable[[Any], Any],
-    *,
-    depth: int | None = None,
-    exclude: Sequence[Hashable] | None = None,
-) -> list[list[Hashable]]:
-    """The ids of a pool for each query, best score first; equal scores in the pool's order.
-
-    Args:
-      queries: anything `score` takes, one at a time.
-      pool_ids: the id of each member of the pool.
-      score: query -> float [pool], the higher the better.
-      depth: keep so many; all where None.
-      exclude: for each query an id to leave out, most often its own.
-
-    Returns:
-      For each query a list of ids, for `evaluate_retrieval`.
-
-    Raises:
-      DataError: scores that are not one finite number a member of the pool.
-
-    Example:
-      >>> rank_pool([0.2], ["a", "b", "c"], lambda q: [-abs(q - x) for x in (0, 0.3, 1)])
-      [['b', 'a', 'c']]
-    """
-    ids, answers = list(pool_ids), []
-    left_out = None if exclude is None else list(exclude)
-    for at, query in enumerate(queries):
-        scores = np.asarray(score(query), dtype=float)
-        if scores.shape != (len(ids),) or not np.isfinite(scores).all():
-            raise DataError(
-                f"score must give one finite number for each of the {len(ids)} members of the pool; "
-                f"for query {at} it gave shape {scores.shape}"
-                + ("." if scores.shape != (len(ids),) else " with values that are not finite.")
-            )
-        order = [ids[place] for place in np.argsort(-scores, kind="stable")]
-        if left_out is not None:
-            order = [item for item in order if item != left_out[at]]
-        answers.append(order[:depth])
-    return answers
-
-
 @dataclass(frozen=True)
 class MiningMetrics:
     """How well the duplicates in a list of questions were found.
@@ -195,11 +151,6 @@ def evaluate_mining(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> Mi
         best_f1=float(f1[best]),
         best_threshold=float(falling[last[best]]),
     )
-
-
-def mining_average_precision(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> float:
-    """Average precision over all pairs of a list; see `evaluate_mining`, of which it is one figure."""
-    return evaluate_mining(pairs, scores, clusters).average_precision
 
 
 def _checked_candidates(pairs: Any, scores: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -40,8 +40,8 @@ class Evaluation:
       threshold_from: where the threshold was chosen, in words.
       metrics: of the model at the threshold.
       intervals: name of a metric -> its bootstrap interval.
-      baselines: name -> Metrics of the answers that need no model.
-      baselines_from: where their thresholds were chosen, in words.
+      baselines: name -> Metrics of the answers that need no model, their thresholds chosen on these
+        pairs, which flatters them.
       calibration_error: strategy of the bins -> expected calibration error; empty without
         probabilities.
     """
@@ -57,7 +57,6 @@ class Evaluation:
     metrics: Metrics
     intervals: Mapping[str, Interval]
     baselines: Mapping[str, Metrics]
-    baselines_from: str
     calibration_error: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +66,6 @@ class Evaluation:
             "threshold_from": self.threshold_from,
             "intervals": {name: [found.low, found.high] for name, found in self.intervals.items()},
             "baselines": {name: found.to_dict() for name, found in self.baselines.items()},
-            "baselines_from": self.baselines_from,
             "calibration_error": dict(self.calibration_error),
         }
 
@@ -81,7 +79,6 @@ def evaluate_pairs(
     *,
     threshold_from: str = "given",
     probabilities: Any = None,
-    baselines_on: tuple[Sequence[str], Sequence[str], Any] | None = None,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Evaluation:
@@ -95,8 +92,6 @@ def evaluate_pairs(
       threshold: a pair counts as a duplicate where its score is above it.
       threshold_from: where it was chosen, such as "best accuracy on the validation rows".
       probabilities: float [n], calibrated probabilities; None without a calibration.
-      baselines_on: (question1, question2, labels) on which the baselines choose their threshold;
-        these pairs themselves where None, which flatters the baselines.
       resamples: of the bootstrap.
       seed: of the bootstrap.
 
@@ -128,8 +123,11 @@ def evaluate_pairs(
             )
             for name in FIGURES
         },
-        baselines=baselines(question1, question2, truth, chosen_on=baselines_on),
-        baselines_from="these pairs" if baselines_on is None else "other pairs",
+        baselines=baselines(
+            question1,
+            question2,
+            truth,
+        ),
         calibration_error=errors,
     )
 
@@ -151,7 +149,7 @@ def short_table(evaluation: Evaluation) -> str:
         lines.append(f"{title:<22}{error:.3f} (15 {strategy.replace('_', '-')} bins)")
     lines += [
         "",
-        f"[..]: 95 % bootstrap interval. Baselines chosen on {evaluation.baselines_from}.",
+        "[..]: 95 % bootstrap interval. The baselines' thresholds are chosen on these pairs.",
     ]
     return "\n".join(lines)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.metrics import as_number, check_scores
+from siamese.errors import ArgumentError
+from siamese.evaluation.metrics import check_scores
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Threshold:
 
     Attributes:
       threshold: a pair counts as a duplicate where its score is above it.
-      metric: what it was chosen for: 'accuracy', 'f1' or 'precision'.
+      metric: what it was chosen for: 'accuracy' or 'f1'.
       value: that metric on the scores it was chosen on.
       recall: the share of duplicates above it, on the same scores.
     """
@@ -28,10 +28,8 @@ class Threshold:
     recall: float
 
 
-def best_threshold(
-    scores: Any, labels: Any, metric: str = "accuracy", wanted: float | None = None
-) -> Threshold:
-    """The threshold that serves these pairs best, over every way to cut the scores.
+def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Threshold:
+    """The threshold with the highest accuracy or F1 on these pairs, over every way to cut the scores.
 
     A cut lies midway between two neighbouring different scores, or beyond the ends. Choose it on
     validation pairs and apply it to others.
@@ -39,42 +37,25 @@ def best_threshold(
     Args:
       scores: float [n].
       labels: bool or 0/1 [n].
-      metric: 'accuracy' or 'f1' to make that as high as it goes (among equals the highest
-        threshold); 'precision' to find the most duplicates with at least the `wanted` precision.
-      wanted: the precision wanted, above 0 and at most 1; only with ``metric='precision'``.
+      metric: 'accuracy' or 'f1'; among equal values the highest threshold wins.
 
     Raises:
-      ArgumentError: another metric, or `wanted` missing or out of range.
-      DataError: also where no cut reaches the wanted precision; the message says what is reached.
+      ArgumentError, DataError: another metric; see `check_scores`.
 
     Example:
       >>> best_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0]).threshold
       0.55
     """
-    if metric not in ("accuracy", "f1", "precision"):
-        raise ArgumentError(f"metric must be 'accuracy', 'f1' or 'precision'; it is {metric!r}.")
-    if (wanted is None) != (metric != "precision"):
-        raise ArgumentError("wanted is the precision wanted: give it with metric='precision' only.")
-    if wanted is not None and not 0 < as_number(wanted, "wanted") <= 1:
-        raise ArgumentError(f"wanted must lie above 0 and not above 1; it is {wanted!r}.")
+    if metric not in ("accuracy", "f1"):
+        raise ArgumentError(f"metric must be 'accuracy' or 'f1'; it is {metric!r}.")
     scores, truth = check_scores(scores, labels)
     thresholds, above, hits = threshold_cuts(scores, truth)
     duplicates, n = int(truth.sum()), len(truth)
     if metric == "accuracy":
         values = (hits + (n - above) - (duplicates - hits)) / n
-        at = int(np.argmax(values))
-    elif metric == "f1":
-        values = 2 * hits / (above + duplicates)
-        at = int(np.argmax(values))
     else:
-        values = hits / np.maximum(above, 1)
-        enough = np.flatnonzero(values >= wanted)
-        if not len(enough):
-            raise DataError(
-                f"No threshold reaches a precision of {wanted} on these {n} pairs; the highest is "
-                f"{values.max():.4f}."
-            )
-        at = int(enough[np.argmax(hits[enough])])
+        values = 2 * hits / (above + duplicates)
+    at = int(np.argmax(values))
     return Threshold(float(thresholds[at]), metric, float(values[at]), float(hits[at] / duplicates))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,26 @@ from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.approximate import Graph, usearch_installed
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encode_many import encode_questions
-from siamese.search.hits import make_hits
 from siamese.search.index_files import GRAPH, Records, model_checksum, read_index, write_index
 from siamese.search.nearest import StoredVectors, top_k
 from siamese.search.question_store import QuestionStore
 
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
+
+
+class Hit(NamedTuple):
+    """An old question that was found, with its similarity (cosine) to the new one.
+
+    `probability` is None where the model has no calibration; `columns` holds the other columns that
+    the question came with.
+    """
+
+    id: str | int
+    question: str
+    similarity: float
+    probability: float | None
+    is_duplicate: bool
+    columns: dict[str, Any]
 
 
 class QuestionIndex:
@@ -267,7 +281,7 @@ class QuestionIndex:
         queries = encode_questions(self.detector, asked)
         rows, similarities, records = self.search_vectors(queries, k, approximate=approximate)
         with_words = queries.any(axis=1)
-        answers = make_hits(self.detector, rows, similarities, records, with_words, threshold)
+        answers = _hits(self.detector, rows, similarities, records, with_words, threshold)
         return answers[0] if isinstance(questions, str) else answers
 
     def search_vectors(
@@ -280,3 +294,44 @@ class QuestionIndex:
         if approximate is False or graph is None:
             return *top_k(vectors, queries, k), records
         return *graph.search(vectors, queries, k), records
+
+
+def _hits(
+    detector: DuplicateDetector,
+    rows: np.ndarray,
+    similarities: np.ndarray,
+    records: Records,
+    with_words: np.ndarray,
+    threshold: float | None = None,
+) -> list[list[Hit]]:
+    """The hits of each query, in the order given.
+
+    Args:
+      detector: its calibration gives the probabilities.
+      rows: int64 [queries, k]; the records found.
+      similarities: float32 [queries, k]; their cosines.
+      records: of the index.
+      with_words: bool [queries]; a query without words has no hits.
+      threshold: cosine above which a hit is a duplicate; the detector's own where None.
+    """
+    threshold = detector.threshold if threshold is None else threshold
+    probabilities = None
+    if detector.calibration is not None and similarities.size:
+        probabilities = detector.calibrated(similarities.ravel()).reshape(similarities.shape)
+    answers = []
+    for i, has_words in enumerate(with_words):
+        hits = []
+        for j, row in enumerate(rows[i] if has_words else ()):
+            record, similarity = records[row], float(similarities[i, j])
+            hits.append(
+                Hit(
+                    record["id"],
+                    record["question"],
+                    similarity,
+                    None if probabilities is None else float(probabilities[i, j]),
+                    similarity > threshold,
+                    record["columns"],
+                )
+            )
+        answers.append(hits)
+    return answers

@@ -57,7 +57,7 @@ class Loop(training.Loop):
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
       lazy_adam: move only the embedding rows of a batch's words; see `siamese.training.step`.
       quiet: print nothing; warnings and interruptions still show.
-      **stock: what else Trax's Loop takes: eval_tasks, output_dir, eval_at, random_seed, ...
+      **stock: what else Trax's Loop takes: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
 
     Raises:
       ArgumentError: more than one training task; lazy_adam with another optimizer than Adam.

@@ -1,48 +1,18 @@
 """The command `siamese` as its user meets it: help, a whole small run, errors, exit codes."""
 
-import gzip
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from programs import ROOT, siamese
 
-from siamese import embedded_corpus
+from siamese.cli.doctor import trax_problems
 from siamese.cli.main import EXAMPLES
 from siamese.storage.store import find_current
 
-ROOT = Path(__file__).parents[2]
 SMALL = ["--steps", "6", "--d-model", "8", "--batch-size", "16", "--eval-every", "3"]
-
-
-def siamese(*arguments, **options):
-    """Runs the command; returns the finished process with its output as text."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    return subprocess.run(
-        [sys.executable, "-m", "siamese.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def questions_csv(tmp_path_factory):
-    """400 pairs of the embedded corpus in the course's columns, gzipped."""
-    pairs = embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
-    path = tmp_path_factory.mktemp("data") / "questions.csv.gz"
-    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
-        import csv
-
-        writer = csv.writer(file)
-        writer.writerow(["id", "qid1", "qid2", "question1", "question2", "is_duplicate"])
-        for i, row in enumerate(zip(pairs.question1, pairs.question2, pairs.is_duplicate)):
-            writer.writerow([i, 2 * i, 2 * i + 1, row[0], row[1], int(row[2])])
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +143,18 @@ def test_doctor_tells_versions_devices_and_patches():
     for words in ("trax", "1.4.1", "devices", "inspect in trax.layers.assert_shape", "All is well"):
         assert words in shown.stdout
     assert json.loads(siamese("doctor", "--json").stdout)["problems"] == []
+
+
+def test_doctor_says_what_another_trax_will_do(tmp_path):
+    other = tmp_path / "trax-1.3.9.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: trax\nVersion: 1.3.9\n")
+    shown = siamese("doctor", env={"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])})
+    problems = shown.stdout.partition("Problems:")[2]
+    assert "Trax 1.3.9 cannot be imported: it needs jax.ops.index_add" in problems
+    assert "trax==1.4.1" in problems
+    (newer,) = trax_problems("2.0.0")
+    assert "Trax 2.0.0 was never tried" in newer and "trax==1.4.1" in newer
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 from siamese.cli.main import main
 

@@ -7,39 +7,16 @@ import gzip
 import os
 import pickle
 import struct
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import STOCK_LOOP, output_of, run
 
 from siamese import compat
 from siamese.compat import standins
 from siamese.compat.quiet import quiet_load
-
-ROOT = Path(__file__).parents[2]
-
-
-def run(code, *flags):
-    """Runs the code in a new interpreter; returns the finished process."""
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    env.pop("PYTHONWARNINGS", None)
-    return subprocess.run(
-        [sys.executable, *flags, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-    )
-
-
-def output_of(code, *flags):
-    done = run(code, *flags)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_importing_siamese_and_trax_is_silent_and_loads_neither_tensorflow_nor_gym():
@@ -212,26 +189,6 @@ def test_warnings_as_errors_import_all_the_same_and_still_catch_the_users_own():
     assert done.returncode == 1 and "DeprecationWarning: mine" in done.stderr
 
 
-STOCK_LOOP = """
-    import siamese, sys, trax, numpy as np
-    from trax import layers as tl
-    from trax.fastmath import numpy as fastnp
-    from trax.supervised import training
-    def batches():
-        draw = np.random.RandomState(0)
-        while True:
-            yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
-    def loop():
-        loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
-        task = training.TrainTask(
-            batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
-        )
-        evaluation = training.EvalTask(batches(), [loss])
-        model = tl.Serial(tl.Dense(2))
-        return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
-"""
-
-
 def test_a_stock_loop_trains_writes_events_and_resumes(tmp_path):
     done = run(
         f"FOLDER = {str(tmp_path)!r}\n"
@@ -257,6 +214,98 @@ def test_a_stock_loop_trains_writes_events_and_resumes(tmp_path):
     }
     assert sorted(step for step, _ in losses) == [1, 2, 4]  # the first step, and each checkpoint
     assert all(0 < loss < 100 for loss in losses.values())
+
+
+# The course's own cell of 2020, with Trax's Loop and `eval_task`.
+COURSE_CELL = """
+import siamese
+import numpy as np, trax
+from trax import layers as tl
+from trax.supervised import training
+
+def Siamese(vocab_size, d_model):
+    tower = tl.Serial(
+        tl.Embedding(vocab_size, d_model), tl.LSTM(d_model), tl.Mean(axis=1),
+        tl.Fn("Normalize", lambda x: siamese.l2_normalize(x)),
+    )
+    return tl.Parallel(tower, tower)
+
+def batches():
+    while True:
+        yield np.array([[2, 3, 4, 1], [5, 6, 1, 1]]), np.array([[2, 3, 1, 1], [5, 7, 1, 1]])
+
+def train(vocab_size, d_model):
+    train_task = training.TrainTask(
+        labeled_data=batches(), loss_layer=siamese.TripletLoss(), optimizer=trax.optimizers.Adam(0.01)
+    )
+    eval_task = training.EvalTask(labeled_data=batches(), metrics=[siamese.TripletLoss()])
+    return training.Loop(
+        Siamese(vocab_size, d_model), train_task, eval_task=eval_task, output_dir=FOLDER
+    )
+"""
+
+
+def test_another_models_directory_is_one_sentence_with_traxs_own_loop(tmp_path):
+    def cell(code):
+        return run(f"FOLDER = {str(tmp_path)!r}\n{COURSE_CELL}\n{textwrap.dedent(code)}")
+
+    def files():
+        return {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    first = cell("""
+        loop = train(30, 8)
+        assert [task.metric_names for task in loop.eval_tasks] == [["TripletLoss"]]
+        loop.run(1)
+    """)
+    assert first.returncode == 0, first.stderr
+    assert "eval  TripletLoss" in first.stdout  # `eval_task` was heard.
+    before = files()
+    said = "model.pkl.gz is of another model: it has an array of shape (30, 8) where the model has "
+    for vocab_size, d_model in ((40, 8), (30, 4)):
+        shown = cell(f"train({vocab_size}, {d_model})")
+        *_, last = shown.stderr.splitlines()
+        assert last.startswith("siamese.errors.CheckpointError: ") and said in last
+        assert f"{(vocab_size, d_model)}. Make the model with the vocabulary size" in last
+        assert shown.stdout == "" and "IndexError" not in shown.stderr
+    again = cell("""
+        for weights_only in (False, True):
+            for sizes in ((40, 8), (30, 4), (30, 8)):
+                model = Siamese(*sizes)
+                try:
+                    model.init_from_file(FOLDER + "/model.pkl.gz", weights_only=weights_only)
+                    print("loaded", sizes)
+                except siamese.CheckpointError as error:
+                    print(error)
+    """)
+    assert again.stdout.count(said) == 4 and again.stdout.count("loaded (30, 8)") == 2
+    assert again.stdout.count("\n") == 6 and not again.stderr
+    assert files() == before
+
+
+def test_eval_task_and_eval_tasks_together_are_refused():
+    import siamese
+
+    compat.prepare()
+    from trax.supervised import training
+
+    with pytest.raises(siamese.ArgumentError, match="eval_tasks or eval_task"):
+        training.Loop(siamese.Siamese(10, 4), None, eval_task=[], eval_tasks=[])
+
+
+def test_a_file_of_fewer_arrays_is_told(tmp_path):
+    import siamese
+
+    compat.prepare()
+    from trax import shapes
+
+    signature = (shapes.ShapeDtype((2, 3), np.int32),) * 2
+    model = siamese.Siamese(10, 4)
+    model.init(signature)
+    file = str(tmp_path / "model.pkl.gz")
+    model.save_to_file(file, input_signature=signature)
+    larger = siamese.Siamese(10, 4, bidirectional=True)
+    with pytest.raises(siamese.CheckpointError, match="3 arrays where the model has 5"):
+        larger.init_from_file(file)
 
 
 def events(file):
@@ -406,6 +455,9 @@ def test_what_was_patched_is_told_with_its_reason():
         "tree_unflatten",
         "tensorflow, gym",
         "host_count",
+        "Loop(eval_task=...)",
+        "Loop.load_checkpoint",
+        "Layer.init_from_file",
     ):
         assert name in shown
 

@@ -7,7 +7,7 @@ import golden
 import numpy as np
 import pytest
 import reference
-from test_compat import ROOT, STOCK_LOOP, output_of, run
+from programs import ROOT, STOCK_LOOP, output_of, run
 
 from siamese import (
     ShapeError,
@@ -15,8 +15,8 @@ from siamese import (
     cosine_similarity,
     l2_normalize,
     similarity_matrix,
-    standins,
 )
+from siamese.compat import standins
 from siamese.compat.quiet import quiet_load
 from siamese.course.loss import CLOSEST, DIRECTIONS, hinge, loss_from_scores
 

@@ -42,7 +42,7 @@ question = st.lists(st.integers(0, 50), min_size=1, max_size=9)
 pairs = st.lists(st.tuples(question, question), min_size=1, max_size=12)
 
 
-@given(pairs, st.integers(1, 30), st.integers(0, 3), st.booleans(), st.integers(0, 99))
+@given(pairs, st.integers(1, 30), st.integers(-3, 3), st.booleans(), st.integers(0, 99))
 def test_equals_the_course(pairs, batch_size, pad, shuffle, seed):
     first, second = [list(side) for side in zip(*pairs)]
     random.seed(seed)
@@ -151,6 +151,8 @@ def test_bad_batch_size_is_refused_at_the_call(batch_size):
 def test_bad_pad_is_refused():
     with pytest.raises(ArgumentError, match="pad"):
         data_generator([[2]], [[2]], 1, pad="<PAD>")
+    with pytest.raises(ArgumentError, match="pad"):
+        data_generator([[2]], [[2]], 1, pad=-(2**31) - 1)
 
 
 @given(pairs, st.integers(1, 20), st.integers(0, 8), st.booleans(), st.booleans())

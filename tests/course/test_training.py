@@ -20,11 +20,10 @@ from siamese import (
     SiameseError,
     TripletLoss,
     data_generator,
-    devices,
-    loss_watch,
     train_model,
 )
 from siamese.storage.checkpoints import list_checkpoints
+from siamese.training import devices, loss_watch
 
 VOCAB, D_MODEL, BATCH = 120, 16, 32
 small_siamese = functools.partial(Siamese, VOCAB, D_MODEL)

@@ -9,7 +9,7 @@ import pytest
 from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, ShapeError
-from siamese.evaluation import plots
+from siamese.evaluation import picture, plots
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.teaching import lesson_plots
 
@@ -77,7 +77,7 @@ def test_histogram_shows_shares_of_each_class():
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names[0] == f"not duplicates ({(~labels).sum()})" and "threshold 0.300" in names
     assert axes.patches[0].get_hatch() and not axes.patches[1].get_hatch()
-    plots.to_png(plots.plot_score_histogram([0.5, 0.5], [0, 1]))
+    picture.to_png(plots.plot_score_histogram([0.5, 0.5], [0, 1]))
 
 
 def test_reliability_holds_the_curve_and_its_error():
@@ -109,12 +109,12 @@ def test_wilson_interval_against_a_printed_value():
 
 def test_losses():
     history = {"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}
-    figure = plots.plot_losses(history, margin=0.25)
+    figure = lesson_plots.plot_losses(history, margin=0.25)
     assert line(figure, "training")[1].tolist() == [0.5, 0.3]
     assert line(figure, "2 ×")[1] == [0.5, 0.5]
     for wrong in ({}, {"a": [1, 2]}, {"a": [("x", "y")]}, {"a": [(1, 2, 3)]}, {"a": 5}):
         with pytest.raises(DataError, match="history"):
-            plots.plot_losses(wrong)
+            lesson_plots.plot_losses(wrong)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_losses():
 )
 def test_chosen_negatives_of_the_lecture(closest, expected):
     assert lesson_plots.closest_places(LECTURE, closest) == expected
-    figure = plots.plot_similarity_matrix(LECTURE, closest=closest)
+    figure = lesson_plots.plot_similarity_matrix(LECTURE, closest=closest)
     dashed = [p for p in figure.axes[0].patches if p.get_linestyle() not in ("-", "solid")]
     corners = {(round(p.get_y() + 0.46), round(p.get_x() + 0.46)) for p in dashed}
     assert corners == set(expected)
@@ -152,18 +152,18 @@ def test_known_duplicates_are_never_the_chosen_negative():
 )
 def test_wrong_matrices(arguments, says):
     with pytest.raises(ShapeError, match=says):
-        plots.plot_similarity_matrix(**arguments)
+        lesson_plots.plot_similarity_matrix(**arguments)
 
 
 def test_masks():
     negatives = ~np.eye(4, dtype=bool)
-    figure = plots.plot_masks({"all": np.ones((4, 4)), "negatives": negatives}, LECTURE)
+    figure = lesson_plots.plot_masks({"all": np.ones((4, 4)), "negatives": negatives}, LECTURE)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["all", "negatives"]
     assert [len(axes.texts) for axes in figure.axes] == [16, 12]
     with pytest.raises(ShapeError, match="one shape"):
-        plots.plot_masks({"a": np.eye(3), "b": np.eye(4)})
+        lesson_plots.plot_masks({"a": np.eye(3), "b": np.eye(4)})
     with pytest.raises(ArgumentError, match="empty"):
-        plots.plot_masks({})
+        lesson_plots.plot_masks({})
 
 
 def every_picture():
@@ -174,18 +174,18 @@ def every_picture():
     yield plots.plot_reliability((scores + 1) / 2, labels)
     yield plots.plot_accuracy_by_threshold(scores, labels, 0.5)
     yield plots.plot_accuracy_by(np.arange(300), scores, labels, 0.5, "length")
-    yield plots.plot_losses({"training": [(1, 0.5), (2, 0.3)]}, margin=0.25)
+    yield lesson_plots.plot_losses({"training": [(1, 0.5), (2, 0.3)]}, margin=0.25)
     # A dollar sign or a backslash in a question is text, not a formula.
     texts = ["costs $5 and $6", r"\frac{", "$", "x" * 90]
-    yield plots.plot_similarity_matrix(LECTURE, rows=texts, columns=texts, same=np.eye(4))
-    yield plots.plot_similarity_matrix(np.ones((40, 40)), closest=None)
-    yield plots.plot_masks({"all": np.ones((40, 40))})
+    yield lesson_plots.plot_similarity_matrix(LECTURE, rows=texts, columns=texts, same=np.eye(4))
+    yield lesson_plots.plot_similarity_matrix(np.ones((40, 40)), closest=None)
+    yield lesson_plots.plot_masks({"all": np.ones((40, 40))})
 
 
 def test_every_picture_renders_leaves_the_settings_and_shows_itself_in_a_notebook():
     before = dict(matplotlib.rcParams)
     for figure in every_picture():
-        png = plots.to_png(figure, dpi=40)
+        png = picture.to_png(figure, dpi=40)
         assert png.startswith(b"\x89PNG") and len(png) > 1000
         assert figure._repr_png_().startswith(b"\x89PNG")
     assert dict(matplotlib.rcParams) == before
@@ -200,12 +200,12 @@ def test_the_users_style_does_not_reach_the_pictures():
 def test_saving(tmp_path):
     figure = plots.plot_roc(*made())
     for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
-        plots.save_picture(figure, tmp_path / f"roc.{ending}")
+        picture.save_picture(figure, tmp_path / f"roc.{ending}")
         assert (tmp_path / f"roc.{ending}").read_bytes().startswith(start)
     with pytest.raises(ArgumentError, match=r"\.png, \.svg or \.pdf"):
-        plots.save_picture(figure, tmp_path / "roc.docx")
+        picture.save_picture(figure, tmp_path / "roc.docx")
     with pytest.raises(DataError, match="nowhere"):
-        plots.save_picture(figure, tmp_path / "nowhere" / "roc.png")
+        picture.save_picture(figure, tmp_path / "nowhere" / "roc.png")
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -218,6 +218,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
 def test_neither_pyplot_nor_matplotlib_is_loaded_before_it_is_needed():
     code = (
         "import sys, siamese.evaluation.plots as p; assert 'matplotlib' not in sys.modules;"
-        "p.to_png(p.plot_roc([0.1, 0.9], [0, 1])); assert 'matplotlib.pyplot' not in sys.modules"
+        "from siamese.evaluation.picture import to_png; to_png(p.plot_roc([0.1, 0.9], [0, 1]));"
+        "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

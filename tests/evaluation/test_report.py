@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation import report
+from siamese.evaluation import report, summary
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.summary import FIGURES, worst_mistakes
 
@@ -31,7 +31,7 @@ def made(probabilities=True, n=80, **options):
     first = [NASTY[i % len(NASTY)] for i in range(n)]
     second = [NASTY[(i * 3 + 1) % len(NASTY)] for i in range(n)]
     promised = (scores + 1) / 2 if probabilities else None
-    return report.evaluate_pairs(
+    return summary.evaluate_pairs(
         first,
         second,
         scores,
@@ -107,7 +107,7 @@ def test_pictures_have_words_in_their_place(page):
 
 def test_figures_stand_in_the_page_and_in_the_table(evaluation, page):
     expected = evaluate_scores(evaluation.scores, evaluation.labels, 0.2)
-    text, table = "".join(Reader(page).text), report.short_table(evaluation)
+    text, table = "".join(Reader(page).text), summary.short_table(evaluation)
     for name, title in FIGURES.items():
         value = getattr(expected, name)
         assert f"{title}{value:.3f} [" in text
@@ -128,7 +128,7 @@ def test_without_probabilities():
 
 
 def test_worst_mistakes_by_hand():
-    evaluation = report.evaluate_pairs(
+    evaluation = summary.evaluate_pairs(
         list("abcdef"),
         list("abcdef"),
         [0.9, 0.8, 0.7, 0.1, 0.2, 0.3],
@@ -145,7 +145,9 @@ def test_worst_mistakes_by_hand():
 
 
 def test_no_mistakes_at_all():
-    evaluation = report.evaluate_pairs(["a", "b"], ["a", "c"], [0.9, 0.1], [1, 0], 0.5, resamples=5)
+    evaluation = summary.evaluate_pairs(
+        ["a", "b"], ["a", "c"], [0.9, 0.1], [1, 0], 0.5, resamples=5
+    )
     assert "0 of 2 answers are wrong" in report.report_page(evaluation)
 
 
@@ -189,12 +191,6 @@ def test_as_json(evaluation):
     assert set(values["calibration_error"]) == {"equal_mass", "equal_width"}
 
 
-def test_baselines_chosen_elsewhere_are_said_to_be():
-    other = (["a b", "c d"], ["a b", "x y"], [1, 0])
-    assert "chosen on other pairs" in report.short_table(made(baselines_on=other))
-    assert "chosen on these pairs" in report.short_table(made())
-
-
 def test_texts_of_another_number():
     with pytest.raises(DataError, match="question2 holds 1 texts for 2 labels"):
-        report.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
+        summary.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)

@@ -12,8 +12,6 @@ from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.retrieval import (
     evaluate_mining,
     evaluate_retrieval,
-    mining_average_precision,
-    rank_pool,
 )
 
 
@@ -59,18 +57,6 @@ def test_wrong_retrieval():
             evaluate_retrieval([[1]], [[1]], ks=(k,))
 
 
-def test_ranking_a_pool():
-    pool = np.array([0.0, 0.5, 0.5, 1.0])
-    ranked = rank_pool(
-        [0.5, 1.0], list("abcd"), lambda q: -np.abs(pool - q), depth=3, exclude=["b", None]
-    )
-    assert ranked == [["c", "a", "d"], ["d", "b", "c"]]
-    with pytest.raises(DataError, match=r"4 members.*query 0.*\(2,\)"):
-        rank_pool([1], list("abcd"), lambda q: [1.0, 2.0])
-    with pytest.raises(DataError, match="not finite"):
-        rank_pool([1], ["a"], lambda q: [float("nan")])
-
-
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_mining_equals_average_precision_over_all_pairs(data):
@@ -80,10 +66,11 @@ def test_mining_equals_average_precision_over_all_pairs(data):
     scores = np.array([data.draw(st.integers(0, 5)) / 5 for _ in every])
     if not truth.any():
         with pytest.raises(DataError, match="nothing to mine"):
-            mining_average_precision(every, scores, clusters)
+            evaluate_mining(every, scores, clusters)
         return
     order = np.random.default_rng(0).permutation(len(every))
-    found = mining_average_precision(np.array(every)[order][:, ::-1], scores[order], clusters)
+    mined = evaluate_mining(np.array(every)[order][:, ::-1], scores[order], clusters)
+    found = mined.average_precision
     assert found == pytest.approx(average_precision_score(truth, scores))
     # Those not proposed are found last, if at all: no average precision without them is higher.
     proposed = scores > 0.3

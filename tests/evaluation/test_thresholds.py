@@ -35,22 +35,6 @@ def test_no_cut_is_better(pairs, metric):
     assert applied.recall == pytest.approx(chosen.recall)
 
 
-@settings(max_examples=150, deadline=None)
-@given(pairs=PAIRS, wanted=st.sampled_from([0.3, 0.5, 2 / 3, 0.9, 1.0]))
-def test_wanted_precision_with_the_most_recall(pairs, wanted):
-    scores, labels = [s / 9 for s, _ in pairs], [y for _, y in pairs]
-    tried = [evaluate_scores(scores, labels, cut) for cut in every_cut(scores)]
-    reached = [found.recall for found in tried if found.precision >= wanted]
-    if not reached:
-        with pytest.raises(DataError, match="highest is"):
-            best_threshold(scores, labels, "precision", wanted)
-        return
-    chosen = best_threshold(scores, labels, "precision", wanted)
-    applied = evaluate_scores(scores, labels, chosen.threshold)
-    assert chosen.value >= wanted and applied.precision >= wanted
-    assert applied.recall == pytest.approx(max(reached)) == pytest.approx(chosen.recall)
-
-
 def test_lies_midway_between_scores():
     assert best_threshold([0.25, 0.75], [0, 1]).threshold == 0.5
 

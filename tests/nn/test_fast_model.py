@@ -1,5 +1,6 @@
 """The model on the fast tower: printed, weighted and trained as the model of Trax's layers."""
 
+import copy
 import functools
 import random
 import shutil
@@ -8,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from trax import layers as tl
+from trax.layers import base
 
 from siamese import (
     ArgumentError,
@@ -54,6 +57,28 @@ def test_prints_as_in_the_course(options):
 def test_the_tower_is_one_object_twice():
     fast = Siamese(30, 8)
     assert fast.sublayers[0] is fast.sublayers[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"mask_padding": True}, {"fast": False}])
+def test_model_and_towers_are_of_traxs_own_classes(options):
+    model = Siamese(30, 8, **options)
+    tower = model.sublayers[0]
+    assert type(model) is tl.Parallel and type(tower) is tl.Serial
+    parts = [tl.Embedding, tl.Serial, base.PureLayer, base.PureLayer]
+    assert [type(part) for part in tower.sublayers] == parts
+
+
+def test_a_copied_model_has_weights_of_its_own():
+    fast, _, q1, q2 = models(mask_padding=True)
+    fast.rng = jax.random.PRNGKey(0)  # Trax leaves a traced key behind, which cannot be copied.
+    other = copy.deepcopy(fast)
+    before = fast((q1, q2))
+    for found, expected in zip(other((q1, q2)), before):
+        np.testing.assert_array_equal(found, expected)
+    embedding, *rest = other.weights[0]
+    other.weights = ((embedding[::-1], *rest), other.weights[1])
+    assert np.abs(other((q1, q2))[0] - before[0]).max() > 1e-3
+    np.testing.assert_array_equal(fast((q1, q2))[0], before[0])
 
 
 def test_fresh_weights_have_the_stock_structure():

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 pytest.importorskip("usearch")
 

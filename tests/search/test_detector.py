@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import FEW, TowerConfig

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_search import make_detector
+from small_models import make_detector
 
 from siamese.errors import DataError
 from siamese.nn.encoder import TowerConfig

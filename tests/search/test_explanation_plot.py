@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from test_search import make_detector
+from small_models import make_detector
 
 from siamese.cli.main import main
 from siamese.evaluation.picture import to_png

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError, DataError
 from siamese.search.one_shot import OneShotClassifier, evaluate_one_shot

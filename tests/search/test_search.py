@@ -4,33 +4,12 @@ import threading
 
 import numpy as np
 import pytest
+from small_models import make_detector, random_questions
 
-from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.nn.encoder import TowerConfig
-from siamese.search.detector import DuplicateDetector
 from siamese.search.encode_many import encode_questions
 from siamese.search.index import QuestionIndex
 from siamese.storage.store import find_current
-
-SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
-WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
-
-
-def make_detector(seed=0, d=8, **options):
-    vocabulary = Vocabulary.from_words(WORDS)
-    tower = TowerConfig(vocabulary.size, d, mask_padding=True)
-    rng = np.random.default_rng(seed)
-    weights = {
-        name: rng.standard_normal(shape).astype(np.float32)
-        for name, shape in tower.shapes().items()
-    }
-    return DuplicateDetector(weights, vocabulary, tower, **options)
-
-
-def random_questions(count, seed=1):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(count)]
 
 
 @pytest.fixture(scope="module")

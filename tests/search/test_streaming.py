@@ -8,7 +8,7 @@ import queue
 
 import numpy as np
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 from siamese.errors import DataError
 from siamese.search.streaming import ANSWERS, answer_stream, open_lines

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 from siamese.cli.main import main
 from siamese.errors import CheckpointError, MissingDependencyError

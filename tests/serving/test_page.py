@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from test_search import make_detector, random_questions
+from small_models import make_detector, random_questions
 
 from siamese.search.index import QuestionIndex
 from siamese.serving import page

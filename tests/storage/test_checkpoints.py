@@ -43,13 +43,18 @@ def a_checkpoint(step=4, value=0.5, **other):
     return ck.Checkpoint(**{**settings, **other})
 
 
+def save(run, checkpoint, **options):
+    with ck.CheckpointWriter(run, **options) as writer:
+        return writer.save(checkpoint)
+
+
 def names(run):
     return sorted(path.name for path in run.iterdir() if path.name != ".lock")
 
 
 def test_everything_returns_exactly(tmp_path):
     run, saved = tmp_path / "new" / "run", a_checkpoint()
-    path = ck.save_checkpoint(run, saved)
+    path = save(run, saved)
     assert path == run / "step-00000004" and sorted(os.listdir(path)) == sorted(FILES)
     found = ck.load_newest(run)
     assert found.skipped == [] and found.checkpoint.path == path
@@ -60,7 +65,7 @@ def test_everything_returns_exactly(tmp_path):
 
 def test_the_smallest_checkpoint_and_none_at_all(tmp_path):
     assert ck.load_newest(tmp_path / "none") == ck.load_newest(tmp_path) == (None, [])
-    ck.save_checkpoint(tmp_path, ck.Checkpoint(step=0, weights=()))
+    save(tmp_path, ck.Checkpoint(step=0, weights=()))
     back = ck.load_newest(tmp_path).checkpoint
     assert (back.step, back.weights, back.vocabulary_checksum) == (0, (), None)
 
@@ -68,7 +73,7 @@ def test_the_smallest_checkpoint_and_none_at_all(tmp_path):
 @pytest.mark.parametrize("step", [-1, 1.5, True, "4", None])
 def test_a_step_is_a_whole_number(tmp_path, step):
     with pytest.raises(ArgumentError, match="whole number"):
-        ck.save_checkpoint(tmp_path, ck.Checkpoint(step=step, weights=()))
+        save(tmp_path, ck.Checkpoint(step=step, weights=()))
 
 
 # ---- What is kept ----
@@ -77,22 +82,21 @@ def test_a_step_is_a_whole_number(tmp_path, step):
 def test_the_last_ones_and_the_best_are_kept(tmp_path):
     losses = {1: 0.9, 2: 0.1, 3: 0.5, 4: 0.4, 5: float("nan"), 6: 0.3}
     for step, loss in losses.items():
-        ck.save_checkpoint(tmp_path, a_checkpoint(step, loss), keep=2, best_metric="loss")
+        save(tmp_path, a_checkpoint(step, loss), keep=2, best_metric="loss")
     assert names(tmp_path) == ["step-00000002", "step-00000005", "step-00000006"]
     assert ck.best_checkpoint(tmp_path, "loss").name == "step-00000002"
-    assert ck.best_checkpoint(tmp_path, "loss", higher_is_better=True).name == "step-00000006"
     assert ck.best_checkpoint(tmp_path, "accuracy") is None
-    ck.save_checkpoint(tmp_path, a_checkpoint(7, 0.2), keep=None)
+    save(tmp_path, a_checkpoint(7, 0.2), keep=None)
     assert len(names(tmp_path)) == 4
-    ck.save_checkpoint(tmp_path, a_checkpoint(8, 0.2), keep=1)
+    save(tmp_path, a_checkpoint(8, 0.2), keep=1)
     assert names(tmp_path) == ["step-00000008"]
     with pytest.raises(ArgumentError, match="at least 1"):
-        ck.save_checkpoint(tmp_path, a_checkpoint(9), keep=0)
+        save(tmp_path, a_checkpoint(9), keep=0)
 
 
 def test_saving_a_step_again_replaces_it_and_clear_starts_anew(tmp_path):
     for value, name in ((0.1, "step-00000004"), (0.2, "step-00000004.1"), (0.3, "step-00000004.2")):
-        assert ck.save_checkpoint(tmp_path, a_checkpoint(4, value)).name == name
+        assert save(tmp_path, a_checkpoint(4, value)).name == name
         assert names(tmp_path) == [name]
         assert ck.load_newest(tmp_path).checkpoint.metrics == {"loss": value}
     (tmp_path / "metrics.jsonl").write_text("{}")
@@ -103,16 +107,16 @@ def test_saving_a_step_again_replaces_it_and_clear_starts_anew(tmp_path):
 
 def test_a_damaged_one_is_neither_counted_nor_removed_nor_overwritten(tmp_path):
     for step in (1, 2, 3):
-        ck.save_checkpoint(tmp_path, a_checkpoint(step), keep=None)
+        save(tmp_path, a_checkpoint(step), keep=None)
     flip(tmp_path / "step-00000003" / "weights.safetensors")
     (tmp_path / "step-00000002" / "manifest.json").unlink()
     assert ck.load_newest(tmp_path).checkpoint.step == 1
-    ck.save_checkpoint(tmp_path, a_checkpoint(2, 0.7), keep=1)  # The run goes on from step 1.
+    save(tmp_path, a_checkpoint(2, 0.7), keep=1)  # The run goes on from step 1.
     assert names(tmp_path) == ["step-00000002", "step-00000002.1", "step-00000003"]
     found = ck.load_newest(tmp_path)
     assert found.checkpoint.metrics == {"loss": 0.7}
     assert [path.name for path, _ in found.skipped] == ["step-00000003"]
-    ck.save_checkpoint(tmp_path, a_checkpoint(3, 0.8), keep=1)
+    save(tmp_path, a_checkpoint(3, 0.8), keep=1)
     assert ck.load_newest(tmp_path).checkpoint.metrics == {"loss": 0.8}
 
 
@@ -192,8 +196,8 @@ DAMAGES = {  # name -> (file, what happens to it), part of the message
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_named_and_the_older_one_is_used(tmp_path, damage):
     (file, inflict), message = DAMAGES[damage]
-    ck.save_checkpoint(tmp_path, a_checkpoint(4))
-    newest = ck.save_checkpoint(tmp_path, a_checkpoint(6))
+    save(tmp_path, a_checkpoint(4))
+    newest = save(tmp_path, a_checkpoint(6))
     inflict(newest / file)
     before = names(newest)
     found = ck.load_newest(tmp_path)
@@ -209,7 +213,7 @@ def test_damage_is_named_and_the_older_one_is_used(tmp_path, damage):
 
 
 def test_any_single_flipped_byte_is_noticed(tmp_path):
-    path = ck.save_checkpoint(tmp_path, a_checkpoint())
+    path = save(tmp_path, a_checkpoint())
     generator = random.Random(0)
     for _ in range(150):
         file = path / generator.choice(FILES)
@@ -229,14 +233,14 @@ def test_wrong_content_with_right_checksums_is_refused(tmp_path):
         "metrics.json": [b"[1", b'{"__array__": {"dtype": "object", "shape": [], "base64": ""}}'],
     }
     for name, data in [(name, data) for name, datas in contents.items() for data in datas]:
-        path = ck.save_checkpoint(tmp_path, a_checkpoint())
+        path = save(tmp_path, a_checkpoint())
         (path / name).write_bytes(data)
         entry = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         forge(path, lambda m, name=name, entry=entry: m["files"].update({name: entry}))
         with pytest.raises(CheckpointError, match="cannot be read, though its checksums"):
             ck.load_checkpoint(path)
         shutil.rmtree(path)
-    path = ck.save_checkpoint(tmp_path, a_checkpoint())
+    path = save(tmp_path, a_checkpoint())
     os.truncate(path / "weights.safetensors", 1 << 40)
     forge(path, lambda m: m["files"]["weights.safetensors"].update(size=1 << 40))
     with pytest.raises(CheckpointError, match=r"more than the .* read at most"):
@@ -244,8 +248,8 @@ def test_wrong_content_with_right_checksums_is_refused(tmp_path):
 
 
 def test_a_linked_checkpoint_is_skipped_but_may_be_named(tmp_path):
-    real = ck.save_checkpoint(tmp_path / "a", a_checkpoint(4))
-    ck.save_checkpoint(tmp_path / "b", a_checkpoint(2))
+    real = save(tmp_path / "a", a_checkpoint(4))
+    save(tmp_path / "b", a_checkpoint(2))
     (tmp_path / "b" / "step-00000009").symlink_to(real)
     found = ck.load_newest(tmp_path / "b")
     assert found.checkpoint.step == 2 and "symbolic link" in found.skipped[0][1]
@@ -260,11 +264,11 @@ def test_other_paths_are_refused(tmp_path):
     with pytest.raises(CheckpointError, match="no manifest"):
         ck.load_checkpoint(tmp_path)
     with pytest.raises(CheckpointError, match="Cannot"):
-        ck.save_checkpoint(tmp_path / "file", a_checkpoint())
+        save(tmp_path / "file", a_checkpoint())
 
 
 def test_another_model_or_vocabulary_is_refused_naming_both(tmp_path):
-    ck.save_checkpoint(tmp_path, a_checkpoint())
+    save(tmp_path, a_checkpoint())
     found = ck.load_newest(tmp_path).checkpoint
     good, other = ck.vocabulary_checksum(b'{"a":1}'), ck.vocabulary_checksum(b'{"b":1}')
     assert good == ck.vocabulary_checksum({"a": 1}) == found.vocabulary_checksum
@@ -297,13 +301,13 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_keeps_what_is_there(small_disk):
     """The disk is filled up to each of many heights: the save fails at each possible place."""
-    first = ck.save_checkpoint(small_disk, a_checkpoint(1))
+    first = save(small_disk, a_checkpoint(1))
     free = shutil.disk_usage(small_disk).free
     outcomes = set()
     for left in range(0, free, 4096):
         (small_disk / "ballast").write_bytes(bytes(free - left))
         try:
-            path = ck.save_checkpoint(small_disk, a_checkpoint(2), keep=None)
+            path = save(small_disk, a_checkpoint(2), keep=None)
             outcomes.add("saved")
             shutil.rmtree(path)
         except CheckpointError as error:
@@ -316,11 +320,11 @@ def test_a_full_disk_keeps_what_is_there(small_disk):
 
 
 def test_a_read_only_disk_can_be_read(small_disk):
-    ck.save_checkpoint(small_disk, a_checkpoint(1))
+    save(small_disk, a_checkpoint(1))
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for where in (small_disk, small_disk / "deeper"):
         with pytest.raises(CheckpointError, match=r"read-only\. Choose another directory"):
-            ck.save_checkpoint(where, a_checkpoint(2))
+            save(where, a_checkpoint(2))
     assert ck.load_newest(small_disk).checkpoint.step == 1
 
 
@@ -328,7 +332,7 @@ def start(body, *arguments):
     """A process that runs `body` with the names of this file."""
     here = Path(__file__).parent
     lines = [f"import sys, os; sys.path[:0] = [{str(here)!r}, {str(here.parent)!r}]",
-             "from test_checkpoints import a_checkpoint, ck, run_dying_at", body]  # fmt: skip
+             "from test_checkpoints import a_checkpoint, ck, run_dying_at, save", body]  # fmt: skip
     return subprocess.Popen(
         [sys.executable, "-c", "\n".join(lines), *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -345,18 +349,18 @@ def test_one_process_writes_and_its_lock_dies_with_it(tmp_path):
     )
     assert first.stdout.readline() == "ready\n"
     with pytest.raises(CheckpointError, match=f"Another process writes.*process {first.pid} on"):
-        ck.save_checkpoint(tmp_path, a_checkpoint(2))
+        save(tmp_path, a_checkpoint(2))
     assert ck.load_newest(tmp_path).checkpoint.step == 1  # Reading needs no lock.
     first.kill()
     first.communicate()
-    ck.save_checkpoint(tmp_path, a_checkpoint(2))
+    save(tmp_path, a_checkpoint(2))
     assert ck.load_newest(tmp_path).checkpoint.step == 2
 
 
 def test_a_second_writer_of_the_same_process_is_granted(tmp_path):
     """A notebook cell run again makes a second loop while the first is still alive."""
     first = ck.CheckpointWriter(tmp_path)
-    ck.save_checkpoint(tmp_path, a_checkpoint(1))
+    save(tmp_path, a_checkpoint(1))
     first.save(a_checkpoint(2))
     first.close()
     assert names(tmp_path) == ["step-00000001", "step-00000002"]
@@ -393,9 +397,9 @@ def test_a_kill_at_every_single_system_call_leaves_a_complete_checkpoint(tmp_pat
     process = start(
         """
 run = sys.argv[1]
-ck.save_checkpoint(run, a_checkpoint(1))
+save(run, a_checkpoint(1))
 for n in range(1, 500):
-    died = run_dying_at(n, lambda: ck.save_checkpoint(run, a_checkpoint(2, 0.25), keep=1))
+    died = run_dying_at(n, lambda: save(run, a_checkpoint(2, 0.25), keep=1))
     newest = ck.load_newest(run)
     assert died in (0, 9) and newest.skipped == [], (died, newest.skipped)
     step = newest.checkpoint.step
@@ -427,7 +431,7 @@ def test_kill_9_while_saving(tmp_path, kills):
         "step = found.step if found else 0\n"
         "while True:\n"
         "    step += 5\n"
-        "    ck.save_checkpoint(sys.argv[1], a_checkpoint(step, step / 7), keep=2)\n"
+        "    save(sys.argv[1], a_checkpoint(step, step / 7), keep=2)\n"
         "    print('ready', flush=True)\n"
     )
     generator, reached, leftovers = random.Random(kills), 0, 0

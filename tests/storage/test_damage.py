@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from programs import siamese
 from small_disks import mounted_tmpfs
-from test_cli import questions_csv, siamese  # noqa: F401  (a fixture)
 
 from siamese.storage.checkpoints import list_checkpoints, load_newest
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def train(questions_csv):  # noqa: F811
+def train(questions_csv):
     """Function (directory, steps, more flags) -> the finished command."""
 
     def run(output, steps, *more):
@@ -92,7 +92,7 @@ def no_manifest(folder):
 
 
 @pytest.fixture(scope="module")
-def whole_run(questions_csv, tmp_path_factory):  # noqa: F811
+def whole_run(questions_csv, tmp_path_factory):
     """A run of 6 steps with checkpoints of the steps 2, 4 and 6."""
     directory = tmp_path_factory.mktemp("whole") / "run"
     made = train.__wrapped__(questions_csv)(directory, 6)
@@ -133,7 +133,7 @@ def test_where_no_checkpoint_is_whole_nothing_is_trained_or_changed(whole_run, t
     assert started_anew.returncode == 0 and load_newest(run).checkpoint.step == 4
 
 
-def test_another_vocabulary_is_refused_even_with_resume(whole_run, train, tmp_path, questions_csv):  # noqa: F811
+def test_another_vocabulary_is_refused_even_with_resume(whole_run, train, tmp_path, questions_csv):
     run = tmp_path / "run"
     shutil.copytree(whole_run, run)
     checkpoint = list_checkpoints(run)[0].path
@@ -175,7 +175,7 @@ def test_a_hostile_course_file_is_refused_at_the_command_line(tmp_path, train, c
 def test_a_damaged_or_hostile_model_is_refused_by_the_commands_that_answer(
     whole_run,
     tmp_path,
-    questions_csv,  # noqa: F811
+    questions_csv,
 ):
     marker = tmp_path / "ran"
     shutil.copytree(whole_run / "model", tmp_path / "model")

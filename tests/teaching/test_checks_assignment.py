@@ -117,7 +117,7 @@ WRONG = [
     ("predict", of("predict", "word_tokenize(q)", "word_tokenize(q.lower())"), "leave the case"),
     ("predict", of("predict", "> threshold", "> 0.7"), "use the argument"),
     ("predict", of("predict", "return d > threshold", "return d"), "compare the cosine"),
-    ("predict", of("predict", "v1[0], v2[0].T", "v1, v2.T"), "v1[0], v2[0]"),
+    ("predict", of("predict", "return d > threshold", "return [d > threshold] * 2"), "shape (2,)"),
     ("predict", of("predict", "vocab[\"<PAD>\"]", "1"), "vocab['<PAD>']"),
     ("predict", of("predict", "model((q1, q2))", "model((q1, q1))"), "two questions about other"),
     ("predict", of("predict", "return d > threshold", "print(d > threshold)"), "it returned None"),
@@ -139,6 +139,36 @@ def test_a_mistake_is_named(number, monkeypatch):
     score = CHECKS[name](wrong())
     assert score.points < score.out_of
     assert message in failed_hints(score)
+
+
+ONE_CASE = [
+    # exercise, function () -> solution with one flaw, the only case that it costs
+    ("data_generator", of("data_generator", "yield np.array(b1), np.array(b2)", "yield b1, b2"),
+     "one batch in order"),
+    ("data_generator", of("data_generator", "np.array(b1)", "np.array(b1, float)"),
+     "one batch in order"),
+    ("classify", of("classify", "len(part1), vocab", "batch_size, vocab", "range(len(part1))",
+     "range(batch_size)"), "a last batch that is short"),
+    ("predict", of("predict", GET, "vocab[w]"), "unknown words do not enter the vocabulary"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "flawed", "case"), ONE_CASE)
+def test_one_flaw_costs_one_case(name, flawed, case):
+    assert [failure.case for failure in CHECKS[name](flawed()).failures] == [case]
+
+
+RIGHT = [
+    # what np.dot(v1, v2.T) > threshold gives, as in the course's own solution: [[True]]
+    ("predict", of("predict", "v1[0], v2[0].T", "v1, v2.T")),
+    ("classify", of("classify", "v1[j], v2[j].T", "v1[j : j + 1], v2[j : j + 1].T")),
+    ("classify", of("classify", "return right", "return np.ones(1) * right")),
+]
+
+
+@pytest.mark.parametrize(("name", "right"), RIGHT)
+def test_an_answer_of_one_element_is_right(name, right):
+    assert CHECKS[name](right()).full
 
 
 def test_every_exercise_has_five_mistakes():

@@ -108,7 +108,7 @@ WRONG = [
      "import numpy as fastnp"), "not with NumPy"),
     ("TripletLossFn", of("TripletLossFn", "batch = len(scores)", "batch = 6"), "a result"),
     ("symmetric_loss", two_losses(lambda a, b: (a + b) / 2), "two finished losses were averaged"),
-    ("symmetric_loss", two_losses(lambda a, b: a + b), "two finished losses were added"),
+    ("symmetric_loss", of("symmetric_loss", " + margin", ""), "the margin is missing"),
     ("symmetric_loss", two_losses(lambda a, b: a), "the loss of the rows alone"),
     ("symmetric_loss", two_losses(lambda a, b: b), "the loss of the columns alone"),
     ("symmetric_loss", of("symmetric_loss", " + margin", " + 0.25"), "always 0.25"),
@@ -161,3 +161,36 @@ def test_a_mistake_is_named(name, wrong, message):
 def test_every_exercise_has_five_mistakes():
     counts = {name: sum(row[0] == name for row in WRONG) for name in CHECKS}
     assert min(counts.values()) >= 5, counts
+
+
+@slow
+@pytest.mark.parametrize("name", ["TripletLossFn", "symmetric_loss"])
+def test_normalising_once_more_is_right(name):
+    # The rows have length 1, as the docstring promises: nothing may change.
+    unit = "({0} / fastnp.linalg.norm({0}, axis=1, keepdims=True))"
+    again = f"({unit.format('v1')}, {unit.format('v2')}.T)"
+    assert CHECKS[name](changed(name, "(v1, v2.T)", again)).full
+
+
+@slow
+def test_both_answers_of_the_forum_are_right_and_told_apart(capsys):
+    check = CHECKS["symmetric_loss"]
+    assert check(exercise_solutions.symmetric_loss).full
+    assert "negatives averaged before the hinge" in capsys.readouterr().out
+    added = check(two_losses(lambda rows, columns: rows + columns)())
+    assert added.full and "the two losses added" in added.note
+    assert "what the mentor in the forum answered" in capsys.readouterr().out
+
+
+@slow
+def test_one_of_the_two_answers_in_all_cases():
+    loss = exercise_solutions.TripletLossFn
+
+    def symmetric_loss(v1, v2, margin=0.25):
+        if margin == 0.8:
+            return loss(v1, v2, margin) + loss(v2, v1, margin)
+        return exercise_solutions.symmetric_loss(v1, v2, margin)
+
+    score = CHECKS["symmetric_loss"](symmetric_loss)
+    assert [failure.case for failure in score.failures] == ["a larger margin"]
+    assert "the same one in all cases" in failed_hints(score)

@@ -251,7 +251,7 @@ def test_several_devices_give_the_same_losses():
             [
                 sys.executable,
                 "-c",
-                DEVICES.format(tests=str(Path(__file__).parents[1]), count=count),
+                DEVICES.format(tests=str(Path(__file__).parent), count=count),
             ],
             env={**os.environ, "XLA_FLAGS": flag},
             capture_output=True,

@@ -6,6 +6,7 @@ import numpy as np
 
 from .expect import expect_close, expect_unchanged
 from .generator_checks import course_batches
+from .learner import describe_error
 from .score import Exercise, Score, Wrong
 
 # The vector of a question is chosen by its first token; the dot products are exact numbers.
@@ -86,36 +87,44 @@ def _classify_mistakes(scores, y, threshold, batch_size):
     ]  # fmt: skip
 
 
+def _number(came):
+    """An array of one element as a number: sums of np.dot(v1, v2.T) > threshold end as [[0.7]]."""
+    return came.reshape(()) if getattr(came, "size", None) == 1 and np.ndim(came) else came
+
+
+def _try(fn, n, batch_size, threshold, hint="", labels=None, pad=1):
+    """Calls classify on n pairs and raises `Wrong` unless its answer and its calls are right."""
+    q1, q2, y, scores = _questions(n)
+    y = y if labels is None else labels(y)
+    log: list = []
+    vocab = {"<PAD>": pad, "word": 9}
+    given = [list(q) for q in q1], [list(q) for q in q2], y.copy()
+    came = fn(
+        *given,
+        threshold,
+        first_token_model,
+        vocab,
+        data_generator=recording_generator(log),
+        batch_size=batch_size,
+    )
+    expected = float(np.mean((scores > threshold) == y.astype(bool)))
+    mistakes = [
+        (np.mean(value), text)
+        for value, text in _classify_mistakes(scores, y, threshold, batch_size)
+    ]
+    if any(call["shuffle"] for call in log):
+        mistakes, hint_now = [], "the batches come shuffled, and y does not: shuffle=False"
+    else:
+        hint_now = hint
+    expect_close(_number(came), expected, hint_now, mistakes=mistakes)
+    _expect_calls(log, n, batch_size, pad)
+    for name, before, now in (("test_Q1", q1, given[0]), ("test_Q2", q2, given[1])):
+        expect_unchanged(name, before, now)
+    expect_unchanged("y", y, given[2])
+
+
 def _classify_case(name, n, batch_size, threshold, hint="", labels=None, pad=1):
-    @answers.case(name)
-    def _(fn):
-        q1, q2, y, scores = _questions(n)
-        y = y if labels is None else labels(y)
-        log: list = []
-        vocab = {"<PAD>": pad, "word": 9}
-        given = [list(q) for q in q1], [list(q) for q in q2], y.copy()
-        came = fn(
-            *given,
-            threshold,
-            first_token_model,
-            vocab,
-            data_generator=recording_generator(log),
-            batch_size=batch_size,
-        )
-        expected = float(np.mean((scores > threshold) == y.astype(bool)))
-        mistakes = [
-            (np.mean(value), text)
-            for value, text in _classify_mistakes(scores, y, threshold, batch_size)
-        ]
-        if any(call["shuffle"] for call in log):
-            mistakes, hint_now = [], "the batches come shuffled, and y does not: shuffle=False"
-        else:
-            hint_now = hint
-        expect_close(came, expected, hint_now, mistakes=mistakes)
-        _expect_calls(log, n, batch_size, pad)
-        for name, before, now in (("test_Q1", q1, given[0]), ("test_Q2", q2, given[1])):
-            expect_unchanged(name, before, now)
-        expect_unchanged("y", y, given[2])
+    answers.case(name)(lambda fn: _try(fn, n, batch_size, threshold, hint, labels, pad))
 
 
 def _expect_calls(log, n, batch_size, pad):
@@ -144,10 +153,26 @@ _classify_case(
     0.5,
     "a dot product of exactly 0.5 is not above 0.5",
 )
-_classify_case(
-    "a last batch that is short", 21, 8, 0.45, "21 pairs in batches of 8: the last holds 5"
+_classify_case("all pairs in one batch", 8, 8, 0.45)
+
+
+@answers.case("a last batch that is short")
+def _(fn):
+    for n in (21, 5):  # What this costs costs one case: the course's loop takes full batches only.
+        try:
+            _try(fn, n, 8, 0.45)
+        except Wrong as wrong:
+            raise Wrong(wrong.expected, wrong.came, f"{_SHORT}{wrong.hint}") from None
+        except (LookupError, ValueError, TypeError) as error:
+            came = describe_error(error, fn.file)
+            raise Wrong("the share of right answers", came, f"{_SHORT}{_SHORT_WAY}") from None
+
+
+_SHORT = "with 21 or 5 pairs in batches of 8 the last batch holds 5: "
+_SHORT_WAY = (
+    "ask the generator for as many pairs as there are. (The course's own loop takes full batches "
+    "only, and its test pairs fill them; this one case asks for more.)"
 )
-_classify_case("fewer pairs than a batch", 5, 8, 0.45, "one short batch")
 _classify_case("batches of one", 6, 1, 0.45)
 _classify_case("labels True and False", 24, 8, 0.45, "y may be bool", lambda y: y.astype(bool))
 _classify_case("a padding of 7", 24, 8, 0.45, pad=7)
@@ -164,7 +189,9 @@ def _(fn):
     matrix = DIRECTIONS[[2, 4, 5, 2]] @ DIRECTIONS[[2, 4, 5, 4]].T > 0.7
     crossed = matrix == np.array([1, 1, 1, 0], bool)
     hint = "question 1 of a row is compared with question 2 of the same row only"
-    expect_close(came, 1.0, hint, mistakes=[(crossed.mean(), hint), (crossed.sum() / 4, hint)])
+    expect_close(
+        _number(came), 1.0, hint, mistakes=[(crossed.mean(), hint), (crossed.sum() / 4, hint)]
+    )
 
 
 def check_classify(fn) -> Score:

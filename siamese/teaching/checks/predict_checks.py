@@ -69,15 +69,14 @@ def _answer(fn, q1, q2, threshold, vocab, model=None, log=None, **options):
     if came is None:
         raise Wrong("True or False", "None", "the function returned nothing: is `return` missing?")
     array = np.asarray(came)
-    if array.shape != () or array.dtype != bool:
+    # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one answer too.
+    if array.size != 1 or array.dtype != bool:
         hint = "compare the cosine with the threshold, and return that"
-        if array.size == 1 and array.dtype == bool:
-            hint = "take the vectors of the one question out of the batch: v1[0], v2[0]"
         kind = (
             f"{type(came).__name__} of shape {array.shape}" if array.shape else type(came).__name__
         )
         raise Wrong("True or False", f"{kind}: {show(came)}", hint)
-    return bool(array)
+    return bool(array.item())
 
 
 def _predict_case(name, q1, q2, threshold, expected, hint="", kind=defaultdict, pad=1, **options):
@@ -92,13 +91,6 @@ def _predict_case(name, q1, q2, threshold, expected, hint="", kind=defaultdict, 
         if not log:
             hint_now = "make the batch of one pair with the argument data_generator"
             raise Wrong("data_generator was called", "it was not called", hint_now)
-        new = [word for word in vocab if word not in WORD_IDS]
-        if new:
-            raise Wrong(
-                "a vocabulary as it was",
-                f"the vocabulary has now {new}",
-                "looking a word up in a defaultdict with [] puts it in: look it up in another way",
-            )
 
 
 _SAME, _OTHER = ("How old are you?", "How old are you ?"), ("What is your age?", "Why Cats")
@@ -121,14 +113,23 @@ _predict_case(
     False,
     "the vocabulary knows 'Cats', not 'cats': leave the case",
 )
-_predict_case(
-    "unknown words do not enter the vocabulary",
-    "Is Zorblax cold?",
-    "Is Zorblax cold?",
-    0.9,
-    True,
-    "an unknown word has the id 0",
-)
+
+
+@prediction.case("unknown words do not enter the vocabulary")
+def _(fn):
+    vocab = _vocabulary(defaultdict)
+    if not _answer(fn, "Is Zorblax cold?", "Is Zorblax cold?", 0.9, vocab):
+        raise Wrong("True for the same question twice", "False", "an unknown word has the id 0")
+    new = [word for word in vocab if word not in WORD_IDS]
+    if new:
+        raise Wrong(
+            "a vocabulary as it was",
+            f"the vocabulary has now {new}",
+            "looking a word up in a defaultdict with [] puts it in: look it up in another way "
+            "(the course's own solution has this flaw; it costs this one case)",
+        )
+
+
 _predict_case(
     "unknown words count as 0",
     "How Zorblax Quux",
@@ -139,11 +140,11 @@ _predict_case(
 )
 _predict_case(
     "a plain dict as vocabulary",
-    "Is Zorblax cold?",
     "Is it cold?",
-    0.6,
+    "Is it?",
+    0.8,
     True,
-    "an unknown word has the id 0",
+    "a vocabulary is a dict, word -> id",
     dict,
 )
 _predict_case(

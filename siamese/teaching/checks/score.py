@@ -69,6 +69,7 @@ class Score:
       out_of: cases in all.
       failures: the cases that were not passed, in order.
       written: False where the function still has its blanks; it then has no points.
+      note: where an exercise has several right answers, which one this is.
     """
 
     exercise: str
@@ -76,6 +77,7 @@ class Score:
     out_of: int
     failures: tuple[Failure, ...] = ()
     written: bool = True
+    note: str = ""
 
     @property
     def full(self) -> bool:
@@ -93,6 +95,7 @@ class Score:
             return f"exercise {self.exercise} is not written yet{told}"
         sign = "✓" if self.full else "✗"
         head = f"{sign} {self.exercise}: {self.points} of {self.out_of} cases"
+        head += f", {self.note}" if self.note else ""
         lines, alike = [head], 0
         for before, failure in zip((None, *self.failures), self.failures):
             if before and (before.came, before.hint) == (failure.came, failure.hint):
@@ -178,7 +181,8 @@ class Exercise:
                     ]
                     break
         passed = len(self.cases) - len(failures)
-        return Score(self.name, passed, len(self.cases), tuple(failures))
+        note = learner.memo.get("note", "")
+        return Score(self.name, passed, len(self.cases), tuple(failures), note=note)
 
     def _run(self, name: str, case: Callable, learner: Learner) -> Failure | None:
         learner.stopped = False

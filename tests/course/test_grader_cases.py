@@ -1,0 +1,306 @@
+"""What the course's grader asks of the six functions: its calls, shapes, types and tolerances.
+
+Written anew with questions of our own; the vectors of the loss are the course's. Private names of
+Trax's Loop are read here because the grader reads them.
+"""
+
+import functools
+import random
+from collections import defaultdict
+
+import golden
+import numpy as np
+import pytest
+import reference
+import trax
+from jax.interpreters.xla import DeviceArray
+from trax import layers as tl
+from trax.fastmath import numpy as jnp
+from trax.supervised import training
+
+import siamese
+from siamese import (
+    Siamese,
+    TripletLoss,
+    TripletLossFn,
+    classify,
+    data_generator,
+    predict,
+    train_model,
+)
+
+
+def as_objects(rows):
+    """The course keeps questions as an array of lists."""
+    array = np.empty(len(rows), dtype=object)
+    array[:] = rows
+    return array
+
+
+# Ten pairs with 3 to 21 tokens: batches are 32 wide where the longest is in, else 8 or 16.
+LENGTHS_1 = (20, 8, 10, 3, 6, 17, 5, 14, 7, 9)
+LENGTHS_2 = (21, 10, 9, 8, 7, 18, 5, 13, 4, 12)
+Q1 = as_objects([[30 + i, *range(2, n), 99] for i, n in enumerate(LENGTHS_1)])
+Q2 = as_objects([[60 + i, *range(3, n + 1), 99] for i, n in enumerate(LENGTHS_2)])
+
+
+def padded(questions, rows, length, pad):
+    return np.array([questions[i] + [pad] * (length - len(questions[i])) for i in rows])
+
+
+# ---- data_generator ----
+
+
+@pytest.mark.parametrize("pad", [1, -1])
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 3, 5, 10])
+def test_data_generator(batch_size, shuffle, pad):
+    order = list(range(10))
+    random.seed(33)
+    if shuffle:
+        random.shuffle(order)
+    random.seed(33)
+    batch = next(data_generator(Q1=Q1, Q2=Q2, batch_size=batch_size, pad=pad, shuffle=shuffle))
+    rows = order[:batch_size]
+    longest = max(max(len(Q1[i]), len(Q2[i])) for i in rows)
+    length = next(power for power in (4, 8, 16, 32) if power >= longest)
+    assert type(batch) is tuple and len(batch) == 2
+    for found, questions in zip(batch, (Q1, Q2)):
+        assert isinstance(found, np.ndarray) and found.shape == (batch_size, length)
+        np.testing.assert_array_equal(found, padded(questions, rows, length, pad))
+
+
+def test_data_generator_by_position_runs_into_the_next_pass():
+    batches = data_generator(Q1, Q2, 7, 1, False)
+    next(batches)
+    q1, q2 = next(batches)
+    rows = [7, 8, 9, 0, 1, 2, 3]
+    np.testing.assert_array_equal(q1, padded(Q1, rows, 32, 1))
+    np.testing.assert_array_equal(q2, padded(Q2, rows, 32, 1))
+
+
+# ---- Siamese ----
+
+
+def types(layers):
+    return [str(type(layer)) for layer in layers]
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"vocab_size": 41699, "d_model": 128}, {"vocab_size": 200, "d_model": 16}]
+)
+@pytest.mark.parametrize("mode", ["train", "eval", "predict"])
+def test_siamese(sizes, mode):
+    model = Siamese(**sizes, mode=mode)
+    printed = golden.MODEL_PRINTED.replace("41699", str(sizes["vocab_size"]))
+    assert str(model) == printed.replace("128", str(sizes["d_model"]))
+    serial, pure = (
+        "<class 'trax.layers.combinators.Serial'>",
+        "<class 'trax.layers.base.PureLayer'>",
+    )
+    assert types([model]) == ["<class 'trax.layers.combinators.Parallel'>"]
+    assert isinstance(model, tl.Parallel)
+    assert types(model.sublayers) == [serial, serial]
+    for tower in model.sublayers:
+        assert types(tower.sublayers) == [
+            "<class 'trax.layers.core.Embedding'>",
+            serial,
+            pure,
+            pure,
+        ]
+
+
+# ---- TripletLossFn ----
+
+PAIR = {"v1": golden.ASSIGNMENT_V1, "v2": golden.ASSIGNMENT_V2}
+FOUR = {
+    "v1": siamese.l2_normalize(golden.MATRIX_V1),
+    "v2": siamese.l2_normalize([[3, 5, 7], [19, 17, 15], [-9, -39, -19], [7, -73, 17]]),
+}
+
+
+@pytest.mark.parametrize("vectors", [PAIR, FOUR], ids=["pair", "four"])
+@pytest.mark.parametrize("margin", [{}, {"margin": 0.8}, {"margin": 0.0}])
+@pytest.mark.parametrize("kind", [np.asarray, jnp.asarray, np.ndarray.tolist])
+def test_triplet_loss_fn(vectors, margin, kind):
+    loss = TripletLossFn(**{name: kind(v) for name, v in vectors.items()}, **margin)
+    assert isinstance(loss, DeviceArray) and loss.shape == ()
+    expected = reference.triplet_loss(vectors["v1"] @ vectors["v2"].T, **margin)
+    assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(PAIR, 0.70350766), (FOUR, 0.30219173), ({**FOUR, "margin": 0.8}, 2.426249)],
+)
+def test_the_loss_of_the_later_edition_is_two_options_away(given, expected):
+    """A later edition of the course takes the lecture's closest negative, and the sum."""
+    loss = TripletLossFn(**given, closest="below_positive", reduction="sum")
+    assert isinstance(loss, DeviceArray)
+    assert float(loss) == pytest.approx(expected, abs=2 * golden.LOSS_TOLERANCE)
+
+
+def test_the_assignments_cell_prints_a_half():
+    assert f"Triplet Loss: {TripletLossFn(**PAIR)}" == "Triplet Loss: 0.5"
+    assert str(TripletLoss()) == "TripletLoss_in2"
+
+
+# ---- train_model ----
+
+
+def cell_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):
+    """The course's own cell with Trax's Loop, in the form of 2020."""
+    train_task = training.TrainTask(
+        labeled_data=train_generator,
+        loss_layer=TripletLoss(),
+        optimizer=trax.optimizers.Adam(0.01),
+        lr_schedule=trax.lr.warmup_and_rsqrt_decay(400, 0.01),
+    )
+    eval_task = training.EvalTask(labeled_data=val_generator, metrics=[TripletLoss()])
+    return training.Loop(Siamese(), train_task, eval_task=eval_task, output_dir=output_dir)
+
+
+@pytest.mark.parametrize("function", [train_model, cell_of_2020])
+def test_train_model(function, tmp_path):
+    batches = [data_generator(Q1, Q2, batch_size=2, pad=1, shuffle=False) for _ in range(2)]
+    model = functools.partial(Siamese, 200, 16)
+    output_dir = str(tmp_path / "model")
+    loop = function(model, TripletLoss, *batches, output_dir=output_dir)
+    assert isinstance(loop, training.Loop)
+    (task,), (eval_task,) = loop._tasks, loop._eval_tasks
+    assert str(task.loss_layer) == "TripletLoss_in2"
+    assert isinstance(task.optimizer, trax.optimizers.adam.Adam)
+    assert task._optimizer.opt_params == {
+        "weight_decay_rate": jnp.array(1e-5),
+        "b1": jnp.array(0.9),
+        "b2": jnp.array(0.999),
+        "eps": jnp.array(1e-5),
+        "learning_rate": jnp.array(0.01),
+    }
+    for step in (1, 200, 400, 401, 1600):  # Trax's warm-up ends one step after the 400
+        expected = 0.01 * min(step / 401, (401 / step) ** 0.5)
+        assert float(task.learning_rate(step)) == pytest.approx(expected)
+    assert task.labeled_data is batches[0] and eval_task.labeled_data is batches[1]
+    assert list(eval_task._metric_names) == ["TripletLoss"]
+    assert loop._output_dir == loop.output_dir == output_dir
+    assert loop.eval_model is loop.model and loop.step == 0
+
+
+def test_the_output_dir_keeps_the_slash_of_the_courses_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    batches = [data_generator(Q1, Q2, batch_size=2) for _ in range(2)]
+    loop = train_model(functools.partial(Siamese, 200, 16), TripletLoss, *batches)
+    assert loop._output_dir == "model/"
+
+
+def test_siameses_own_loop_takes_eval_task_too():
+    batches = data_generator(Q1, Q2, batch_size=2)
+    task = training.TrainTask(batches, TripletLoss(), trax.optimizers.Adam(0.01))
+    eval_task = training.EvalTask(batches, [TripletLoss()])
+    loop = type(
+        train_model(functools.partial(Siamese, 200, 16), TripletLoss, batches, batches, None)
+    )
+    assert loop is not training.Loop
+    assert loop(Siamese(200, 16), task, eval_task=eval_task).eval_tasks == [eval_task]
+
+
+# ---- classify and predict: the model is a table of the batches it was asked about ----
+
+
+def as_key(batch):
+    return tuple(tuple(map(tuple, side)) for side in batch)
+
+
+def unit(angles):
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def labelled_pairs(count):
+    draw = random.Random(5)
+    rows = [
+        as_objects(
+            [[draw.randint(2, 90) for _ in range(draw.randint(1, 17))] for _ in range(count)]
+        )
+        for _ in range(2)
+    ]
+    return *rows, np.array([draw.randint(0, 1) for _ in range(count)])
+
+
+def the_courses_loop(Q1, Q2, y, threshold, model, vocab, data_generator, batch_size):
+    """Batch by batch and pair by pair, for a length that the batch size divides."""
+    right = 0
+    for start in range(0, len(Q1), batch_size):
+        end = start + batch_size
+        q1, q2 = next(
+            data_generator(Q1[start:end], Q2[start:end], batch_size, vocab["<PAD>"], shuffle=False)
+        )
+        v1, v2 = model((q1, q2))
+        for j in range(batch_size):
+            right += (np.dot(v1[j], v2[j].T) > threshold) == y[start + j]
+    return right / len(Q1)
+
+
+def own_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
+    """A learner's generator, for what `classify` asks of it."""
+    assert not shuffle
+    rows = range(batch_size)
+    length = 1
+    while length < max(len(question) for side in (Q1, Q2) for question in side):
+        length *= 2
+    yield padded(Q1, rows, length, pad), padded(Q2, rows, length, pad)
+
+
+@pytest.mark.parametrize("generator", [data_generator, own_generator])
+@pytest.mark.parametrize(
+    ("batch_size", "threshold"), [(32, 0.7), (32, 0.75), (16, 0.7), (16, 0.8), (64, 0.7)]
+)
+def test_classify(batch_size, threshold, generator):
+    first, second, y = labelled_pairs(128)
+    vocab = defaultdict(lambda: 0, {"<PAD>": 1, "a": 2})
+    draw, table = np.random.RandomState(0), {}
+    for start in range(0, 128, batch_size):
+        sides = (side[start : start + batch_size] for side in (first, second))
+        batch = next(own_generator(*sides, batch_size, 1, shuffle=False))
+        angles = draw.uniform(0, 1.5, batch_size)
+        table[as_key(batch)] = unit(0 * angles), unit(angles)
+
+    def model(batch):
+        return table.get(as_key(batch))  # None for any other batch, as the grader's
+
+    asked = (first, second, y, threshold, model, vocab)
+    expected = the_courses_loop(*asked, generator, batch_size)
+    found = classify(
+        test_Q1=first,
+        test_Q2=second,
+        y=y,
+        threshold=threshold,
+        model=model,
+        vocab=vocab,
+        data_generator=generator,
+        batch_size=batch_size,
+    )
+    assert np.isclose(found, expected) and 0.3 < expected < 0.7
+    assert len(vocab) == 2
+
+
+@pytest.mark.parametrize("kind", ["defaultdict", "dict"])
+@pytest.mark.parametrize(
+    ("cosine", "threshold", "expected"),
+    [(0.9, 0.7, True), (0.5, 0.7, False), (0.85, 0.5, True), (0.85, 0.8, True), (0.3, 0.5, False)],
+)
+def test_predict(kind, cosine, threshold, expected):
+    words = {"<PAD>": 1, "When": 2, "will": 3, "we": 4, "meet": 5, "?": 6, "again": 7}
+    vocab = defaultdict(lambda: 0, words) if kind == "defaultdict" else dict(words)
+    angle = np.array([np.arccos(cosine)])
+    # "soon" is not known, and so 0; both questions are padded to 8.
+    asked = [[2, 3, 4, 5, 6, 1, 1, 1]], [[2, 3, 4, 5, 7, 0, 6, 1]]
+    model = {as_key(asked): (unit(0 * angle), unit(angle))}
+    found = predict(
+        question1="When will we meet?",
+        question2="When will we meet again soon?",
+        threshold=threshold,
+        model=lambda batch: model.get(as_key(batch)),
+        vocab=vocab,
+    )
+    assert found == expected and type(found) is bool
+    assert vocab == words

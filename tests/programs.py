@@ -1,0 +1,62 @@
+"""Programs that tests run in a Python of their own."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code, *flags):
+    """Runs the code in a new interpreter; returns the finished process."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    env.pop("PYTHONWARNINGS", None)
+    return subprocess.run(
+        [sys.executable, *flags, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+    )
+
+
+def output_of(code, *flags):
+    done = run(code, *flags)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+STOCK_LOOP = """
+    import siamese, sys, trax, numpy as np
+    from trax import layers as tl
+    from trax.fastmath import numpy as fastnp
+    from trax.supervised import training
+    def batches():
+        draw = np.random.RandomState(0)
+        while True:
+            yield draw.randn(4, 3).astype("f"), draw.randn(4, 2).astype("f")
+    def loop():
+        loss = tl.Fn("Loss", lambda found, wanted: fastnp.mean((found - wanted) ** 2))
+        task = training.TrainTask(
+            batches(), loss, trax.optimizers.Adam(0.01), n_steps_per_checkpoint=2
+        )
+        evaluation = training.EvalTask(batches(), [loss])
+        model = tl.Serial(tl.Dense(2))
+        return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
+"""
+
+
+def siamese(*arguments, **options):
+    """Runs the command; returns the finished process with its output as text."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, "-m", "siamese.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+        **options,
+    )

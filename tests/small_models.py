@@ -1,0 +1,26 @@
+"""Untrained detectors of a few words, and questions of those words."""
+
+import numpy as np
+
+from siamese.data.vocabulary import Vocabulary
+from siamese.nn.encoder import TowerConfig
+from siamese.search.detector import DuplicateDetector
+
+SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
+WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
+
+
+def make_detector(seed=0, d=8, **options):
+    vocabulary = Vocabulary.from_words(WORDS)
+    tower = TowerConfig(vocabulary.size, d, mask_padding=True)
+    rng = np.random.default_rng(seed)
+    weights = {
+        name: rng.standard_normal(shape).astype(np.float32)
+        for name, shape in tower.shapes().items()
+    }
+    return DuplicateDetector(weights, vocabulary, tower, **options)
+
+
+def random_questions(count, seed=1):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(count)]
