@@ -47,8 +47,8 @@ _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 # Kind in the manifest -> its name in messages, and what makes one.
 _KINDS = {
-    "detector": ("a saved model", "`siamese train RUN` or `siamese import-weights` makes one"),
-    "index": ("an index", "`siamese index MODEL FILE` makes one"),
+    "detector": ("saved model", "`siamese train RUN` or `siamese import-weights` makes one"),
+    "index": ("index", "`siamese index MODEL FILE` makes one"),
 }
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], 
             with _explained(folder, "read"):
                 manifest = read_manifest(folder)
                 if manifest.get("kind") != kind:
-                    raise CheckpointError(f"{path} is not {noun}. {makes}.")
+                    raise CheckpointError(f"{path} holds no {noun}. {makes}.")
                 return read(folder, manifest)
         except CheckpointError:
             if find_current(path, kind) == folder:
@@ -130,7 +130,7 @@ def find_current(path: os.PathLike | str, kind: str) -> Path:
     path = Path(path)
     noun, makes = _KINDS[kind]
     if not path.exists():
-        raise CheckpointError(f"{path} does not exist. {makes}.")
+        raise CheckpointError(f"There is no {noun} at {path}: it does not exist. {makes}.")
     if is_store(path):
         with suppress(OSError, UnicodeDecodeError), open(path / "CURRENT", "rb") as file:
             name = file.read(30).decode("ascii")
@@ -138,7 +138,7 @@ def find_current(path: os.PathLike | str, kind: str) -> Path:
                 return path / name
             raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
         return path
-    raise CheckpointError(f"{path} is not {noun}. {makes}.")
+    raise CheckpointError(f"{path} holds no {noun}. {makes}.")
 
 
 def is_store(path: os.PathLike | str) -> bool:

@@ -246,7 +246,7 @@ def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(CheckpointError, match="something other"):
         QuestionIndex.build(detector, ["how"]).save(tmp_path)
-    with pytest.raises(CheckpointError, match="not an index"):
+    with pytest.raises(CheckpointError, match="holds no index"):
         QuestionIndex.load(tmp_path, detector)
     detector.save(tmp_path / "model")
     with pytest.raises(CheckpointError):

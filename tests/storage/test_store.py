@@ -70,11 +70,11 @@ def test_other_directories_are_neither_read_nor_replaced(tmp_path):
     (tmp_path / "file").write_text("keep")
     write(tmp_path / "model", "m", "detector")
     for path in ("mine", "file", "model"):
-        with pytest.raises(CheckpointError, match=r"something other than an index|not a directory"):
+        with pytest.raises(CheckpointError, match=r"something other than|not a directory"):
             write(tmp_path / path, "x")
-        with pytest.raises(CheckpointError, match=r"is not an index\. `siamese index"):
+        with pytest.raises(CheckpointError, match=r"holds no index\. `siamese index"):
             read(tmp_path / path)
-    with pytest.raises(CheckpointError, match=r"none does not exist\. `siamese index"):
+    with pytest.raises(CheckpointError, match=r"There is no index at .*none\. `siamese index"):
         read(tmp_path / "none")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == (tmp_path / "file").read_text()
     assert read(tmp_path / "model", "detector") == "m"
