@@ -43,12 +43,7 @@ _MEANINGS = {
 
 
 def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> str:
-    """One sentence for a system error: what failed, why, and what to do.
-
-    Example:
-      >>> explain(OSError(errno.ENOSPC, "No space left on device"), "run/model")
-      'Cannot write run/model: the disk is full. Free some space or choose another directory.'
-    """
+    """One sentence for a system error: what failed, why, and what to do."""
     meaning = _MEANINGS.get(error.errno) or error.strerror or str(error) or type(error).__name__
     return f"Cannot {doing} {os.fspath(path)}: {meaning}."
 
@@ -59,22 +54,8 @@ def open_atomically(
 ) -> Iterator[BinaryIO]:
     """A binary file to write; it replaces `path` when the block ends without an exception.
 
-    After a failure the old file stays unchanged. A symbolic link is followed, so the link stays.
-
-    Args:
-      path: the file to make; its directory must exist.
-      error: the SiameseError that a system error (disk full, read-only, ...) is raised as.
-
-    Raises:
-      DataError (or `error`): the file cannot be written; says why and what to do.
-
-    Example:
-      >>> import tempfile
-      >>> path = Path(tempfile.mkdtemp(), "a.bin")
-      >>> with open_atomically(path) as file:
-      ...     _ = file.write(b"all of it")
-      >>> path.read_bytes()
-      b'all of it'
+    After a failure the old file stays unchanged. A symbolic link is followed, so the link stays. A
+    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do.
     """
     target = Path(os.path.realpath(path))
     temporary = file = None
@@ -117,17 +98,9 @@ def write_text_atomically(
 def atomic_directory(
     path: os.PathLike | str, error: type[SiameseError] = DataError
 ) -> Iterator[Path]:
-    """A directory to fill; it gets the name `path`, flushed to disk, when the block ends well.
+    """Yields a directory to fill; it gets the name `path`, flushed to disk, when the block ends well.
 
-    Args:
-      path: the directory to make. A directory with content is never replaced.
-      error: the SiameseError that a system error is raised as.
-
-    Yields:
-      The temporary directory beside `path` to write into.
-
-    Raises:
-      DataError (or `error`): it cannot be written, or `path` is taken.
+    A directory with content is never replaced. A system error is raised as `error`.
     """
     target = Path(path)
     temporary = descriptor = None

@@ -164,7 +164,8 @@ def _check_replaceable(path: Path, kind: str) -> None:
     elif all(name == ".lock" or ".tmp-" in name or _GENERATION.fullmatch(name) for name in names):
         return  # Nothing, or what a killed first writer left.
     raise CheckpointError(
-        f"{path} holds something other than {_KINDS[kind][0]}; nothing was changed. Give another path."
+        f"{path} holds something other than an older {_KINDS[kind][0]}; nothing was changed. Give "
+        "another path."
     )
 
 
@@ -185,18 +186,18 @@ def _remove_old(path: Path, current: str) -> None:
 def take_lock(directory: os.PathLike | str, wait: float = 0.0) -> filelock.BaseFileLock:
     """The lock of a directory, taken; ``.release()`` gives it back, and so does the process's end.
 
-    A second lock of the same process is granted: a notebook cell may run again. File systems without
-    locks grant every lock.
+    File systems without locks grant every lock.
 
     Args:
       directory: an existing directory.
-      wait: seconds to wait for another process.
+      wait: seconds to wait for another writer. With 0, a second lock of the same process is granted: a
+        notebook cell may run again.
 
     Raises:
       CheckpointError: another process holds it, or the directory is not writable; names the process.
     """
     path = Path(os.path.realpath(directory), ".lock")
-    lock = filelock.FileLock(path, thread_local=False, is_singleton=True)
+    lock = filelock.FileLock(path, thread_local=False, is_singleton=not wait)
     try:
         lock.acquire(timeout=wait)
         with suppress(OSError):
@@ -219,12 +220,7 @@ def take_lock(directory: os.PathLike | str, wait: float = 0.0) -> filelock.BaseF
 
 
 def write_manifest(folder: Path, **facts: Any) -> None:
-    """Writes the manifest of all files now in `folder`; the last file that a writer adds.
-
-    Args:
-      folder: the directory, complete but for the manifest.
-      **facts: more JSON values to keep in it, such as the step.
-    """
+    """Writes the manifest of all files now in `folder`, with more JSON values such as the step."""
     files = {
         path.name: {"size": path.stat().st_size, "sha256": file_checksum(path)}
         for path in sorted(folder.iterdir())
@@ -235,12 +231,7 @@ def write_manifest(folder: Path, **facts: Any) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a directory, checked in form; no other file is opened.
-
-    Raises:
-      CheckpointError: it is missing, damaged, of another format or version, or names a file outside
-        the directory.
-    """
+    """The manifest of a directory, checked in form; no other file is opened."""
     path = folder / MANIFEST
     if not folder.is_dir():
         raise CheckpointError(f"{folder} is not a directory. Check the path.")
@@ -282,11 +273,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def check_files(folder: Path, manifest: dict[str, Any], content: bool = True) -> None:
-    """Compares every file's kind and size with the manifest, and its checksum where `content`.
-
-    Raises:
-      CheckpointError: names the first file that is missing, a link, or of another size or content.
-    """
+    """Compares every file's kind and size with the manifest, and its checksum where `content`."""
     for name, entry in manifest["files"].items():
         size = _regular_size(folder / name)
         if size != entry["size"]:
@@ -300,11 +287,7 @@ def check_files(folder: Path, manifest: dict[str, Any], content: bool = True) ->
 def read_files(
     folder: Path, manifest: dict[str, Any], max_bytes: int = MAX_BYTES
 ) -> dict[str, bytes]:
-    """The content of all files of a directory, each checked as in `check_files`.
-
-    Raises:
-      CheckpointError: as `check_files`, or all of them together are larger than `max_bytes`.
-    """
+    """The content of all files of a directory, at most `max_bytes`, each checked as in `check_files`."""
     check_files(folder, manifest, content=False)
     total = sum(entry["size"] for entry in manifest["files"].values())
     if total > max_bytes:

@@ -43,26 +43,14 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class CourseModel:
-    """What a model file of Trax holds.
+    """What a model file of Trax holds; `siamese.storage.trees.unflatten` puts arrays into a model."""
 
-    Attributes:
-      weights: the model's arrays in Trax's order (empty parts and shared layers left out); see
-        `siamese.storage.trees.unflatten` to put them into a model.
-      state: the arrays of its state; None where the file was saved with ``weights_only=True``.
-      eval_state: those of the evaluation model, where they were saved.
-      input_signature: `Signature`s of the model's inputs, or None.
-      step: training steps done; 0 where the file does not say.
-      history: Trax's history as a dict, or None.
-      path: the ``.pkl.gz`` file.
-    """
-
-    weights: list[np.ndarray]
-    state: list[np.ndarray] | None = None
-    eval_state: list[np.ndarray] | None = None
-    input_signature: Any = None
-    step: int = 0
+    weights: list[np.ndarray]  # In Trax's order; empty parts and shared layers are left out.
+    state: list[np.ndarray] | None = None  # None where it was saved with ``weights_only=True``.
+    input_signature: Any = None  # A `Signature` for each input, or None.
+    step: int = 0  # 0 where the file does not say.
     history: dict[str, Any] | None = None
-    path: Path | None = None
+    path: Path | None = None  # The ``.pkl.gz`` file.
     _content: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -102,7 +90,6 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
     return CourseModel(
         weights=_arrays(weights, path, "weights"),
         state=_arrays(content.get("flat_state"), path, "state"),
-        eval_state=_arrays(content.get("flat_eval_state"), path, "state"),
         input_signature=content.get("input_signature"),
         step=step,
         history=history,
@@ -111,19 +98,8 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
     )
 
 
-def read_course_slots(
-    path: os.PathLike | str | CourseModel, max_bytes: int = MAX_BYTES
-) -> list[list[np.ndarray]]:
-    """The optimizer's slots saved with a model: for every task, arrays in Trax's order.
-
-    Args:
-      path: as for `read_course_model`, or what that returned.
-      max_bytes: the most that one file may hold, unpacked.
-
-    Raises:
-      CheckpointError: as `read_course_model`.
-    """
-    model = path if isinstance(path, CourseModel) else read_course_model(path, max_bytes)
+def read_course_slots(model: CourseModel, max_bytes: int = MAX_BYTES) -> list[list[np.ndarray]]:
+    """The optimizer's slots saved with a model: for every task, arrays in Trax's order."""
     content, path = model._content, model.path
     slots = content.get("slots_per_task", [content["slots"]] if "slots" in content else [])
     if type(slots) is int:
@@ -138,9 +114,7 @@ def read_course_slots(
 def read_arrays(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> list[np.ndarray]:
     """The arrays of a ``.npy.gz`` file of Trax: any number of .npy images, one after the other.
 
-    Raises:
-      CheckpointError: it is missing, cut off, damaged or larger than `max_bytes`, or holds anything
-        but numbers. (Trax's own reader stops at the first damage and reports nothing.)
+    Any damage is a CheckpointError; Trax's own reader stops at the first one and reports nothing.
     """
     arrays = []
     with _unpacked(path, max_bytes) as file:
@@ -266,7 +240,6 @@ def write_course_model(
     state: Any = (),
     *,
     input_signature: Any,
-    eval_state: Any = None,
     slots: list[Any] | None = None,
     step: int = 0,
     history: dict[str, Any] | None = None,
@@ -279,9 +252,8 @@ def write_course_model(
     Args:
       path: a directory, which gets a ``model.pkl.gz``, or the name of a ``.pkl.gz`` file.
       weights: the model's weights, a tree or a flat list of arrays.
-      state: its state, likewise.
+      state: its state, likewise; also that of the evaluation model.
       input_signature: anything with `shape` and `dtype`, or a tuple of such, one for each input.
-      eval_state: state of the evaluation model; the same as `state` where None.
       slots: for every task the optimizer's slots, trees or flat lists.
       step: training steps done.
       history: Trax's ``History.to_dict()``.
@@ -300,7 +272,7 @@ def write_course_model(
         "step": int(step),
         "flat_weights": _LEVEL,
         "flat_state": flat_state,
-        "flat_eval_state": flat_state if eval_state is None else _bits(eval_state),
+        "flat_eval_state": flat_state,
         "history": _plain_history(history or {}),
         "slots_per_task": _LEVEL if flat_slots else [],
         "input_signature": _trax_signature(input_signature),

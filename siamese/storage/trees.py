@@ -39,14 +39,8 @@ def dtype_named(name: str) -> np.dtype:
 def to_json(tree: Any) -> str:
     """A tree of plain values and small arrays as JSON text; `from_json` turns it back exactly.
 
-    Scalars of NumPy and JAX become Python numbers; arrays are kept with dtype and shape.
-
-    Raises:
-      CheckpointError: a value is none of these; names its place in the tree.
-
-    Example:
-      >>> from_json(to_json({"epoch": 3, "key": (1, None), "order": np.arange(2)}))
-      {'epoch': 3, 'key': (1, None), 'order': array([0, 1])}
+    Scalars of NumPy and JAX become Python numbers; arrays are kept with dtype and shape. Any other value
+    is a CheckpointError that names its place in the tree.
     """
 
     def inline(array: Any, path: str) -> Any:
@@ -77,13 +71,8 @@ def from_json(text: str | bytes) -> Any:
 def save_tensors(path: Any, **trees: Any) -> None:
     """Writes named trees into one safetensors file; their structure goes into its header.
 
-    Args:
-      path: the file to write.
-      **trees: name -> tree; arrays of bool, integers, floats (bfloat16 too) or complex64.
-
-    Raises:
-      CheckpointError: a leaf cannot be stored; names its place in the tree.
-      OSError: the file cannot be written.
+    A leaf that is not an array of bool, integers, floats (bfloat16 too) or complex64 is a CheckpointError
+    that names its place in the tree.
     """
     tensors: dict[str, np.ndarray] = {}
     names: dict[int, str] = {}  # id of a leaf -> tensor name: an array in two places is stored once
@@ -134,11 +123,7 @@ def leaves_with_places(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def difference(tree: Any, like: Any) -> str | None:
-    """Says the first place where a tree differs from `like` in structure or shape; None if nowhere.
-
-    Args:
-      tree: a tree of arrays.
-      like: a tree of arrays, or of anything with a `shape`, such as a model's ``weights``.
+    """The first place where a tree differs from `like` in structure or shape, in words; or None.
 
     Example:
       >>> difference((np.zeros(2), ()), (np.zeros(3), ()))
@@ -159,15 +144,10 @@ def difference(tree: Any, like: Any) -> str | None:
 
 
 def unflatten(leaves: list, like: Any, what: str = "weights") -> Any:
-    """Puts a flat list of arrays, such as a Trax file's, into the structure of `like`.
-
-    Args:
-      leaves: arrays in Trax's order.
-      like: a tree of arrays, or of anything with a `shape`.
-      what: their name in messages.
+    """Puts arrays in Trax's order into the structure of `like`, a tree of things with a `shape`.
 
     Raises:
-      CheckpointError: the number of arrays or a shape differs; names both.
+      CheckpointError: the number of arrays or a shape differs; names both and the place.
     """
     count = sum(1 for _ in leaves_with_places(like))
     if count != len(leaves):
