@@ -44,17 +44,11 @@ ARRAYS = npst.arrays(
     npst.array_shapes(min_dims=0, min_side=0, max_side=3),
 )
 HARMLESS = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.complex_numbers()
-    | st.text()
-    | st.binary()
-    | ARRAYS
-    | ARRAYS.map(np.asfortranarray)
-    | st.floats(width=32).map(np.float32)
-    | st.sets(st.text()),
+    st.one_of(
+        *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text()),
+        *(st.binary(), ARRAYS, ARRAYS.map(np.asfortranarray), st.sets(st.text())),
+        st.floats(width=32).map(np.float32),
+    ),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.lists(inner, max_size=3).map(tuple)
@@ -149,27 +143,20 @@ def test_what_is_written_returns(tmp_path):
     ] == [[[0, 0], [1, 1], [7]]]
 
 
-def test_arrays_of_the_other_byte_order_get_the_machines(tmp_path):
-    big = np.arange(3, dtype=">f4")
-    (back,) = cf.read_course_model(packed(tmp_path / "a.pkl.gz", {"flat_weights": [big]})).weights
-    assert same(back, np.arange(3, dtype="float32"))
-
-
 def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
     old = {
         "step": 3,
-        "flat_weights": [np.ones(2, "float32")],
+        "flat_weights": [np.ones(2, ">f4")],  # It gets the machine's byte order.
         "flat_state": [],
         "slots": [np.zeros(2)],
         "history": {"_values": {}},
         "version_timestamp": "Jun-29-2020",
     }
     model = cf.read_course_model(packed(tmp_path / "model.pkl.gz", old))
-    assert model.step == 3 and model.weights[0].tolist() == [1, 1]
+    assert model.step == 3 and same(model.weights, [np.ones(2, "float32")])
     assert [[s.tolist() for s in task] for task in cf.read_course_slots(model)] == [[[0, 0]]]
-    alone = cf.read_course_model(
-        packed(tmp_path / "x.pkl.gz", {"flat_weights": old["flat_weights"]})
-    )
+    only = {"flat_weights": old["flat_weights"]}
+    alone = cf.read_course_model(packed(tmp_path / "x.pkl.gz", only))
     assert alone.state is None and alone.weights[0].tolist() == [1, 1]
     assert cf.read_course_slots(alone) == []
 
@@ -338,6 +325,12 @@ def test_the_corpus_is_hostile(corpus):
     assert len(files) > 200
 
 
+NAMED = {
+    **{"os.system-2": "'posix.system'", "eval-0": "'__builtin__.eval'", "op-PERSID": "PERSID"},
+    **{"op-NEWOBJ": "'builtins.map'", "op-INST": "INST", "array-objects": "'O8', not of numbers"},
+}
+
+
 def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
     directory, files = corpus
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -347,6 +340,8 @@ def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
             pytest.fail(f"{path.name} was read")
         assert directory.name in str(refused.value) and len(str(refused.value)) < 900
         assert not (directory / "CANARY").exists(), path.name
+        if words := NAMED.get(path.name.removesuffix(".pkl.gz")):
+            assert f"{words}" in str(refused.value) and "was refused" in str(refused.value)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 300 << 10, f"{grown >> 10} MB"  # The bombs would take 300 MB each, or exabytes.
 
@@ -387,21 +382,6 @@ def test_no_code_is_reached_at_all(corpus):
 def test_a_vast_number_of_instructions_is_refused_early(data):
     with pytest.raises(CheckpointError, match=r"nested too deeply|more than 2,000,000 instr"):
         read_plain_pickle(data + b".", "x")
-
-
-def test_refusals_say_the_name(corpus):
-    directory, _ = corpus
-    for name, words in {
-        "os.system-2": "'posix.system'",
-        "eval-0": "'__builtin__.eval'",
-        "op-NEWOBJ": "'builtins.map'",
-        "op-INST": "instruction INST",
-        "op-PERSID": "PERSID",
-        "array-objects": "'O8', not of numbers",
-    }.items():
-        with pytest.raises(CheckpointError, match=r"was refused.*Nothing in it was run") as refused:
-            read(directory / f"{name}.pkl.gz")
-        assert words in str(refused.value)
 
 
 def good_files():
@@ -460,35 +440,27 @@ def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path)
     assert outcomes["refused"] > 2000 and sum(outcomes.values()) == 4000
 
 
-@settings(max_examples=500, deadline=None)
-@given(st.binary(max_size=300))
-def test_any_bytes_as_a_pickle_end_in_a_checkpoint_error_or_plain_content(data):
-    with suppress(CheckpointError):
-        read_plain_pickle(data, "x")
+INSTRUCTIONS = [
+    *(b"(", b"0", b"1", b"2", b"N", b"K\x01", b"C\x02ab", b"X\x01\0\0\0a", b"]", b"a", b"e", b")", b"t"),
+    *(b"\x85", b"}", b"s", b"u", b"\x8f", b"\x90", b"\x91", b"q\x00", b"h\x00", b"\x94", b"R", b"b"),
+    b"\x81",
+    *(b"cnumpy\ndtype\n", b"X\x02\0\0\0f4", b"cnumpy\nndarray\n", b"ccollections\ndefaultdict\n"),
+    *(b"cbuiltins\nlist\n", b"ctrax.shapes\nShapeDtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
+    *(b"c_codecs\nencode\n", b"cbuiltins\nset\n", b"cbuiltins\ncomplex\n", b"\x93", b"d"),
+]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+def holds_no_code(value):
+    if isinstance(value, (list, tuple, dict)):
+        return all(map(holds_no_code, value.values() if isinstance(value, dict) else value))
+    return not callable(value)
+
+
+@settings(max_examples=800, deadline=None)
 @given(
-    st.lists(
-        st.sampled_from(
-            [
-                *(b"(", b"0", b"1", b"2", b"N", b"K\x01", b"C\x02ab", b"X\x01\0\0\0a", b"]", b"a"),
-                *(b"e", b")", b"t", b"\x85", b"}", b"s", b"u", b"\x8f", b"\x90", b"\x91", b"q\x00"),
-                *(b"h\x00", b"\x94", b"R", b"b", b"\x81", b"cnumpy\ndtype\n", b"X\x02\0\0\0f4"),
-                *(b"cnumpy\nndarray\n", b"ccollections\ndefaultdict\n", b"cbuiltins\nlist\n"),
-                *(b"ctrax.shapes\nShapeDtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
-                *(
-                    b"c_codecs\nencode\n",
-                    b"cbuiltins\nset\n",
-                    b"cbuiltins\ncomplex\n",
-                    b"\x93",
-                    b"d",
-                ),
-            ]
-        ),
-        max_size=25,
-    )
+    st.binary(max_size=300)
+    | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(lambda parts: b"".join(parts) + b".")
 )
-def test_any_instructions_end_in_a_checkpoint_error_or_plain_content(instructions):
+def test_any_bytes_and_instructions_end_in_plain_content_or_a_checkpoint_error(data):
     with suppress(CheckpointError):
-        read_plain_pickle(b"".join(instructions) + b".", "x")
+        assert holds_no_code(read_plain_pickle(data, "x"))
