@@ -35,31 +35,20 @@ _DIRECTORY = re.compile(r"step-([0-9]{8,18})(?:\.([0-9]{1,9}))?")
 class Checkpoint:
     """All that a training run needs to go on as if it had never stopped.
 
-    Attributes:
-      step: training steps done.
-      weights: the model's weights, a tree of arrays (tuples, lists, dicts, None).
-      model_state: the model's state other than weights, a tree.
-      slots: the optimizer's slots, a tree.
-      random_state: of all generators, any tree of plain values and small arrays.
-      batch_position: where in the data the run stands; any tree of plain values and small arrays.
-      history: the metrics so far; any tree of plain values.
-      config: the run's configuration; any tree of plain values.
-      metrics: name -> number, the latest evaluation; `best_metric` chooses among these.
-      vocabulary: the vocabulary file's content, bytes; a JSON value is turned into bytes.
-      path: where it was loaded from; None before it was saved.
+    A tree is made of tuples, lists, dicts, None, numbers, text and arrays.
     """
 
-    step: int
-    weights: Any
-    model_state: Any = ()
-    slots: Any = ()
-    random_state: Any = None
-    batch_position: Any = None
-    history: Any = None
-    config: Any = None
-    metrics: dict[str, float] = field(default_factory=dict)
-    vocabulary: Any = None
-    path: Path | None = None
+    step: int  # Training steps done.
+    weights: Any  # The model's weights, a tree.
+    model_state: Any = ()  # The model's state other than weights, a tree.
+    slots: Any = ()  # The optimizer's slots, a tree.
+    random_state: Any = None  # Of all generators, a tree.
+    batch_position: Any = None  # Where in the data the run stands, a tree.
+    history: Any = None  # The metrics so far, a tree.
+    config: Any = None  # The run's configuration, a tree.
+    metrics: dict[str, float] = field(default_factory=dict)  # Of the latest evaluation.
+    vocabulary: Any = None  # The vocabulary file's bytes; a JSON value is turned into bytes.
+    path: Path | None = None  # Where it was loaded from; None before it was saved.
 
     @property
     def vocabulary_checksum(self) -> str | None:
@@ -239,10 +228,7 @@ def best_checkpoint(run_dir: os.PathLike | str, metric: str) -> Path | None:
 
 
 def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newest:
-    """The newest complete checkpoint of a run, and the newer ones that were skipped, with reasons.
-
-    Returns:
-      `Newest`; its checkpoint is None where the directory holds none or does not exist.
+    """The newest usable checkpoint of a run (None where there is none), and the newer ones skipped.
 
     Raises:
       CheckpointError: there are checkpoints, and none of them can be used.
@@ -274,11 +260,7 @@ def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newes
 
 
 def load_checkpoint(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Checkpoint:
-    """Loads one checkpoint directory after checking every file's size and checksum.
-
-    Args:
-      path: the checkpoint's directory, such as ``run/step-00000400``.
-      max_bytes: refuse a checkpoint whose files are larger than this together.
+    """Loads one checkpoint directory, at most `max_bytes`, after checking every size and checksum.
 
     Raises:
       CheckpointError: anything is missing, damaged, unknown or too large.
