@@ -73,7 +73,7 @@ def write_store(path: os.PathLike | str, kind: str, fill: Callable[[Path], None]
     _check_replaceable(path, kind)
     made = not path.exists()
     with _explained(path):
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(exist_ok=True)
     lock = take_lock(path, _WAIT)
     try:
         remove_stale(path)
