@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install extras tensorflow bench notebooks check-notebooks clean
+.PHONY: help demo test test-fast lint install extras tensorflow bench notebooks check-notebooks docs check-docs clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -64,5 +64,18 @@ $(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-notebooks.txt
 	@touch $@
 
+docs: .venv-docs/installed  ## The documentation as HTML in docs/_build; warnings are errors
+	@.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+check-docs: install  ## Do the links, commands and code blocks of README and docs/*.md work?
+	@$(BIN)/python -m pytest tests/docs
+
+# An environment of its own: the tools for pages stay out of the one that trains.
+.venv-docs/installed: requirements-docs.txt requirements-notebooks.txt $(REQUIREMENTS) setup.cfg
+	@$(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS) -r requirements-notebooks.txt -r requirements-docs.txt
+	@touch $@
+
 clean:  ## Remove the environment and what the commands above left
-	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) .venv-docs docs/_build docs/notebooks build *.egg-info .pytest_cache .ruff_cache .hypothesis demo

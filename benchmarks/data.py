@@ -6,8 +6,7 @@
 Speeds are medians of several runs, taken in turn, so that a busy machine slows both alike. The course's
 generator is timed as the assignment describes it, on lists; `data_generator` is ours with the same
 batches. Known false negatives are pairs (i, j) of a batch, i != j, whose questions the labels join into
-one cluster of duplicates, and that the loss would push apart. Peak memory is that of a process which
-makes one epoch of batches from `RaggedFile`s, the rows repeated up to the number of pairs.
+one cluster of duplicates, and that the loss would push apart.
 """
 
 from __future__ import annotations
@@ -15,11 +14,8 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import os
 import random
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.batching.ragged_file import RaggedFile, write_token_rows
-from siamese.course.generator import PairBatches, data_generator
+from siamese.batching.pair_batches import PairBatches
+from siamese.course.generator import data_generator
 from siamese.data.clusters import clusters
 from siamese.data.corpus import embedded_corpus
 from siamese.data.pairs import read_pairs
@@ -143,7 +139,7 @@ def measure_batches(table: Ragged, rows: tuple, ids: tuple, batch_size: int, run
         "data_generator": lambda: data_generator(*lists, batch_size),
         "PairBatches": ours,
         "PairBatches, mask": functools.partial(ours, clusters=ids),
-        "PairBatches, separate": functools.partial(ours, clusters=ids, same="separate"),
+        "PairBatches, separate": functools.partial(ours, clusters=ids, false_negatives="separate"),
     }
     running = {name: make() for name, make in makers.items()}
     for batches in running.values():
@@ -170,8 +166,9 @@ def measure_batches(table: Ragged, rows: tuple, ids: tuple, batch_size: int, run
         if isinstance(batches, PairBatches):
             batches.close()
             options = {"clusters": ids} if "," in name else {}
-            same = "separate" if "separate" in name else None
-            with PairBatches(*numbered, batch_size, same=same, **options) as marked:
+            if "separate" in name:
+                options["false_negatives"] = "separate"
+            with PairBatches(*numbered, batch_size, **options) as marked:
                 epoch = marked.batches_per_epoch
                 per_batch, share = false_negatives(marked, epoch, ids)
                 report = marked.report()
@@ -192,52 +189,6 @@ def measure_batches(table: Ragged, rows: tuple, ids: tuple, batch_size: int, run
     return result
 
 
-def measure_memory(table: Ragged, rows: tuple, pairs: int) -> dict:
-    """Peak memory and speed of one epoch from files of `pairs` pairs, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for side in rows:
-            block = table.take(np.resize(side, min(pairs, 100_000)))
-            paths.append(os.path.join(folder, f"side{len(paths)}.rows"))
-            write_token_rows(
-                paths[-1],
-                (
-                    block if start + len(block) <= pairs else block[: pairs - start]
-                    for start in range(0, pairs, len(block))
-                ),
-            )
-        size = sum(os.path.getsize(path) for path in paths)
-        command = [sys.executable, __file__, "--child", *paths]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    seen, seconds, before, peak = map(float, output.split())
-    if seen != pairs:
-        sys.exit(f"{pairs:,} pairs were written and {seen:,.0f} came in batches")
-    return {
-        "pairs": pairs,
-        "files_mb": size / 1e6,
-        "pairs_per_s": pairs / seconds,
-        "before_mib": before,
-        "peak_mib": peak,
-    }
-
-
-def child(path1: str, path2: str) -> None:
-    """One epoch from two files; prints pairs, seconds, and peak MiB before and after."""
-
-    def peak():
-        # On Linux ru_maxrss begins with the memory of the parent; VmHWM is this process's own.
-        if Path("/proc/self/status").exists():
-            status = Path("/proc/self/status").read_text()
-            return int(status.split("VmHWM:")[1].split()[0]) / (1 << 10)
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, else KiB
-        return used / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-
-    before, start = peak(), time.perf_counter()
-    with PairBatches(RaggedFile(path1), RaggedFile(path2), 256) as batches:
-        pairs = sum(len(batch.q1) for batch in batches.one_epoch())
-    print(pairs, time.perf_counter() - start, before, peak())
-
-
 def main() -> None:
     """Measures everything and prints tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -245,19 +196,8 @@ def main() -> None:
     parser.add_argument("--splits", help='JSON with {"rows": {"train": [start, stop]}}')
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument(
-        "--memory-pairs",
-        type=int,
-        nargs="*",
-        default=[1_000_000, 10_000_000],
-        help="sizes to state the peak memory for; none to skip it",
-    )
     parser.add_argument("--json", help="write the figures to this file, too")
-    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.child:
-        child(*arguments.child)
-        return
 
     pairs = load(arguments)
     found = clusters(pairs)
@@ -293,20 +233,9 @@ def main() -> None:
             f" {figures['false_negatives_per_batch']:>10.2f}/batch {figures['rows_with_one']:>9.1%}"
             f" {figures['left_out']:>9,}"
         )
-    memory = []
-    if arguments.memory_pairs:
-        print(f"\n{'from files':>12} {'MB':>7} {'pairs/s':>9} {'MiB before':>11} {'peak MiB':>9}")
-    for number in arguments.memory_pairs:
-        figures = measure_memory(table, rows, number)
-        memory.append(figures)
-        print(
-            f"{number:>12,} {figures['files_mb']:>7,.0f} {figures['pairs_per_s']:>9,.0f}"
-            f" {figures['before_mib']:>11.0f} {figures['peak_mib']:>9.0f}",
-            flush=True,
-        )
     if arguments.json:
         result = {"duplicates": len(which), "mean_tokens": mean, "tokens": tokens}
-        result |= {"batches": batches, "memory": memory}
+        result |= {"batches": batches}
         Path(arguments.json).write_text(json.dumps(result, indent=2) + "\n")
 
 

@@ -23,7 +23,7 @@ from jax import lax
 
 from siamese.compat.malloc import keep_freed_memory
 from siamese.nn.encoder import TowerConfig, encode, towers
-from siamese.nn.lstm import lstm, lstm_pooled
+from siamese.nn.lstm import lstm, lstm_mean
 
 D, VOCABULARY = 128, 41_699
 sigmoid = jax.nn.sigmoid
@@ -159,7 +159,7 @@ FORMS = {
     "... features-major": features_major,
     "x @ Wx hoisted": hoisted,
     "own backward, states": lambda w, b, x: lstm(w, b, x).mean(1),
-    USED: lstm_pooled,
+    USED: lstm_mean,
     "... two products, transposition folded in": own_backward(),
     "... two steps a turn": own_backward(2),
     "... x @ Wx, dW and dx per 4 steps": own_backward(4, per_block=True),
@@ -237,7 +237,7 @@ def step_table(runs: int) -> str:
         return scan_mean(step, q.T, fused=True)
 
     take = jax.jit(lambda e: jnp.take(e, q, axis=0, mode="clip"))
-    before = jax.jit(lambda w: lstm_pooled(w["lstm/kernel"], w["lstm/bias"], take(w["embedding"])))
+    before = jax.jit(lambda w: lstm_mean(w["lstm/kernel"], w["lstm/bias"], take(w["embedding"])))
     inside = jax.jit(inside)
     np.testing.assert_allclose(inside(w), before(w), rtol=0, atol=1e-6)
     d_x = jnp.asarray(draw.randn(*q.shape, D).astype(np.float32))

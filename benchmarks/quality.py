@@ -25,8 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.course.classify import best_threshold, evaluate_scores
 from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.thresholds import best_threshold
 from siamese.search.detector import DuplicateDetector
 from siamese.training.config import TrainConfig
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 
 from siamese import compat
+from siamese.errors import explain_missing_trax
 
 __version__ = "0.1.0"
 
@@ -35,14 +36,14 @@ _EXPORTS = {
     "iter_pairs": "data.pairs",
     "embedded_corpus": "data.corpus",
     "data_generator": "course.generator",
-    "PairBatches": "course.generator",
+    "PairBatches": "batching.pair_batches",
     "Siamese": "course.model",
     "train_model": "course.train_model",
     "classify": "course.classify",
     "pair_scores": "course.classify",
-    "evaluate_scores": "course.classify",
-    "best_threshold": "course.classify",
-    "predict": "search.detector",
+    "evaluate_scores": "evaluation.metrics",
+    "best_threshold": "evaluation.thresholds",
+    "predict": "course.classify",
     "DuplicateDetector": "search.detector",
     "explain": "search.explain",
     "QuestionIndex": "search.index",
@@ -60,6 +61,9 @@ def __getattr__(name: str):
         raise AttributeError(f"module 'siamese' has no attribute {name!r}")
     try:
         module = importlib.import_module(f"siamese.{_EXPORTS[name]}")
+    except ModuleNotFoundError as error:
+        explain_missing_trax(error)
+        raise
     except AttributeError as error:  # It would read as "siamese has no such name".
         raise ImportError(f"siamese.{_EXPORTS[name]} cannot be imported: {error}") from error
     value = getattr(module, name)

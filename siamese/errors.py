@@ -25,3 +25,20 @@ class CheckpointError(SiameseError, RuntimeError):
 
 class MissingDependencyError(SiameseError, ImportError):
     """An optional package that a feature needs; the message says which feature and how to install."""
+
+
+def explain_missing_trax(error: ModuleNotFoundError) -> None:
+    """Raises one sentence where it is Trax that is missing; otherwise does nothing.
+
+    Args:
+      error: what an import raised.
+
+    Raises:
+      MissingDependencyError: Trax is not installed.
+    """
+    if error.name == "trax":
+        raise MissingDependencyError(
+            "This needs Trax, which is not installed (answering and search do without it). In the folder "
+            "of siamese's source run `pip install --no-deps -r requirements.txt`; elsewhere "
+            "`pip install trax==1.4.1`, which brings TensorFlow with it (3 GB)."
+        ) from error

@@ -28,7 +28,7 @@ def triplet_loss(
                     negatives.append(scores[i, j] if side == "r" else scores[j, i])
             if negatives:
                 means.append(sum(negatives) / len(negatives))
-            if closest == "below_positive":
+            if closest != "hardest":
                 negatives = [s for s in negatives if s <= positive]
             if negatives:
                 nearests.append(max(negatives))
@@ -60,7 +60,7 @@ def triplet_gradient(
                 cells = [(i, j) if side == "r" else (j, i) for j in range(n) if j != i]
                 if same is not None:
                     cells = [cell for cell in cells if not same[cell[0]][cell[1]]]
-                if term == "closest" and closest == "below_positive":
+                if term == "closest" and closest != "hardest":
                     cells = [cell for cell in cells if scores[cell] <= positive]
                 if term == "closest" and cells:
                     largest = max(scores[cell] for cell in cells)

@@ -14,6 +14,7 @@
 # %% setup=true
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 
 import siamese
@@ -292,7 +293,7 @@ print("lecture:   ", lecture)
 # The assignment says 0.3, the hardest negative of all; the lecture says −0.8, the only one that is still
 # below the positive. The hardest one learns from the worst mistakes; the lecture's choice ("semi-hard")
 # leaves out those that may be label errors. `siamese` has both, `closest='hardest'` and
-# `closest='below_positive'`; the first is the default.
+# `closest='semi_hard'`; the first is the default.
 #
 # ## The loss
 #
@@ -326,7 +327,7 @@ for name, closest in (("lecture", lecture), ("assignment", closest_negative(scor
 # %%
 from siamese.course.loss import loss_from_scores
 
-for closest in ("below_positive", "hardest"):
+for closest in ("semi_hard", "hardest"):
     for reduction in ("sum", "mean"):
         cost = loss_from_scores(scores, 0.25, closest=closest, reduction=reduction)
         print(f"closest={closest:<15} reduction={reduction:<5} {cost:.6f}")
@@ -345,6 +346,43 @@ plot_loss_by_margin(scores)
 # terms are exactly the margin: the loss is $2\alpha = 0.5$. A training run that stands at 0.5 has learned
 # that and nothing else. Notebook 6 looks at it closely.
 #
+# ### Must all negatives reach −1?
+#
+# No, and they could not. Two vectors can point opposite ways; a third cannot be opposite to both. What $n$
+# vectors can do at best is to form a *regular simplex* (three: a triangle, four: a tetrahedron), in which
+# every two have the cosine $-1/(n-1)$. It needs $n - 1$ dimensions, so in $d$ dimensions at most $d + 1$
+# vectors are mutually at $-1/d$. The more questions in a batch, the nearer that is to 0: not one axis, but
+# right angles. The margin asks for much less: where a positive is at 1, a negative at 0.75 costs nothing.
+
+
+# %%
+def simplex(n):
+    """n vectors of length 1, as far apart as n vectors can be; n numbers each."""
+    return normalized(np.eye(n) - 1 / n)
+
+
+counts = np.array([2, 3, 4, 5, 8, 16, 32, 64, 128, 256])
+largest = []
+for n in counts:
+    cosines = simplex(n) @ simplex(n).T
+    largest.append(np.max(cosines - 2.0 * np.eye(n)))  # the diagonal left out, as in exercise 3
+assert np.allclose(largest, -1 / (counts - 1))
+
+fig, ax = plt.subplots(figsize=(6.5, 3.6))
+ax.axhspan(-1.05, 1 - alpha, color="#56B4E9", alpha=0.15)
+ax.axhline(1 - alpha, color="#0072B2", linestyle="--")
+ax.text(2, 1 - alpha + 0.04, "below it a negative costs nothing: 1 − margin", color="#0072B2")
+ax.plot(counts, largest, "o-", color="#D55E00")
+ax.text(9, -0.35, "the best that n vectors can do: −1/(n − 1)", color="#D55E00")
+ax.set(xscale="log", ylim=(-1.05, 1.05))
+ax.set_xticks(counts, [str(n) for n in counts])
+ax.minorticks_off()
+ax.set_xlabel("number of vectors n (log scale)")
+ax.set_ylabel("largest cosine between two of them")
+fig.tight_layout()
+plt.show()
+
+# %% [markdown]
 # ## A mistake that nobody notices
 #
 # Two arrays hold the same four numbers, one with shape `(4,)` and one with shape `(4, 1)`. Subtract one from

@@ -109,7 +109,7 @@ assert score.full, "Some cases do not pass yet: see above."
 # two belong beside every accuracy:
 
 # %%
-from siamese.course.classify import word_overlap
+from siamese.evaluation.baselines import word_overlap
 
 overlap = word_overlap(valid.question1, valid.question2)
 print(f"share of duplicates (base rate):   {valid_labels.mean():.3f}")
@@ -196,7 +196,7 @@ assert score.full, "Some cases do not pass yet: see above."
 # The threshold was chosen where it looks best *on the validation pairs*. What it is worth shows on others:
 
 # %%
-from siamese.course.classify import bootstrap_interval
+from siamese.evaluation.bootstrap import bootstrap_interval
 
 test_scores, test_labels = cosines(test), test.is_duplicate
 for name, threshold in (("the course's", 0.7), ("chosen on validation", chosen)):

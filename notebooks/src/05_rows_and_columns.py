@@ -170,7 +170,7 @@ print("added:        ", sum(both), f"sum {sum(both).sum():.6f}")
 from siamese.course.loss import loss_from_scores
 
 for direction in ("rows", "columns", "both"):
-    cost = loss_from_scores(scores, closest="below_positive", reduction="sum", direction=direction)
+    cost = loss_from_scores(scores, closest="semi_hard", reduction="sum", direction=direction)
     print(f"{direction:<8} {cost:.6f}")
 
 # %% [markdown]

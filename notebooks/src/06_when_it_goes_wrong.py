@@ -57,7 +57,7 @@ def trained(batches=None, watch=None, same=False, **options):
     losses = []
     loop = siamese.train_model(
         lambda: siamese.Siamese(vocab.size, 64, **options),
-        lambda: siamese.TripletLoss(same=same),
+        lambda: siamese.TripletLoss(false_negative_mask=same),
         batches,
         siamese.data_generator(ids.take(train1), ids.take(train2), 128),
         output_dir=None,
@@ -225,7 +225,7 @@ from siamese.course.loss import loss_from_scores
 
 apart = same & ~np.eye(6, dtype=bool)
 print(f"loss with the false negatives: {loss_from_scores(scores):.4f}")
-print(f"without them:                  {loss_from_scores(scores, same=apart):.4f}")
+print(f"without them:                  {loss_from_scores(scores, false_negative_mask=apart):.4f}")
 
 # %% [markdown]
 # **Mended by** leaving them out: `same`, a matrix that says which entries are no negatives. `siamese.PairBatches`
@@ -243,7 +243,7 @@ def by_length_batches(**options):
 
 with by_length_batches() as batches:
     plain, losses_plain = trained(batches, lstm_bias="forget_gate")
-with by_length_batches(clusters=(joined.cluster1, joined.cluster2), same="mask") as batches:
+with by_length_batches(clusters=(joined.cluster1, joined.cluster2), false_negatives="mask") as batches:
     masked, losses_masked = trained(batches, same=True, lstm_bias="forget_gate")
 print(
     f"false negatives left in:  loss {np.mean(losses_plain[-20:], axis=0)[1]:.3f}, ROC AUC {auc(plain):.3f}"

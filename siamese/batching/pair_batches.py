@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import queue
+import threading
 import zlib
 from collections import Counter, namedtuple
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.batching.maker import BatchMaker, LabelledPairs
-from siamese.batching.plan import EpochPlan, batch_lengths
-from siamese.batching.prefetch import Prefetcher
-from siamese.batching.source import PairSource, labelled_source
-from siamese.data.token_rows import checked_shard, one_of, whole_number
+from siamese.batching.pairs import LabelledPairs, Pairs, cluster_numbers, sides
+from siamese.batching.plan import PlannedBatch, batch_lengths, plan_epoch
+from siamese.data.token_rows import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 
-# Pairs visited together where they are read from a file: some pages of it, side by side.
-DISK_BLOCK = 256
+# Batches whose questions are gathered in one go.
+TOGETHER = 64
 
 
 class PairBatches(Iterator):
     """Endless batches of duplicate pairs, each epoch in a new order, every pair once an epoch.
 
-    Pairs are brought together by the length of their longer question, a window of pairs at a
-    time, so that a batch holds few padding tokens. A batch's length is one of a few, chosen from
-    the data so that they pad least; so few shapes are compiled. All questions of a batch, of both
-    sides, have its length. Questions of like length are duplicates of each other more often than
-    questions at random: give `clusters`, so that none is taken for a negative. Batches are made by
-    NumPy in a background thread, `prefetch` ahead.
-
-    An epoch's pairs seldom fill whole batches. `last` says what becomes of the remainder:
-    'short' gives it as one shorter batch, and each pair is seen once; a remainder of less than an
-    eighth of a batch joins another batch instead, which is that much longer, for the loss takes
-    its negatives from the batch and a handful of pairs has too few (one has none). 'drop' leaves
-    it out, other pairs each epoch. 'wrap' fills it up with pairs of the epoch seen before. With
-    'short' there is one more shape (the odd batch's), the same every epoch. Where clusters are kept
-    apart the odd batch differs from epoch to epoch, and 'wrap' does what 'drop' does.
+    Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens.
+    The batch lengths are a few, chosen from the data so that they pad least; so few shapes are
+    compiled. Questions of like length are duplicates of each other more often than questions at
+    random: give `clusters`, so that none is taken for a negative. NumPy makes the batches in a
+    background thread.
 
     Args:
-      q1: the first questions' token ids: Ragged, `RaggedFile` for more than memory holds, or lists
-        of integers.
+      q1: the first questions' token ids: Ragged, or lists of integers.
       q2: the second questions; ``q2[i]`` is paired with ``q1[i]``.
       batch_size: pairs in a batch.
       rows: two integer arrays [pairs]; pair i is then ``q1[rows[0][i]]`` and ``q2[rows[1][i]]``.
@@ -50,31 +42,29 @@ class PairBatches(Iterator):
       pad: the token id after each question's end.
       seed: decides all that is random; nothing is drawn from global generators.
       shuffle: False keeps the order of pairs but for the bucketing; for evaluation.
-      last: 'short', 'drop' or 'wrap': what becomes of a remainder, see above.
+      last: the remainder that does not fill a batch: 'short' gives it as one shorter batch (below an
+        eighth of a batch it joins another one, for a handful of pairs has too few negatives), 'drop'
+        leaves it out, other pairs each epoch.
       lengths: how many batch lengths to choose from the data; or the lengths themselves.
-      max_length: questions longer than this are cut; `report` tells how many are.
-      window: batches whose pairs are brought together at a time.
-      read_block: neighbouring pairs visited together, so that a file is read in pieces; None is 1,
-        a full shuffle, in memory and 256 for files, mapped arrays too.
+      window: batches whose pairs are bucketed together.
+      topic_block: neighbouring pairs that stay together up to the bucketing: topic-homogeneous
+        batches, where the pairs are ordered by topic. 1 is a full shuffle.
       swap: whether the two sides of each pair change places at random.
-      clusters: the cluster id of each pair, integers [pairs], or one such array for each side;
-        questions of one cluster are duplicates of each other, negative ids are of no cluster.
-      same: 'mask' adds a bool array [batch, batch] to each batch, True where q1[i] and q2[j],
-        i != j, are of one cluster and so no negatives: the loss's `same`. 'separate' makes
-        batches in which no two pairs share a cluster; pairs of a cluster too big for that are
-        left out of the epoch, and counted in `report`. None is 'mask' where clusters are given.
-      labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows): labelled pairs, duplicates
-        and others, for training that uses both. `labelled_size` of them, of like length, ride
-        along with each batch as three more arrays.
-      labelled_size: how many.
+      clusters: the cluster id of each pair, integers [pairs], or a tuple of one such array for each
+        side; questions of one cluster are duplicates of each other, negative ids are of no cluster.
+      false_negatives: questions of one cluster in different pairs of a batch. 'keep' leaves them as
+        negatives. 'mask' adds the `false_negative_mask` to each batch, for the loss. 'separate' makes
+        batches in which no two pairs share a cluster; pairs of a cluster too big for that are left
+        out of the epoch. The default is 'mask' where clusters are given.
+      labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows): duplicates and others for an
+        auxiliary pairwise loss; `pair_batch_size` of them, of like length, go with each batch.
+      pair_batch_size: how many.
       prefetch: batches kept ready; 0 makes them when asked for, without a thread.
-      shard: (index, count): of every batch, this process's rows. All processes plan the same
-        batches; put together in order of index, their rows are the batch.
 
     Yields:
-      A named tuple: q1 and q2, int32 [batch, length]; then `same`, bool [batch, batch], with the
-      mask; then labelled_q1, labelled_q2, int32 [labelled, length], and is_duplicate, int32
-      [labelled], with labelled pairs. `fields` holds the names.
+      A named tuple: q1 and q2, int32 [batch, length]; then false_negative_mask, bool [batch, batch],
+      True where q1[i] and q2[j], i != j, are of one cluster; then labelled_q1, labelled_q2, int32
+      [pair_batch_size, length], and is_duplicate, int32 [pair_batch_size]. `fields` has the names.
 
     Raises:
       DataError: for pairs, clusters or labels that do not go together, or empty questions.
@@ -99,86 +89,81 @@ class PairBatches(Iterator):
         shuffle: bool = True,
         last: str = "short",
         lengths: int | Sequence[int] = 14,
-        max_length: int | None = None,
         window: int = 128,
-        read_block: int | None = None,
+        topic_block: int = 1,
         swap: bool = False,
         clusters: Any = None,
-        same: str | None = None,
+        false_negatives: str | None = None,
         labelled: tuple | None = None,
-        labelled_size: int = 96,
+        pair_batch_size: int = 96,
         prefetch: int = 8,
-        shard: tuple[int, int] = (0, 1),
     ):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
         self._prefetch = whole_number(prefetch, "prefetch", 0)
         pad = whole_number(pad, "pad", 0)
-        window = whole_number(window, "window", 1)
-        if max_length is not None:
-            max_length = whole_number(max_length, "max_length", 1)
-        one_of(last, "last", ("short", "drop", "wrap"))
-        one_of(same, "same", (None, "mask", "separate"))
-        source = PairSource(q1, q2, rows, max_length)
-        ids = source.cluster_ids(clusters)
-        if same is not None and ids is None:
-            raise ArgumentError(f"same={same!r} needs the clusters of the pairs: clusters=...")
-        same = same or ("mask" if ids is not None else None)
+        window = whole_number(window, "window", 1) * self.batch_size
+        block = whole_number(topic_block, "topic_block", 1)
+        one_of(last, "last", ("short", "drop"))
+        if false_negatives is None:
+            false_negatives = "keep" if clusters is None else "mask"
+        one_of(false_negatives, "false_negatives", ("keep", "mask", "separate"))
+        pairs = Pairs(q1, q2, rows)
+        self.pairs = len(pairs)
+        ids = None if clusters is None else cluster_numbers(clusters, self.pairs)
+        if false_negatives != "keep" and ids is None:
+            raise ArgumentError(
+                f"false_negatives={false_negatives!r} needs the clusters of the pairs: clusters=..."
+            )
         extra = None
         if labelled is not None:
-            labelled_size = whole_number(labelled_size, "labelled_size", 1)
-            extra = labelled_source(labelled, max_length)
-        self.lengths = batch_lengths(
-            lengths, source.histogram, len(extra[0].histogram) - 1 if extra else 0
+            extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
+        histogram = np.bincount(pairs.lengths)
+        self.lengths = batch_lengths(lengths, histogram, extra.lengths.max() if extra else 0)
+        for some in filter(None, (pairs, extra)):
+            some.prepare(self.lengths, pad)
+        choices = {"window": window, "block": block, "last": last, "shuffle": bool(shuffle)}
+        plan = functools.partial(
+            plan_epoch, pairs.lengths, self.lengths, self.batch_size, swap=bool(swap), **choices,
+            clusters=ids if false_negatives == "separate" else None,
+        )  # fmt: skip
+        self._maker = _Maker(
+            pairs,
+            plan=functools.lru_cache(maxsize=2)(plan),
+            clusters=ids if false_negatives == "mask" else None,
+            labelled=extra,
         )
-        if read_block is None:
-            read_block = DISK_BLOCK if source.on_disk else 1
-        self.pairs = source.pairs
-        plan = EpochPlan(
-            pairs=self.pairs,
-            batch_size=self.batch_size,
-            lengths=self.lengths,
-            pair_lengths=source.pair_lengths,
-            window=window * self.batch_size,
-            block=whole_number(read_block, "read_block", 1),
-            last=last,
-            shuffle=bool(shuffle),
-            pair_clusters=ids.of if same == "separate" else None,
-        )
-        self._maker = BatchMaker(
-            source=source,
-            plan=plan,
-            pad=pad,
-            swap=bool(swap),
-            clusters=ids if same == "mask" else None,
-            labelled=extra and LabelledPairs(*extra, labelled_size, self.lengths),
-            shard=checked_shard(shard, plan, labelled_size if extra else 0),
-        )
-        self.fields = (
-            ("q1", "q2")
-            + (("same",) if same == "mask" else ())
-            + (("labelled_q1", "labelled_q2", "is_duplicate") if extra else ())
-        )
-        self._batch_type = namedtuple("PairBatch", self.fields)
-        self._identity = self._fingerprint(same, bool(swap), labelled_size if extra else 0)
-        if not self._plan_holds_a_batch():
+        if not self._maker.plan(seed=self._seed, epoch=0):
             raise ArgumentError(
                 f"{self.pairs} pairs make no batch of {self.batch_size} with last={last!r}: "
                 "take a smaller batch_size, or last='short'."
             )
+        mask = ("false_negative_mask",) if false_negatives == "mask" else ()
+        labels = ("labelled_q1", "labelled_q2", "is_duplicate") if extra else ()
+        self.fields = ("q1", "q2", *mask, *labels)
+        self._batch_type = namedtuple("PairBatch", self.fields)
+        apart = None if false_negatives == "keep" else false_negatives
+        settings = (*choices.values(), apart, bool(swap), extra.size if extra else 0)
+        settings = (settings, self.lengths.tolist(), pad)
+        self._fingerprint = zlib.crc32(
+            histogram.astype("<i8").tobytes(), zlib.crc32(repr(settings).encode())
+        )
         self._epoch = self._batch = 0  # of the next batch to be given out
-        self._ready: Iterator | None = None
+        self._ready: Generator[_MadeBatch] | None = None
         self._start_report()
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._ready is None:
             made = self._maker.batches(self._seed, self._epoch, self._batch)
-            self._ready = Prefetcher(made, self._prefetch) if self._prefetch else made
-        batch = next(self._ready)
-        self._epoch, self._batch = batch.epoch, batch.index + 1
-        if batch.ends_epoch:
-            self._epoch, self._batch = batch.epoch + 1, 0
-            self._left_out, self._repeated = batch.left_out, batch.repeated
+            self._ready = prefetched(made, self._prefetch) if self._prefetch else made
+        try:
+            batch = next(self._ready)
+        except BaseException:
+            self.close()  # a later `next` tries again from the same position
+            raise
+        self._epoch, self._batch = batch.next_position
+        if self._batch == 0:
+            self._left_out = batch.left_out
         self._tokens += batch.tokens
         self._shapes[batch.arrays[0].shape] += 1
         return self._batch_type(*batch.arrays)
@@ -190,23 +175,15 @@ class PairBatches(Iterator):
             yield next(self)
 
     @property
-    def epoch(self) -> int:
-        """The epoch of the next batch, from 0."""
-        return self._epoch
-
-    @property
     def batches_per_epoch(self) -> int:
         """How many batches the present epoch has; with 'separate' they may differ by epoch."""
-        plan = replace(self._maker.plan)
-        if plan.pair_clusters is None:
-            return plan.batches_per_epoch()
-        return sum(len(group) for group in plan.epoch(self._seed, self._epoch))
+        return len(self._maker.plan(seed=self._seed, epoch=self._epoch))
 
     def state(self) -> dict[str, int]:
         """The position after the batches given out so far, as a few integers.
 
         `restore` on a PairBatches over the same pairs with the same settings goes on exactly from
-        there, however many batches had been made ahead, and with another `shard` or `prefetch` too.
+        there, however many batches had been made ahead, and with another `prefetch` too.
         """
         return {
             "seed": self._seed,
@@ -214,7 +191,7 @@ class PairBatches(Iterator):
             "batch": self._batch,
             "pairs": self.pairs,
             "batch_size": self.batch_size,
-            "settings": self._identity,
+            "settings": self._fingerprint,
         }
 
     def restore(self, state: dict[str, int]) -> None:
@@ -226,7 +203,9 @@ class PairBatches(Iterator):
         mine = self.state()
         missing = [name for name in mine if name not in state]
         if missing:
-            raise ArgumentError(f"This is no state of PairBatches: it lacks {', '.join(missing)}.")
+            raise ArgumentError(
+                f"This is not a state of PairBatches: it lacks {', '.join(missing)}."
+            )
         numbers = {name: whole_number(state[name], f"state[{name!r}]", 0) for name in mine}
         for name in ("pairs", "batch_size"):
             if numbers[name] != mine[name]:
@@ -234,10 +213,10 @@ class PairBatches(Iterator):
                     f"The state belongs to batches with {name} {numbers[name]}; these have "
                     f"{mine[name]}. Restore it with the same pairs and arguments."
                 )
-        if numbers["settings"] != self._identity:
+        if numbers["settings"] != mine["settings"]:
             raise ArgumentError(
-                "The state belongs to other questions, or to other settings (lengths, window, "
-                "last, same, swap, ...). Restore it with the same pairs and arguments."
+                "The state belongs to other questions, or to other settings (lengths, window, last, "
+                "false_negatives, swap, ...). Restore it with the same pairs and arguments."
             )
         self.close()
         self._seed, self._epoch, self._batch = (numbers[k] for k in ("seed", "epoch", "batch"))
@@ -248,22 +227,19 @@ class PairBatches(Iterator):
 
         Returns:
           padding: share of cells, of both sides, that held no token; shapes: {(batch, length):
-          batches}; tokens; truncated: questions of the data that are cut; left_out and repeated:
-          pairs of the epoch finished last.
+          batches}; tokens; left_out: pairs that the epoch finished last gave to no batch.
         """
         cells = 2 * sum(rows * length * n for (rows, length), n in self._shapes.items())
         return {
             "padding": 1 - self._tokens / cells if cells else 0.0,
             "shapes": dict(self._shapes),
             "tokens": self._tokens,
-            "truncated": self._maker.source.truncated,
             "left_out": self._left_out,
-            "repeated": self._repeated,
         }
 
     def close(self) -> None:
         """Stops the background thread; the position stays, and a later `next` goes on from it."""
-        if isinstance(self._ready, Prefetcher):
+        if self._ready is not None:
             self._ready.close()
         self._ready = None
 
@@ -273,18 +249,94 @@ class PairBatches(Iterator):
     def __exit__(self, *exception) -> None:
         self.close()
 
-    def _plan_holds_a_batch(self) -> bool:
-        plan = self._maker.plan
-        if plan.pair_clusters is None:
-            return plan.batches_per_epoch() > 0
-        return next(plan.epoch(self._seed, 0), None) is not None
-
     def _start_report(self) -> None:
-        self._tokens = self._left_out = self._repeated = 0
+        self._tokens = self._left_out = 0
         self._shapes: Counter = Counter()
 
-    def _fingerprint(self, same: str | None, swap: bool, labelled: int) -> int:
-        plan, source = self._maker.plan, self._maker.source
-        settings = (plan.window, plan.block, plan.last, plan.shuffle, same, swap, labelled)
-        number = zlib.crc32(repr((settings, self.lengths.tolist(), self._maker.pad)).encode())
-        return zlib.crc32(source.histogram.astype("<i8").tobytes(), number)
+
+class _MadeBatch(NamedTuple):
+    arrays: tuple[np.ndarray, ...]
+    next_position: tuple[int, int]  # epoch and place in it of the batch after this one
+    tokens: int  # of both sides
+    left_out: int  # pairs that the epoch gives to no batch
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the planned batches; apart from PairBatches, so that the thread does not keep that alive."""
+
+    pairs: Pairs
+    plan: Callable[..., list[PlannedBatch]]  # of a seed and an epoch
+    clusters: np.ndarray | None  # integers [2, pairs], where the mask is wanted
+    labelled: LabelledPairs | None
+
+    def batches(self, seed: int, epoch: int, start: int) -> Generator[_MadeBatch]:
+        """All batches from number `start` of an epoch on, epoch after epoch without end."""
+        while True:
+            plan = self.plan(seed=seed, epoch=epoch)
+            left_out = len(self.pairs) - sum(len(batch.pairs) for batch in plan)
+            turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
+            made: list[np.ndarray] = []  # the next batches' questions, the last one first
+            for index in range(start, len(plan)):
+                made = made or self.pairs.padded_batches(plan[index : index + TOGETHER])[::-1]
+                batch, arrays = plan[index], tuple(made.pop())
+                if self.clusters is not None:
+                    one, two = sides(self.clusters, batch)
+                    two = np.where(
+                        two < 0, -2, two
+                    )  # no cluster on one side equals none on the other
+                    mask = one[:, None] == two  # [batch, batch]
+                    np.fill_diagonal(mask, False)
+                    arrays += (mask,)
+                if self.labelled is not None:
+                    turn = turns[batch.bucket]
+                    arrays += self.labelled.draw(seed, epoch, batch.bucket, turn)
+                turns[batch.bucket] += 1
+                position = (epoch, index + 1) if index + 1 < len(plan) else (epoch + 1, 0)
+                tokens = int(self.pairs.tokens[batch.pairs].sum())
+                yield _MadeBatch(arrays, position, tokens, left_out)
+            epoch, start = epoch + 1, 0
+
+
+def prefetched(items: Iterator, depth: int) -> Generator:
+    """The items of an iterator that a thread runs, at most `depth` ahead of the reader.
+
+    An exception in the iterator is raised after the items made before it. The thread ends with the
+    iterator, and when the reader closes or forgets what this returns.
+
+    Example:
+      >>> list(prefetched(iter(range(3)), depth=2))
+      [0, 1, 2]
+    """
+    ready: queue.Queue = queue.Queue(depth)  # of (item, None); in the end (None, error)
+    stopped = threading.Event()
+
+    def fill() -> None:
+        end: BaseException | None = None
+        try:
+            for item in items:
+                ready.put((item, None))
+                del item  # hold no batch while making the next
+                if stopped.is_set():
+                    return
+        except BaseException as error:  # the reader's to see, whatever it is
+            end = error
+        ready.put((None, end or StopIteration()))
+
+    thread = threading.Thread(target=fill, name="siamese-prefetch", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, end = ready.get()
+            if isinstance(end, StopIteration):
+                return
+            if end is not None:
+                raise end
+            yield item
+            del item
+    finally:
+        stopped.set()
+        # The collector may run this in the thread itself, which cannot wait for its own end.
+        while thread.is_alive() and thread is not threading.current_thread():
+            with contextlib.suppress(queue.Empty):
+                ready.get(timeout=0.01)  # makes place, where the thread waits for it

@@ -1,17 +1,16 @@
 """Which pairs form which batch of an epoch: bucketed by length, shuffled, each pair once.
 
-A pair's length is that of its longer question. An epoch visits the pairs in a random order, a
-window at a time; each pair joins the queue of its length's bucket, and a bucket whose queue holds a
-whole batch gives one. A window's batches are shuffled before they are given out. What remains in
-the queues goes on to the next window; what remains after the last one is put together across
-buckets, longest first. So padding is only the distance to the bucket's length, except in the few
-batches of that remainder.
+A pair's length is that of its longer question. An epoch visits the pairs in a random order, a window
+at a time. Each pair joins the pending pairs of its length's bucket; a bucket with a whole batch of them
+gives one. The batches of a window are shuffled. What is pending after the last window is the remainder:
+its batches are formed across buckets, longest pairs first. So only the few batches of the remainder are
+padded by more than the distance to a bucket's length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,208 +21,202 @@ from siamese.errors import ArgumentError
 # What a random stream is for: streams of one seed must not be the same numbers.
 ORDER, WINDOW, EMISSION, SWAP, LABELLED = range(5)
 
-# A remainder below this part of a batch joins the batch before it: a handful of pairs has few
-# negatives, and one pair has none.
+# A remainder below this part of a batch joins another batch: a handful of pairs has few negatives,
+# and one pair has none.
 SMALL = 1 / 8
+
+NO_PAIRS = np.zeros(0, dtype=np.int64)
 
 
 class PlannedBatch(NamedTuple):
-    """The pairs of one batch and the bucket that gives its length."""
+    """The pairs of one batch, its length, and which pairs change sides."""
 
-    pairs: np.ndarray  # integer [batch]
-    bucket: int
+    pairs: np.ndarray  # int64 [batch]
+    bucket: int  # the batch's length is lengths[bucket]
+    swapped: np.ndarray | None = None  # bool [batch]
 
 
-@dataclass
-class EpochPlan:
-    """All that decides an epoch's batches, so that the same numbers give the same batches.
+def plan_epoch(
+    pair_lengths: np.ndarray,
+    lengths: np.ndarray,
+    batch_size: int,
+    *,
+    seed: int,
+    epoch: int,
+    window: int,
+    block: int = 1,
+    last: str = "short",
+    shuffle: bool = True,
+    swap: bool = False,
+    clusters: np.ndarray | None = None,
+) -> list[PlannedBatch]:
+    """The batches of an epoch, in order; the same arguments give the same batches.
 
     Args:
-      pairs: how many pairs there are.
-      batch_size: pairs in a batch.
+      pair_lengths: integers [pairs]; tokens of each pair's longer question, at most ``lengths[-1]``.
       lengths: int64 [buckets], rising; the lengths of batches.
-      pair_lengths: gives the lengths of the pairs named, each at most ``lengths[-1]``.
+      batch_size: pairs in a batch.
+      seed: decides, with `epoch`, all that is random.
+      epoch: the epoch's number.
       window: pairs brought together at a time.
-      block: pairs that lie side by side and are visited together; 1 for a full shuffle.
-      last: what becomes of the remainder that fills no batch: 'short', 'drop' or 'wrap'.
+      block: neighbouring pairs that are visited together; 1 for a full shuffle.
+      last: 'short' gives the remainder as one shorter batch, 'drop' leaves it out.
       shuffle: False visits the pairs in their own order.
-      pair_clusters: gives the two cluster ids of each pair named, negative for none; where set,
-        no batch holds two pairs that share a cluster.
+      swap: whether each pair's sides are exchanged with probability 1/2.
+      clusters: integers [2, pairs], the cluster of each question, negative for none; where given, no
+        batch holds two pairs that share one, and pairs that fit in no batch are left out.
+
+    Example:
+      >>> plan = plan_epoch(
+      ...     np.array([3, 9, 3, 9]), np.array([3, 9]), 2, seed=0, epoch=0, window=4, shuffle=False
+      ... )
+      >>> [(batch.pairs.tolist(), batch.bucket) for batch in plan]
+      [([0, 2], 0), ([1, 3], 1)]
     """
+    # A small integer type is sorted by radix, several times faster.
+    buckets = np.searchsorted(lengths, np.arange(lengths[-1] + 1)).astype(np.uint16)[pair_lengths]
+    count = len(pair_lengths)
+    if last == "drop" and clusters is None:
+        # The last in the epoch's order, before lengths come in: so no length is always missing.
+        count -= count % batch_size
 
-    pairs: int
-    batch_size: int
-    lengths: np.ndarray
-    pair_lengths: Callable[[np.ndarray], np.ndarray]
-    window: int
-    block: int = 1
-    last: str = "short"
-    shuffle: bool = True
-    pair_clusters: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
-    left_out: int = field(default=0, init=False)  # pairs the epoch planned last gave to no batch
-    repeated: int = field(default=0, init=False)  # pairs it gave a second time ('wrap')
-
-    def __post_init__(self):
-        self._bucket_of = np.searchsorted(self.lengths, np.arange(self.lengths[-1] + 1)).astype(
-            np.uint16
-        )  # [longest + 1]: the bucket of each length
-
-    def batches_per_epoch(self) -> int:
-        """How many batches an epoch has, where clusters do not decide it."""
-        full, rest = divmod(self.pairs, self.batch_size)
-        if not rest or self.last == "drop" or (self.last == "short" and full and self._small(rest)):
-            return full
-        return full + 1
-
-    def epoch(self, seed: int, epoch: int) -> Iterator[list[PlannedBatch]]:
-        """The epoch's batches, window by window, then those of what remained in the queues."""
-        self.left_out = self.repeated = 0
-        queues = [np.zeros(0, dtype=np.int64) for _ in self.lengths]
-        first = None  # the first window, from which 'wrap' fills up
-        crowded = np.zeros(0, dtype=np.int64)  # pairs kept out by others of their cluster
-        held: list[PlannedBatch] = []  # the newest batches: one may have to take a small remainder
-        for number, pairs in enumerate(self._windows(seed, epoch)):
-            first = pairs if first is None else first
-            buckets = self._buckets(pairs)
-            by_bucket = np.argsort(buckets, kind="stable")
-            ends = np.searchsorted(buckets[by_bucket], np.arange(len(queues) + 1))
-            batches = []
-            for bucket in range(len(queues)):
-                arrived = pairs[by_bucket[ends[bucket] : ends[bucket + 1]]]
-                if not len(arrived):
-                    continue
-                queue = np.concatenate([queues[bucket], arrived])
-                if self.pair_clusters is None:
-                    full, queues[bucket] = self._full_batches(queue)
-                else:
-                    # A crowded pair may go into a longer batch, where its cluster is rarer.
-                    fits = self._buckets(crowded) <= bucket
-                    full, away, queues[bucket] = self._full_batches_apart(crowded[fits], queue)
-                    crowded = np.concatenate([crowded[~fits], away])
-                batches += [PlannedBatch(pairs_, bucket) for pairs_ in full]
-            if batches:
-                if held:
-                    yield held
-                held = self._shuffled(batches, [seed, epoch, EMISSION, number])
-        waiting = np.concatenate([crowded, *queues[::-1]])  # the longest pairs first
-        if held and self._joins(len(waiting)):
-            longest = max(range(len(held)), key=lambda i: held[i].bucket)
-            waiting = np.concatenate([waiting, held.pop(longest).pairs])
-        if held:
-            yield held
-        batches = [
-            PlannedBatch(pairs, int(self._buckets(pairs).max()))
-            for pairs in self._remainder(waiting, first)
-        ]
-        if batches:
-            yield self._shuffled(batches, [seed, epoch, EMISSION, number + 1])
-
-    def _windows(self, seed: int, epoch: int) -> Iterator[np.ndarray]:
-        """The pairs in the epoch's order, a window at a time, int64 [<= window]."""
-        blocks = -(-self.pairs // self.block)
-        order = np.arange(blocks, dtype=np.uint32 if blocks < 2**32 else np.uint64)
-        if self.shuffle:  # the one thing that grows with the number of pairs: 4 bytes a block
-            np.random.default_rng([seed, epoch, ORDER]).shuffle(order)
-        per_window = max(1, self.window // self.block)
-        remaining = self.pairs
-        if self.last == "drop" and self.pair_clusters is None:
-            # The last in the epoch's order, before lengths come in: so no length is always missing.
-            self.left_out = self.pairs % self.batch_size
-            remaining -= self.left_out
-        for number, start in enumerate(range(0, blocks, per_window)):
-            starts = order[start : start + per_window].astype(np.int64) * self.block
-            pairs = (starts[:, None] + np.arange(self.block)).ravel()
-            pairs = pairs[pairs < self.pairs]  # the last block may be a short one
-            if self.shuffle and self.block > 1:
-                np.random.default_rng([seed, epoch, WINDOW, number]).shuffle(pairs)
-            pairs = pairs[:remaining]
-            remaining -= len(pairs)
-            yield pairs
-
-    def _buckets(self, pairs: np.ndarray) -> np.ndarray:
-        # Small integers are sorted by radix, several times faster.
-        return self._bucket_of[self.pair_lengths(pairs)]
-
-    def _full_batches(self, queue: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """Whole batches from the front of a queue, and what stays in it."""
-        whole = len(queue) - len(queue) % self.batch_size
-        return list(queue[:whole].reshape(-1, self.batch_size)), queue[whole:]
-
-    def _full_batches_apart(
-        self, crowded: np.ndarray, queue: np.ndarray
-    ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """The same with clusters apart: batches, pairs turned away for their cluster, the rest."""
-        batches = []
-        turned_away = len(crowded)
-        queue = np.concatenate([crowded, queue])
-        while len(queue) >= self.batch_size:
-            chosen = self._apart(queue)
-            if len(chosen) < self.batch_size:
-                break
-            batches.append(queue[chosen])
-            queue = np.delete(queue, chosen)
-            # Whatever stays in front of the last one chosen was passed over.
-            from_crowded = int(np.searchsorted(chosen, turned_away))
-            turned_away = max(turned_away - from_crowded, chosen[-1] + 1 - len(chosen))
-        return batches, queue[:turned_away], queue[turned_away:]
-
-    def _apart(self, queue: np.ndarray) -> list[int]:
-        """Places in a queue of the first pairs, at most a batch, that share no cluster."""
-        clusters1, clusters2 = self.pair_clusters(queue)
-        taken: set[int] = set()
-        chosen: list[int] = []
-        for place, (one, two) in enumerate(zip(clusters1.tolist(), clusters2.tolist())):
-            if one not in taken and two not in taken:
-                taken.update(cluster for cluster in (one, two) if cluster >= 0)
-                chosen.append(place)
-                if len(chosen) == self.batch_size:
-                    break
-        return chosen
-
-    def _small(self, pairs: int) -> bool:
-        return pairs < max(2, self.batch_size * SMALL)
-
-    def _joins(self, waiting: int) -> bool:
-        """Whether the pairs left over are too few for a batch and go into one already formed."""
-        together = self.last == "short" and self.pair_clusters is None
-        return together and 0 < waiting < self.batch_size and self._small(waiting)
-
-    def _remainder(self, waiting: np.ndarray, first: np.ndarray) -> list[np.ndarray]:
-        """Batches of what no bucket could fill alone, by `last`; at most one is not full."""
-        if self.pair_clusters is not None:
-            return self._remainder_apart(waiting)
-        rest = len(waiting) % self.batch_size
-        if rest and self.last == "short" and len(waiting) > rest and self._small(rest):
-            rest += self.batch_size
-        # The odd one is the longest: fewer pairs are padded to the greatest length.
-        odd, others = waiting[:rest], waiting[rest:].reshape(-1, self.batch_size)
-        if rest and self.last == "wrap":
-            again = first[~np.isin(first, odd)][: self.batch_size - rest]
-            self.repeated = len(again)
-            odd = np.concatenate([odd, again])
-        return [*([odd] if rest else []), *others]
-
-    def _remainder_apart(self, waiting: np.ndarray) -> list[np.ndarray]:
-        """The same where clusters must be apart; what cannot be placed is left out, and counted.
-
-        The shortest go first: a pair turned away then waits for a longer batch, which it fits, and
-        does not make the next shorter one longer.
-        """
-        waiting = waiting[np.argsort(self._buckets(waiting), kind="stable")]
-        batches, crowded, waiting = self._full_batches_apart(waiting[:0], waiting)
-        waiting = np.concatenate([crowded, waiting])
-        chosen = self._apart(waiting)
-        whole_epoch = not batches and len(waiting) == self.pairs  # fewer pairs than one batch
-        if self.last == "short" and chosen and (whole_epoch or not self._small(len(chosen))):
-            batches.append(waiting[chosen])
-            waiting = np.delete(waiting, chosen)
-        self.left_out = len(waiting)
-        return batches
-
-    def _shuffled(self, batches: list[PlannedBatch], seed: list[int]) -> list[PlannedBatch]:
-        if not self.shuffle:
+    def shuffled(batches: list[PlannedBatch], number: int) -> list[PlannedBatch]:
+        if not shuffle:
             return batches
-        return [batches[i] for i in np.random.default_rng(seed).permutation(len(batches))]
+        order = np.random.default_rng([seed, epoch, EMISSION, number]).permutation(len(batches))
+        return [batches[i] for i in order]
+
+    pending = [NO_PAIRS] * len(lengths)  # pairs of each bucket that wait for a whole batch
+    deferred = NO_PAIRS  # pairs that another pair of their cluster kept out of a batch
+    groups: list[list[PlannedBatch]] = []  # the batches of each window
+    windows = _windows(len(pair_lengths), count, window, block, shuffle, seed, epoch)
+    for number, pairs in enumerate(windows):
+        pairs = pairs[np.argsort(buckets[pairs], kind="stable")]
+        arrived = np.split(pairs, np.searchsorted(buckets[pairs], np.arange(1, len(lengths))))
+        batches = []
+        for bucket in range(len(lengths)):
+            if not len(arrived[bucket]):
+                continue
+            queue = np.concatenate([pending[bucket], arrived[bucket]])
+            if clusters is None:
+                full, pending[bucket] = _cut(queue, batch_size)
+            else:
+                # A deferred pair may go into a longer batch, where its cluster is rarer.
+                fits = buckets[deferred] <= bucket
+                full, conflicting, pending[bucket] = _cut_separate(
+                    deferred[fits], queue, batch_size, clusters
+                )
+                deferred = np.concatenate([deferred[~fits], conflicting])
+            batches += [PlannedBatch(chosen, bucket) for chosen in full]
+        if batches:
+            groups.append(shuffled(batches, number))
+
+    remainder = np.concatenate([deferred, *pending[::-1]])  # the longest pairs first
+    if clusters is not None:
+        remainder = remainder[np.argsort(buckets[remainder], kind="stable")]
+        full = _separate_remainder(remainder, batch_size, last, clusters)
+    else:
+        if groups and len(remainder) and _is_small(len(remainder), batch_size):
+            longest = max(range(len(groups[-1])), key=lambda i: groups[-1][i].bucket)
+            remainder = np.concatenate([remainder, groups[-1].pop(longest).pairs])
+        full = _remainder(remainder, batch_size)
+    batches = [PlannedBatch(chosen, int(buckets[chosen].max())) for chosen in full]
+    groups.append(shuffled(batches, number + 1))
+    return _swapped(groups, seed, epoch) if swap else list(chain.from_iterable(groups))
+
+
+def _windows(
+    pairs: int, count: int, window: int, block: int, shuffle: bool, seed: int, epoch: int
+) -> Iterator[np.ndarray]:
+    """The first `count` pairs in the epoch's order, a window at a time, int64 [<= window]."""
+    blocks = np.arange(-(-pairs // block))
+    if shuffle:
+        np.random.default_rng([seed, epoch, ORDER]).shuffle(blocks)
+    per_window = max(1, window // block)
+    for number, start in enumerate(range(0, len(blocks), per_window)):
+        starts = blocks[start : start + per_window] * block
+        visited = (starts[:, None] + np.arange(block)).ravel()
+        visited = visited[visited < pairs]  # the last block may be shorter
+        if shuffle and block > 1:
+            np.random.default_rng([seed, epoch, WINDOW, number]).shuffle(visited)
+        yield visited[:count]
+        count -= len(visited[:count])
+
+
+def _cut(queue: np.ndarray, batch_size: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Whole batches from the front of a queue, and what stays pending."""
+    whole = len(queue) - len(queue) % batch_size
+    return list(queue[:whole].reshape(-1, batch_size)), queue[whole:]
+
+
+def _cut_separate(
+    deferred: np.ndarray, queue: np.ndarray, batch_size: int, clusters: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """The same where no two pairs of a batch may share a cluster: batches, deferred, pending."""
+    batches = []
+    skipped = np.arange(len(deferred) + len(queue)) < len(deferred)
+    queue = np.concatenate([deferred, queue])
+    while len(chosen := _separate(queue, batch_size, clusters)) == batch_size:
+        batches.append(queue[chosen])
+        skipped[: chosen[-1]] = True  # all before the last one chosen that were not chosen
+        queue, skipped = np.delete(queue, chosen), np.delete(skipped, chosen)
+    return batches, queue[skipped], queue[~skipped]
+
+
+def _separate(queue: np.ndarray, batch_size: int, clusters: np.ndarray) -> list[int]:
+    """Places in a queue of the first pairs, at most a batch, that share no cluster."""
+    taken: set[int] = set()
+    chosen: list[int] = []
+    for place, (one, two) in enumerate(zip(*clusters.take(queue, axis=1).tolist())):
+        if one not in taken and two not in taken:
+            taken.update(cluster for cluster in (one, two) if cluster >= 0)
+            chosen.append(place)
+            if len(chosen) == batch_size:
+                break
+    return chosen
+
+
+def _is_small(pairs: int, batch_size: int) -> bool:
+    return pairs < min(batch_size, max(2, batch_size * SMALL))
+
+
+def _remainder(remainder: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """Batches of what is pending in the end; the first may be a shorter or a longer one."""
+    rest = len(remainder) % batch_size
+    if len(remainder) > rest and rest and _is_small(rest, batch_size):
+        rest += batch_size
+    # The odd one has the longest pairs: fewer pairs are padded to the greatest length.
+    odd, others = remainder[:rest], remainder[rest:].reshape(-1, batch_size)
+    return [*([odd] if rest else []), *others]
+
+
+def _separate_remainder(
+    remainder: np.ndarray, batch_size: int, last: str, clusters: np.ndarray
+) -> list[np.ndarray]:
+    """The same with clusters apart; the pairs that cannot be placed are left out.
+
+    `remainder` has the shortest pairs first: a deferred pair then waits for a longer batch, which it
+    fits, and does not make the next shorter one longer.
+    """
+    batches, conflicting, pending = _cut_separate(NO_PAIRS, remainder, batch_size, clusters)
+    rest = np.concatenate([conflicting, pending])
+    chosen = _separate(rest, batch_size, clusters)
+    whole_epoch = len(rest) == clusters.shape[1]  # fewer pairs than one batch
+    if last == "short" and chosen and (whole_epoch or not _is_small(len(chosen), batch_size)):
+        batches.append(rest[chosen])
+    return batches
+
+
+def _swapped(groups: list[list[PlannedBatch]], seed: int, epoch: int) -> list[PlannedBatch]:
+    """The groups' batches, one after the other, with the pairs that change sides, drawn by group."""
+    batches: list[PlannedBatch] = []
+    for group in filter(None, groups):
+        ends = np.cumsum([len(batch.pairs) for batch in group])
+        draw = np.random.default_rng([seed, epoch, SWAP, len(batches)]).random(ends[-1]) < 0.5
+        batches += [
+            batch._replace(swapped=part) for batch, part in zip(group, np.split(draw, ends[:-1]))
+        ]
+    return batches
 
 
 def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
@@ -293,6 +286,6 @@ def batch_lengths(
     if not len(chosen) or chosen[-1] < longest:
         raise ArgumentError(
             f"The longest question has {longest} tokens, more than any of lengths {list(lengths)}: "
-            "add a longer one, or cut with max_length."
+            "add a longer one, or cut the questions."
         )
     return chosen.astype(np.int64)

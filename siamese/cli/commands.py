@@ -75,7 +75,7 @@ def _demo_runs(flags: argparse.Namespace) -> dict[str, tuple[Path, configs.Train
     course = configs.TrainConfig.course(
         steps=flags.steps,
         seed=flags.seed,
-        # Trax's own start takes thousands of steps; see the README.
+        # Trax's own start takes thousands of steps; see docs/questions.md.
         lstm_bias="forget_gate",
     )
     best = configs.TrainConfig.best(

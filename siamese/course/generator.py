@@ -1,4 +1,4 @@
-"""Batches of question pairs: the course's data_generator, and PairBatches beside it."""
+"""Batches of question pairs: the course's data_generator."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from siamese.batching.pair_batches import PairBatches
 from siamese.data.token_rows import check_no_empty, check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError
 
-__all__ = ["DataGenerator", "PairBatches", "data_generator"]
+__all__ = ["DataGenerator", "data_generator"]
 
 
 def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:

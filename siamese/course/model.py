@@ -6,19 +6,15 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from trax import fastmath
+from trax import layers as tl
 
-from siamese import compat
+from siamese.arguments import one_of, whole_number
 from siamese.compat.randomness import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.errors import ArgumentError
-from siamese.nn.dropout import Dropout
-from siamese.nn.encoder import TowerConfig, encode, towers
+from siamese.nn.encoder import Dropout, TowerConfig, encode, towers
 from siamese.training.config import TrainConfig
-
-compat.prepare()
-
-from trax import fastmath  # noqa: E402  (Trax only after it was prepared)
-from trax import layers as tl  # noqa: E402
 
 
 @keeping_generators()
@@ -78,33 +74,29 @@ def Siamese(
       >>> Siamese(vocab_size=10, d_model=4).n_in
       2
     """
-    for name, value in (("vocab_size", vocab_size), ("d_model", d_model)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < 1:
-            raise ArgumentError(f"{name} must be a whole number of at least 1; it is {value!r}.")
-    vocab_size, d_model = int(vocab_size), int(d_model)
-    if mode not in ("train", "eval", "predict"):
-        raise ArgumentError(f"mode must be 'train', 'eval' or 'predict'; it is {mode!r}.")
-    if lstm_bias not in ("all_gates", "forget_gate"):
-        raise ArgumentError(f"lstm_bias must be 'all_gates' or 'forget_gate'; it is {lstm_bias!r}.")
-    for name, value in (
-        ("mask_padding", mask_padding),
-        ("bidirectional", bidirectional),
+    vocab_size = whole_number(vocab_size, "vocab_size", 1)
+    d_model = whole_number(d_model, "d_model", 1)
+    one_of(mode, "mode", ("train", "eval", "predict"))
+    one_of(lstm_bias, "lstm_bias", ("all_gates", "forget_gate"))
+    one_of(precision, "precision", ("float32", "bfloat16"))
+    for name, share in (
         ("embedding_dropout", embedding_dropout),
         ("word_dropout", word_dropout),
     ):
-        if value and not fast:
-            raise ArgumentError(
-                f"{name}={value!r} needs fast=True: Trax's own layers do not have it."
-            )
-        if "dropout" in name and not 0 <= value < 1:
-            raise ArgumentError(f"{name} must be at least 0 and below 1; it is {value!r}.")
+        if not 0 <= share < 1:
+            raise ArgumentError(f"{name} must be at least 0 and below 1; it is {share!r}.")
     if not embedding_init >= 0:
         raise ArgumentError(f"embedding_init must be at least 0; it is {embedding_init!r}.")
-    if precision not in ("float32", "bfloat16") or (precision != "float32" and not fast):
-        raise ArgumentError(
-            f"precision must be 'float32', or 'bfloat16' with fast=True; it is {precision!r}."
-        )
+    beyond = {
+        "mask_padding": mask_padding,
+        "bidirectional": bidirectional,
+        "embedding_dropout": embedding_dropout,
+        "word_dropout": word_dropout,
+        "precision": precision != "float32" and precision,
+    }
+    asked = next((f"{name}={value!r}" for name, value in beyond.items() if value), None)
+    if asked and not fast:
+        raise ArgumentError(f"{asked} needs fast=True: Trax's own layers do not have it.")
     config = TowerConfig(
         vocab_size,
         d_model,

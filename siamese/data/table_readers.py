@@ -27,8 +27,7 @@ def parquet_batches(file: OpenFile, chunk_rows: int) -> Iterator[dict[str, list[
         import pyarrow.parquet
     except ImportError:
         raise MissingDependencyError(
-            f"{file.name} is a Parquet file; reading it needs pyarrow: "
-            "pip install 'siamese[parquet]' (or pip install pyarrow)."
+            f"{file.name} is a Parquet file; reading it needs pyarrow: pip install pyarrow."
         ) from None
     with tempfile.TemporaryFile() as unpacked:
         source: Any = file.path

@@ -108,33 +108,3 @@ def one_of(value: Any, name: str, allowed: tuple) -> None:
     """
     if value not in allowed:
         raise ArgumentError(f"{name} must be one of {allowed}, not {value!r}.")
-
-
-def checked_shard(shard: Any, plan: Any, labelled_size: int) -> tuple[int, int]:
-    """PairBatches' argument `shard`, (index, count): every batch must divide by the count.
-
-    Args:
-      shard: the argument.
-      plan: the `EpochPlan`.
-      labelled_size: labelled pairs a batch, 0 for none.
-
-    Raises:
-      ArgumentError: naming what does not divide, and what to do.
-    """
-    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
-        raise ArgumentError(f"shard must be (index, count), not {shard!r}.")
-    count = whole_number(shard[1], "shard count", 1)
-    index = whole_number(shard[0], "shard index", 0)
-    if index >= count:
-        raise ArgumentError(f"shard index must be below the count {count}, not {index}.")
-    for size, what in ((plan.batch_size, "batch_size"), (labelled_size, "labelled_size")):
-        if size % count:
-            raise ArgumentError(f"{what} {size} does not divide by the {count} shards.")
-    odd_one = plan.last == "short" or (plan.last == "wrap" and plan.pairs < plan.batch_size)
-    uneven = plan.pairs % plan.batch_size % count or (plan.pair_clusters and count > 1)
-    if odd_one and uneven:
-        raise ArgumentError(
-            f"The last batch of an epoch may not divide by the {count} shards; take last='drop' "
-            "(or, with more pairs than batch_size, 'wrap')."
-        )
-    return index, count

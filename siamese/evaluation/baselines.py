@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import check_labels
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.metrics import Metrics, check_labels, evaluate_scores
+from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import as_number
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.metrics import as_number, check_scores
+from siamese.evaluation.metrics import check_scores
 
 # Resamples are drawn as rows of one matrix, this many cells of it at a time.
 _CELLS_AT_ONCE = 1 << 22

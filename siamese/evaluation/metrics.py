@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import as_number, check_labels
 from siamese.errors import ArgumentError, DataError
 
 
@@ -38,30 +39,6 @@ class Metrics:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return asdict(self)
-
-
-def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
-    """Labels as bool [n].
-
-    Raises:
-      ArgumentError: where they are not one flat row of 0 and 1 (or False and True).
-    """
-    array = np.asarray(labels)
-    if array.ndim != 1:
-        raise ArgumentError(f"{name} must be one flat row; its shape is {array.shape}.")
-    if array.dtype.kind == "b":
-        return array
-    wrong = np.ones(0, int)
-    if array.dtype.kind in "iuf":
-        wrong = np.flatnonzero((array != 0) & (array != 1))
-    elif len(array):
-        wrong = np.zeros(1, int)
-    if len(wrong):
-        raise ArgumentError(
-            f"{name} must be 0 or 1 (not a duplicate, a duplicate); "
-            f"{name}[{wrong[0]}] is {array[wrong[0]]!r}."
-        )
-    return array.astype(bool)
 
 
 def check_scores(scores: Any, labels: Any, *, both: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -144,18 +121,3 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
         roc_auc=float(sk.roc_auc_score(truth, scores)),
         average_precision=float(sk.average_precision_score(truth, scores)),
     )
-
-
-def as_number(value: Any, name: str) -> float:
-    """`value` as a float.
-
-    Raises:
-      ArgumentError: where it is no number, or NaN; names the argument.
-    """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if np.isnan(number):
-        raise ArgumentError(f"{name} must be a number; it is {value!r}.")
-    return number

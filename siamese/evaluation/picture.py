@@ -57,9 +57,7 @@ def new_picture(width: float = 5.6, height: float = 4.0) -> Iterator[Any]:
     try:
         import matplotlib
     except ImportError:
-        raise MissingDependencyError(
-            "Pictures need Matplotlib: pip install 'siamese[plots]' (or pip install matplotlib)."
-        ) from None
+        raise MissingDependencyError("Pictures need Matplotlib: pip install matplotlib.") from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)

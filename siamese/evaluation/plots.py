@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import as_number
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.calibration import expected_calibration_error, reliability_curve
-from siamese.evaluation.metrics import as_number, check_scores, evaluate_scores
+from siamese.evaluation.metrics import check_scores, evaluate_scores
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.evaluation.thresholds import threshold_cuts
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import as_number
 from siamese.errors import DataError
 from siamese.evaluation.baselines import baselines, word_overlap
 from siamese.evaluation.bootstrap import Interval, bootstrap_interval
 from siamese.evaluation.calibration import STRATEGIES, expected_calibration_error
-from siamese.evaluation.metrics import Metrics, as_number, check_scores, evaluate_scores
+from siamese.evaluation.metrics import Metrics, check_scores, evaluate_scores
 
 # What the tables show, in this order, and how it is called there.
 FIGURES = {

@@ -19,9 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.course.similarity import l2_normalize
 from siamese.errors import CheckpointError, DataError
-from siamese.nn.dropout import Dropout, drop_numbers, drop_words
 from siamese.nn.ragged import Ragged
 
 PAD = 1
@@ -40,8 +38,7 @@ class TowerConfig:
       vocab_size: rows of the embedding.
       d_model: size of the embedding and of the LSTM's state.
       mask_padding: leave padding out (True), or average over it as the course does (False).
-      pooling: 'mean' or 'max' over the positions.
-      bidirectional: a second LSTM from the end; its pooled states are appended.
+      bidirectional: a second LSTM from the end; its mean state is appended.
       compute: 'float32', or 'bfloat16' for the embedding's vectors and the LSTM's arithmetic; weights,
         normalisation and loss stay float32 (mixed precision, for accelerators).
     """
@@ -49,7 +46,6 @@ class TowerConfig:
     vocab_size: int
     d_model: int = 128
     mask_padding: bool = False
-    pooling: str = "mean"
     bidirectional: bool = False
     compute: str = "float32"
 
@@ -68,6 +64,24 @@ class TowerConfig:
         return found
 
 
+@dataclass(frozen=True)
+class Dropout:
+    """What is left out at random while a tower is trained.
+
+    Args:
+      embedding: the share of the embedding vectors' numbers set to zero; the others grow accordingly
+        (Srivastava et al., 2014).
+      word: the share of words replaced by the unknown word (Iyyer et al., 2015), which so learns what
+        to do with words that are really unknown.
+    """
+
+    embedding: float = 0.0
+    word: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.embedding > 0 or self.word > 0
+
+
 def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
@@ -83,7 +97,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     """
     import jax.numpy as jnp
 
-    from siamese.nn.lstm import lstm_pooled
+    from siamese.nn.lstm import lstm_mean
 
     words = drop_words(tokens, dropout, key) if dropout else tokens
     x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
@@ -92,20 +106,35 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     x = x.astype(config.compute)
     mask = (tokens != PAD) if config.mask_padding else None
     directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
-    pooled = [
-        lstm_pooled(
-            weights[
-                f"{name}/kernel"
-            ],  # Float32: the LSTM takes x's precision, their gradient keeps its.
-            weights[f"{name}/bias"],
-            x,
-            mask,
-            pooling=config.pooling,
-            reverse=reverse,
-        )
+    means = [
+        # The weights stay float32: the LSTM takes x's precision, their gradient keeps its own.
+        lstm_mean(weights[f"{name}/kernel"], weights[f"{name}/bias"], x, mask, reverse=reverse)
         for name, reverse in directions
     ]
-    return l2_normalize(jnp.concatenate(pooled, axis=-1).astype(jnp.float32))
+    return _normalize(jnp, jnp.concatenate(means, axis=-1).astype(jnp.float32))
+
+
+def drop_words(tokens, dropout: Dropout, key):
+    """Some words replaced by the unknown word, 0; padding stays."""
+    import jax
+    import jax.numpy as jnp
+
+    if not dropout.word:
+        return tokens
+    dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
+    return jnp.where(dropped & (tokens != PAD), 0, tokens)
+
+
+def drop_numbers(x, dropout: Dropout, key):
+    """Some numbers set to zero, the rest divided by the share that stays: the same mean."""
+    import jax
+    import jax.numpy as jnp
+
+    if not dropout.embedding:
+        return x
+    stays = 1 - dropout.embedding
+    kept = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
+    return jnp.where(kept, x / stays, 0)
 
 
 def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):
@@ -129,33 +158,30 @@ def encode_few(
     x = weights["embedding"][tokens]  # [batch, length, d_model]
     batch, length, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
-    pooled = []
+    means = []
     for name, order in (("lstm", range(length)), ("lstm_reverse", range(length - 1, -1, -1))):
         if f"{name}/kernel" not in weights:
             continue
         kernel, bias = weights[f"{name}/kernel"], weights[f"{name}/bias"]
         from_x = x @ kernel[:d] + bias  # [batch, length, 4 * d_model]
-        h = c = np.zeros((batch, d), np.float32)
-        found = (
-            np.zeros((batch, d), np.float32)
-            if config.pooling == "mean"
-            else np.full((batch, d), -2.0, np.float32)
-        )
+        h = c = total = np.zeros((batch, d), np.float32)
         for t in order:
             i, j, f, o = np.split(from_x[:, t] + h @ kernel[d:], 4, axis=-1)
             c_new = c * _sigmoid(f) + _sigmoid(i) * np.tanh(j)
             h_new = _sigmoid(o) * np.tanh(c_new)
             here = mask[:, t, None]
             h, c = np.where(here, h_new, h), np.where(here, c_new, c)
-            if config.pooling == "mean":
-                found = found + np.where(here, h, 0)
-            else:
-                found = np.maximum(found, np.where(here, h, -2.0))
+            total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
-        if config.pooling == "mean":
-            found = found / np.maximum(count, 1).astype(np.float32)
-        pooled.append(np.where(count > 0, found, 0))
-    return l2_normalize(np.concatenate(pooled, axis=-1))
+        means.append(total / np.maximum(count, 1).astype(np.float32))
+    return _normalize(np, np.concatenate(means, axis=-1))
+
+
+def _normalize(xp, x):
+    """Rows of length 1; a zero row stays zero, with a zero gradient, which both `where` are for."""
+    squared = xp.sum(x * x, axis=-1, keepdims=True)
+    safe = xp.where(squared == 0, xp.ones_like(squared), squared)
+    return xp.where(squared == 0, xp.zeros_like(x), x / xp.sqrt(safe))
 
 
 def _sigmoid(x):

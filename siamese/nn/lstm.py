@@ -13,9 +13,6 @@ pay on a CPU: the mean taken inside the step, so that the states are never writt
 own, which keeps gates and ``[x_t, h]`` instead of computing them again, and adds up the kernel's gradient
 as it goes; and in it a transposition of ``[x_t, h]`` of its own, because XLA's fast products take none.
 
-On one NVIDIA GPU cuDNN's LSTM runs instead, in float32, once it has shown there to agree with the scan.
-That path has never run on a GPU: its algebra is tested on the CPU, its kernel and its speed are not.
-
 Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
 """
 
@@ -27,15 +24,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from siamese.errors import ArgumentError, ShapeError
-from siamese.nn.lstm_cudnn import cudnn_agrees, cudnn_is_there, cudnn_states
-
-POOLINGS = ("mean", "max")
-IMPLEMENTATIONS = (None, "scan", "cudnn")
-_CUDA = "cuda"  # The platform, as JAX names it, on which cuDNN runs.
+from siamese.errors import ShapeError
 
 
-def lstm(kernel, bias, x, mask=None, *, reverse: bool = False, implementation: str | None = None):
+def lstm(kernel, bias, x, mask=None, *, reverse: bool = False):
     """All states of an LSTM over a batch of sequences, from a zero state.
 
     Args:
@@ -44,112 +36,31 @@ def lstm(kernel, bias, x, mask=None, *, reverse: bool = False, implementation: s
       x: float [batch, length, d_in].
       mask: None, or bool [batch, length]; where False the state does not advance.
       reverse: run from the last position to the first; state t has then seen positions t and later.
-      implementation: 'scan' or 'cudnn'; None takes cuDNN where it can be used, and else the scan.
 
     Returns:
       float [batch, length, d_model]: the output h at each position.
 
     Raises:
       ShapeError: shapes that do not go together; the message names them.
-      ArgumentError: another implementation, or 'cudnn' where it cannot be used.
 
     Example:
       >>> lstm(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
       (1, 4, 2)
     """
-    return _states(kernel, bias, x, mask, reverse, implementation).swapaxes(0, 1)
+    states = _run(reverse, "states", kernel, bias, *_time_major(kernel, bias, x, mask))
+    return states.swapaxes(0, 1)
 
 
-def lstm_pooled(
-    kernel,
-    bias,
-    x,
-    mask=None,
-    *,
-    pooling: str = "mean",
-    reverse: bool = False,
-    implementation: str | None = None,
-):
-    """The mean or maximum of an LSTM's states over the positions.
+def lstm_mean(kernel, bias, x, mask=None, *, reverse: bool = False):
+    """The mean of an LSTM's states over the positions: float [batch, d_model].
 
-    Args:
-      kernel: as for `lstm`.
-      bias: as for `lstm`.
-      x: as for `lstm`.
-      mask: None pools over all positions; bool [batch, length] over those that are True.
-      pooling: 'mean' or 'max'.
-      reverse: as for `lstm`.
-      implementation: as for `lstm`.
-
-    Returns:
-      float [batch, d_model]; zero for a row without any True position.
-
-    Raises:
-      ShapeError: as `lstm`.
-      ArgumentError: another pooling; or as `lstm`.
+    Arguments and errors as `lstm`. With a mask the mean is over the positions that are True; it is zero
+    for a row without any. The scan adds up the states and never writes them.
     """
-    if pooling not in POOLINGS:
-        raise ArgumentError(f"pooling must be one of {', '.join(POOLINGS)}; it is {pooling!r}.")
-    if pooling == "mean":
-        total = _sum(kernel, bias, x, mask, reverse, implementation)  # [batch, d_model]
-        if mask is None:
-            return total / x.shape[1]
-        return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
-    states = _states(kernel, bias, x, mask, reverse, implementation)  # [length, batch, d_model]
+    total = _run(reverse, "sum", kernel, bias, *_time_major(kernel, bias, x, mask))
     if mask is None:
-        return states.max(axis=0)
-    # -2 lies below any output: sigmoid * tanh is within -1 and 1.
-    highest = jnp.where(mask.T[:, :, None], states, -2).max(axis=0)
-    return jnp.where(mask.any(axis=1, keepdims=True), highest, 0)
-
-
-def _states(kernel, bias, x, mask, reverse, implementation):
-    """All states [length, batch, d_model], from the implementation that was asked for."""
-    time_major, time_mask = _time_major(kernel, bias, x, mask)
-    scan = partial(_run, reverse, "states")
-    if not _use_cudnn(implementation, kernel, x):
-        return scan(kernel, bias, time_major, time_mask)
-    return lax.platform_dependent(
-        kernel,
-        bias,
-        x,
-        mask,
-        default=lambda kernel, bias, *_: scan(kernel, bias, time_major, time_mask),
-        **{_CUDA: lambda *a: cudnn_states(*a, reverse).swapaxes(0, 1)},
-    )
-
-
-def _sum(kernel, bias, x, mask, reverse, implementation):
-    """The states' sum over the (unmasked) positions [batch, d_model]; the scan writes no states."""
-    time_major, time_mask = _time_major(kernel, bias, x, mask)
-    if not _use_cudnn(implementation, kernel, x):
-        return _run(reverse, "sum", kernel, bias, time_major, time_mask)
-    states = _states(kernel, bias, x, mask, reverse, implementation)
-    return (states if mask is None else jnp.where(time_mask, states, 0)).sum(axis=0)
-
-
-def _use_cudnn(implementation, kernel, x) -> bool:
-    if implementation not in IMPLEMENTATIONS:
-        raise ArgumentError(
-            f"implementation must be None, 'scan' or 'cudnn'; it is {implementation!r}."
-        )
-    if implementation == "scan":
-        return False
-    fits = x.dtype == kernel.dtype == jnp.float32 and 0 not in x.shape
-    usable = fits and cudnn_is_there() and cudnn_agrees(_scan_states)
-    if implementation == "cudnn" and not usable:
-        raise ArgumentError(
-            "implementation='cudnn' needs float32 arrays that are not empty and one NVIDIA GPU that JAX "
-            "sees (pip install 'jax[cuda13]'); leave it out to run the scan."
-        )
-    return usable
-
-
-def _scan_states(*arguments):
-    return lstm(*arguments, reverse=True, implementation="scan")
-
-
-# ---- The scan ----
+        return total / x.shape[1]
+    return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))

@@ -103,9 +103,11 @@ class Ragged(Sequence):
         if len(rows) and lengths.max() > length:
             raise DataError(f"A row of {lengths.max()} tokens does not fit in length {length}.")
         positions = np.arange(length)
-        inside = positions < lengths[:, None]  # [rows, length]
-        out = np.full((len(rows), length), pad, dtype=np.int32)
-        out[inside] = self.values[(self.offsets[rows, None] + positions)[inside]]
+        if not len(self.values):
+            return np.full((len(rows), length), pad, dtype=np.int32)
+        # What lies past a row's end is read too, which is quicker than leaving it out, and overwritten.
+        out = self.values.take(self.offsets[rows, None] + positions, mode="clip")
+        np.copyto(out, pad, where=positions >= lengths[:, None])
         return out
 
 

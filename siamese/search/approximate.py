@@ -113,7 +113,7 @@ def _usearch():
         from usearch import index
     except ImportError:
         raise MissingDependencyError(
-            "Approximate search needs the package usearch: pip install 'siamese[search]'. "
+            "Approximate search needs the package usearch: pip install usearch. "
             "Exact search needs nothing more."
         ) from None
     return index

@@ -1,18 +1,17 @@
-"""Answers whether one question is a duplicate of another: a saved model, and the course's predict."""
+"""Answers whether one question is a duplicate of another: a saved model."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from siamese.course import generator as batches
-from siamese.data.vocabulary import Vocabulary, word_ids, word_tokenize
+from siamese.data.vocabulary import Vocabulary, word_tokenize
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nn.encoder import Encoder, TowerConfig
 from siamese.search import saved_model
@@ -76,16 +75,17 @@ class DuplicateDetector:
                 from siamese.evaluation.calibration import Calibration
 
                 calibration = Calibration.from_dict(calibration)
-            tower = TowerConfig(**facts["tower"])
+            shape = dict(facts["tower"])
+            if shape.pop("pooling", "mean") != "mean":
+                raise ValueError("it pools by the maximum, which is no longer supported")
+            tower = TowerConfig(**shape)
             if tower.vocab_size < vocabulary.size:
                 raise CheckpointError(
                     f"{path} has {vocabulary.size:,} words and an embedding of {tower.vocab_size:,} "
                     "rows. The files belong to different models."
                 )
-            known = {"pooling": ("mean", "max"), "compute": ("float32", "bfloat16")}
-            for name, accepted in known.items():
-                if getattr(tower, name) not in accepted:
-                    raise ValueError(f"{name} is {getattr(tower, name)!r}")
+            if tower.compute not in ("float32", "bfloat16"):
+                raise ValueError(f"compute is {tower.compute!r}")
             if not math.isfinite(facts["threshold"]):
                 raise ValueError(f"the threshold is {facts['threshold']}")
             return cls(
@@ -197,51 +197,3 @@ class DuplicateDetector:
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model has never seen, in order: a usual reason for surprise."""
         return [word for word in word_tokenize(question) if word not in self.vocabulary]
-
-
-def predict(
-    question1: str,
-    question2: str,
-    threshold: float,
-    model: Callable[[tuple], tuple],
-    vocab: Mapping[str, int],
-    data_generator=batches.data_generator,
-    verbose: bool = False,
-) -> bool:
-    """The course's prediction: whether the cosine of two questions is above the threshold.
-
-    Args:
-      question1: text.
-      question2: text.
-      threshold: cosine above which two questions count as duplicates; the course uses 0.7.
-      model: takes (q1, q2), int32 [1, length] each, and returns (v1, v2), float [1, d_model] each.
-      vocab: word -> id with ``<PAD>``: a `Vocabulary`, a dict or a defaultdict. Words it does not
-        know become 0 and do not enter it.
-      data_generator: pads the two questions to one length.
-      verbose: print the ids, the cosine and the answer.
-
-    Returns:
-      True or False.
-
-    Raises:
-      DataError: a question without any words, or that is not text.
-      ArgumentError: a vocabulary without ``<PAD>``.
-    """
-    pad = vocab.get("<PAD>", None)
-    if pad is None:
-        raise ArgumentError(
-            "vocab has no '<PAD>': it must map it to the padding id, 1 in the course."
-        )
-    encoded = []
-    for name, question in (("question1", question1), ("question2", question2)):
-        words = word_tokenize(question)
-        if not words:
-            raise DataError(f"{name} has no words: {question!r}.")
-        encoded.append(word_ids(words, vocab))
-    q1, q2 = next(data_generator([encoded[0]], [encoded[1]], 1, pad))
-    v1, v2 = model((q1, q2))
-    similarity = np.dot(np.asarray(v1[0]), np.asarray(v2[0]))
-    answer = bool(similarity > threshold)
-    if verbose:
-        print(f"q1 = {q1}\nq2 = {q2}\ncosine = {similarity:.6f}\nduplicate = {answer}")
-    return answer

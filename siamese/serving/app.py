@@ -154,9 +154,7 @@ def _gradio() -> Any:
     try:
         import gradio
     except ImportError:
-        raise MissingDependencyError(
-            "The page needs Gradio: pip install 'siamese[app]' (or pip install gradio)."
-        ) from None
+        raise MissingDependencyError("The page needs Gradio: pip install gradio.") from None
     return gradio
 
 

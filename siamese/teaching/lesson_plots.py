@@ -143,7 +143,7 @@ def closest_places(scores: Any, closest: str, same: Any = None) -> list[tuple[in
       >>> closest_places(np.array([[0.5, 0.9], [0.1, 0.6]]), "below_positive")
       [(1, 0)]
     """
-    values = np.asarray(closest_negative(scores, closest, same))
+    values = np.asarray(closest_negative(scores, closest, false_negative_mask=same))
     found = []
     for i, value in enumerate(values):
         allowed = np.arange(len(scores)) != i

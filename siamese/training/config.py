@@ -80,7 +80,7 @@ class TrainConfig:
         0, "pairs of similar words from different clusters that join them as non-duplicates"
     )
     margin: float = _choice(0.25, "how much more similar a duplicate must be than a negative")
-    closest: str = _choice("hardest", "which negative is the closest", "hardest", "below_positive")
+    closest: str = _choice("hardest", "which negative is the closest", "hardest", "semi_hard")
     direction: str = _choice("rows", "which side's negatives count", "rows", "columns", "both")
     precision: str = _choice(
         "float32",
@@ -184,7 +184,7 @@ class TrainConfig:
 
     @classmethod
     def best(cls, **changes: Any) -> TrainConfig:
-        """The most accurate choices measured so far on labelled Quora rows; see the README."""
+        """The most accurate choices measured so far on labelled Quora rows; see docs/training.md."""
         chosen = {
             "lowercase": True,
             "vocabulary": "all",

@@ -64,7 +64,7 @@ class LossWatch:
         return (
             f"The loss has stayed at {loss:.3f}, twice the margin, for {self._collapsed_for} steps: "
             "all questions have the same vector (collapse). Try lstm_bias='forget_gate', a smaller "
-            "learning rate, a longer warm-up, closest='below_positive', or another seed."
+            "learning rate, a longer warm-up, closest='semi_hard', or another seed."
         )
 
     def out_of_patience(self, valid_losses: Sequence[float]) -> bool:

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese.arguments import one_of
 from siamese.compat.randomness import keeping_generators
-from siamese.course.loss import DIRECTIONS, _check_one_of, _check_vectors, _diagonal, _negatives
+from siamese.course.loss import DIRECTIONS, check_vectors, negative_mask, positives
 from siamese.course.similarity import array_namespace, as_float, similarity_matrix
 from siamese.errors import ArgumentError, ShapeError
 
@@ -30,7 +31,9 @@ from siamese.errors import ArgumentError, ShapeError
 LABEL_TEMPERATURE, LABEL_CENTRE = 0.1, 0.55
 
 
-def SoftmaxLossFn(v1, v2, temperature: float = 0.05, *, direction: str = "both", same=None):
+def SoftmaxLossFn(
+    v1, v2, temperature: float = 0.05, *, direction: str = "both", false_negative_mask=None
+):
     """Softmax loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
 
     Args:
@@ -38,28 +41,28 @@ def SoftmaxLossFn(v1, v2, temperature: float = 0.05, *, direction: str = "both",
       v2: float [batch, d], likewise.
       temperature: what cosines are divided by; > 0. The smaller, the more the closest negatives count.
       direction: 'rows' (question1 looks for its question2), 'columns', or 'both', their mean.
-      same: None, or bool [batch, batch]: True where question1 of row i and question2 of row j are known
-        to be duplicates off the diagonal; they are no negatives.
+      false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
+        row j are known to be duplicates; off the diagonal they are not negatives.
 
     Returns:
       A number >= 0; 0 where no row has a negative.
 
     Raises:
-      ShapeError: v1 and v2 are not two matrices of one shape, or `same` does not fit them.
+      ShapeError: v1 and v2 are not two matrices of one shape, or `false_negative_mask` does not fit them.
       ArgumentError: another argument is outside what is listed above, or there is only one row.
 
     Example:
       >>> round(float(SoftmaxLossFn(np.eye(2), np.eye(2), temperature=1.0)), 4)  # log(1 + exp(-1))
       0.3133
     """
-    _check_vectors("SoftmaxLossFn", v1, v2)
-    _check_one_of("direction", direction, DIRECTIONS)
+    check_vectors("SoftmaxLossFn", v1, v2)
+    one_of(direction, "direction", DIRECTIONS)
     _check_positive("temperature", temperature)
     scores = similarity_matrix(v1, v2, normalize=False)
-    xp = array_namespace(scores, same)
+    xp = array_namespace(scores, false_negative_mask)
     scores = as_float(xp, scores) / temperature  # [batch, batch]
-    allowed = _negatives(xp, scores, same)
-    positive = _diagonal(xp, scores)  # [batch]
+    allowed = negative_mask(scores, false_negative_mask)
+    positive = positives(scores)  # [batch]
     # The positive itself is part of the sum; everything else that is no negative is not.
     counted = xp.logical_or(allowed, xp.asarray(np.eye(len(scores), dtype=bool)))
     scores = xp.where(counted, scores, xp.full_like(scores, -np.inf))
@@ -104,16 +107,16 @@ def SoftmaxLoss(
     temperature: float = 0.05,
     *,
     direction: str = "both",
-    same: bool = False,
+    false_negative_mask: bool = False,
     labelled: bool = False,
     labelled_weight: float = 1.0,
 ):
-    """The loss as a Trax layer: (v1, v2), then `same` and labels where asked for, to one number.
+    """The loss as a Trax layer: (v1, v2), then mask and labels where asked for, to one number.
 
     Args:
       temperature: see `SoftmaxLossFn`.
       direction: likewise.
-      same: the layer takes one more input, bool [batch, batch].
+      false_negative_mask: the layer takes one more input, bool [batch, batch].
       labelled: the layer takes one more input, is_duplicate [pairs]; so many rows at the end of v1 and
         v2 are labelled pairs: they are no part of the similarity matrix, `LabelLossFn` is for them.
       labelled_weight: how much the mean loss of the labelled pairs counts.
@@ -124,7 +127,7 @@ def SoftmaxLoss(
     Raises:
       ArgumentError: an argument outside what is listed above.
     """
-    _check_one_of("direction", direction, DIRECTIONS)
+    one_of(direction, "direction", DIRECTIONS)
     _check_positive("temperature", temperature)
     from siamese import compat
 
@@ -133,21 +136,23 @@ def SoftmaxLoss(
 
     def parts(v1, v2, mask, is_duplicate):
         rows = v1.shape[0] - is_duplicate.shape[0]
-        loss = SoftmaxLossFn(v1[:rows], v2[:rows], temperature, direction=direction, same=mask)
+        loss = SoftmaxLossFn(
+            v1[:rows], v2[:rows], temperature, direction=direction, false_negative_mask=mask
+        )
         cosines = (v1[rows:] * v2[rows:]).sum(axis=-1)
         return loss + labelled_weight * LabelLossFn(cosines, is_duplicate)
 
     def plain(v1, v2):
         return SoftmaxLossFn(v1, v2, temperature, direction=direction)
 
-    def with_same(v1, v2, same):
-        return SoftmaxLossFn(v1, v2, temperature, direction=direction, same=same)
+    def with_mask(v1, v2, mask):
+        return SoftmaxLossFn(v1, v2, temperature, direction=direction, false_negative_mask=mask)
 
     def with_labels(v1, v2, is_duplicate):
         return parts(v1, v2, None, is_duplicate)
 
-    forms = {(0, 0): plain, (1, 0): with_same, (0, 1): with_labels, (1, 1): parts}
-    return tl.Fn("SoftmaxLoss", forms[bool(same), bool(labelled)])
+    forms = {(0, 0): plain, (1, 0): with_mask, (0, 1): with_labels, (1, 1): parts}
+    return tl.Fn("SoftmaxLoss", forms[bool(false_negative_mask), bool(labelled)])
 
 
 def _log_sum_exp(xp, scores, axis: int):

@@ -14,19 +14,16 @@ from typing import Any
 
 from siamese import compat
 from siamese.compat.randomness import keeping_generators
-from siamese.course.classify import (
-    best_threshold,
-    classify,
-    evaluate_scores,
-    pair_scores,
-    word_overlap,
-)
+from siamese.course.classify import classify, pair_scores
 from siamese.course.loss import TripletLoss
 from siamese.course.model import Siamese, model_options, tower_config, tower_weights
 from siamese.data.pairs import QuestionPairs
 from siamese.data.token_cache import tokenize_questions
 from siamese.errors import ArgumentError, CheckpointError
+from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import fit_calibration
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.thresholds import best_threshold
 from siamese.progress import Progress
 from siamese.search.detector import DuplicateDetector
 from siamese.storage import checkpoints
@@ -293,4 +290,4 @@ def losses(config: TrainConfig):
             TripletLoss, config.margin, closest=config.closest, direction=config.direction
         )
         extras = {}
-    return made(same=config.same == "mask", **extras), made()
+    return made(false_negative_mask=config.same == "mask", **extras), made()

@@ -320,6 +320,15 @@ def events(file):
     assert at == len(data)
 
 
+def test_as_keras_says_that_it_is_not_supported():
+    done = run("import siamese, trax; trax.AsKeras(trax.layers.Dense(2))")
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .startswith("siamese.errors.MissingDependencyError: trax.AsKeras is not supported")
+    )
+
+
 # Before `import siamese`: no package of those names can be found, whether installed or not.
 NOT_INSTALLED = """
 import importlib.abc, sys
@@ -336,7 +345,6 @@ import siamese, trax
 @pytest.mark.parametrize(
     ("code", "asks", "remedy"),
     [
-        ("trax.AsKeras(trax.layers.Dense(2))", "tensorflow", "requirements-tensorflow.txt"),
         (
             "trax.fastmath.set_backend('tensorflow-numpy'); trax.fastmath.numpy.ones(3)",
             "tensorflow",

@@ -1,6 +1,5 @@
 """With TensorFlow installed: the stand-ins give the real thing, and the loss runs on its tensors."""
 
-import importlib.util
 import textwrap
 
 import golden
@@ -79,54 +78,6 @@ def test_each_function_that_trax_took_in_passing_is_the_real_one_when_called():
         assert isinstance(tf.constant(1), tf.Tensor)
         print("ok")
     """)
-
-
-def test_as_keras_says_which_keras_it_needs():
-    """Trax wrote AsKeras for Keras 2; with Keras 3 a shape comes as ints: 'int' has no 'as_list'."""
-    code = """
-        layer = trax.AsKeras(trax.layers.Dense(2))
-        import tensorflow as tf
-        assert isinstance(layer, tf.keras.layers.Layer), type(layer).__mro__
-        assert type(layer) is trax.AsKeras
-        if not hasattr(tf.keras, "__version__"):
-            raise SystemExit("Keras 2")
-        layer(tf.ones((2, 3)))
-    """
-    for first in ("import siamese, trax", "import tensorflow, siamese, trax"):
-        done = run(first + "\n" + textwrap.dedent(code))
-        if done.stderr.strip().endswith("Keras 2"):
-            pytest.skip("this TensorFlow has Keras 2")
-        assert "MissingDependencyError: trax.AsKeras needs Keras 2" in done.stderr
-        assert "pip install tf-keras" in done.stderr and "TF_USE_LEGACY_KERAS=1" in done.stderr
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("tf_keras") is None, reason="needs Keras 2: pip install tf-keras"
-)
-@pytest.mark.slow
-def test_as_keras_works_with_a_dense_layer_where_keras_2_is():
-    shown = output_of("""
-        import os
-        os.environ["TF_USE_LEGACY_KERAS"] = "1"
-        import siamese, trax, numpy as np
-        layer = trax.AsKeras(trax.layers.Dense(4))
-        import tensorflow as tf
-        x = tf.ones((2, 3))
-        y = layer(x)
-        assert [tuple(v.shape) for v in layer.trainable_variables] == [(3, 4), (4,)]
-        kernel, bias = layer.trainable_variables
-        np.testing.assert_allclose(y, np.ones((2, 3)) @ kernel.numpy() + bias.numpy(), rtol=1e-6)
-        with tf.GradientTape() as tape:
-            total = tf.reduce_sum(layer(x))
-        for gradient in tape.gradient(total, layer.trainable_variables):
-            assert np.all(gradient.numpy() == 2)
-        model = tf.keras.Sequential([tf.keras.Input((3,)), trax.AsKeras(trax.layers.Dense(4))])
-        model.compile("sgd", "mse")
-        loss = [model.fit(x, np.ones((2, 4)), verbose=0).history["loss"][0] for _ in range(20)]
-        assert loss[-1] < loss[0] / 2
-        print("ok")
-    """)
-    assert "ok" in shown
 
 
 def test_where_tensorflow_comes_first_it_is_used():

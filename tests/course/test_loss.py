@@ -72,12 +72,12 @@ def test_hand_made_scores_give_the_documents_negatives_and_row_losses(run):
     np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE, **close)
     np.testing.assert_allclose(run(closest_negative)(scores), golden.CLOSEST_HARDEST, **close)
     np.testing.assert_allclose(
-        run(closest_negative)(scores, closest="below_positive"),
+        run(closest_negative)(scores, closest="semi_hard"),
         golden.CLOSEST_BELOW_POSITIVE,
         **close,
     )
     np.testing.assert_allclose(
-        run(loss_from_scores)(scores, closest="below_positive", reduction="none"),
+        run(loss_from_scores)(scores, closest="semi_hard", reduction="none"),
         golden.LOSS_PER_ROW_BELOW_POSITIVE,
         **close,
     )
@@ -88,9 +88,9 @@ def test_document_002(run):
     scores = golden.MATRICES[2][3]
     close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
     np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE_002, **close)
-    negatives = run(closest_negative)(scores, closest="below_positive")
+    negatives = run(closest_negative)(scores, closest="semi_hard")
     np.testing.assert_allclose(negatives, golden.CLOSEST_NEGATIVE_002, **close)
-    cost = run(loss_from_scores)(scores, closest="below_positive", reduction="sum")
+    cost = run(loss_from_scores)(scores, closest="semi_hard", reduction="sum")
     assert float(cost) == pytest.approx(golden.COST_002, abs=golden.LOSS_TOLERANCE)
 
 
@@ -139,7 +139,7 @@ def test_value_equals_the_loop(case, chosen):
     for known in (None, same):
         expected = reference.triplet_loss(scores, same=known, **chosen)
         np.testing.assert_allclose(
-            loss_from_scores(scores, same=known, **chosen), expected, atol=1e-12
+            loss_from_scores(scores, false_negative_mask=known, **chosen), expected, atol=1e-12
         )
 
 
@@ -150,7 +150,9 @@ def test_compiled_in_float64_equals_the_loop(closest, direction, reduction):
     options = {"closest": closest, "direction": direction, "reduction": reduction}
     draw = np.random.RandomState(1)
     with jax.enable_x64(True):
-        loss = jax.jit(lambda s, same, margin: loss_from_scores(s, margin, same=same, **options))
+        loss = jax.jit(
+            lambda s, same, margin: loss_from_scores(s, margin, false_negative_mask=same, **options)
+        )
         for _ in range(5):
             scores = np.round(draw.uniform(-1, 1, (6, 6)), 1)  # one digit: many ties
             same = draw.rand(6, 6) < 0.4
@@ -175,7 +177,7 @@ def test_gradient_equals_the_loops(closest, direction, reduction):
     draw = np.random.RandomState(2)
     with jax.enable_x64(True):
         gradient = jax.grad(
-            lambda s, same, margin: loss_from_scores(s, margin, same=same, **options)
+            lambda s, same, margin: loss_from_scores(s, margin, false_negative_mask=same, **options)
         )
         for found_by in (gradient, jax.jit(gradient)):
             for margin in (0.0, 0.25, 1.5):
@@ -235,8 +237,8 @@ def test_never_negative_and_the_hardest_is_never_easier(scores):
     losses = {
         closest: loss_from_scores(scores, closest=closest, reduction="none") for closest in CLOSEST
     }
-    assert (losses["below_positive"] >= 0).all()
-    assert (losses["hardest"] >= losses["below_positive"] - 1e-12).all()
+    assert (losses["semi_hard"] >= 0).all()
+    assert (losses["hardest"] >= losses["semi_hard"] - 1e-12).all()
 
 
 @given(score_matrices, options)
@@ -256,12 +258,14 @@ def test_same_equals_removing_those_cells():
     same[0, 2] = same[2, 0] = True
     # Row 0 is then left with columns 1 and 3, row 2 with columns 1 and 3.
     np.testing.assert_allclose(mean_negative(scores, same)[[0, 2]], [-0.65, -0.35])
-    np.testing.assert_allclose(closest_negative(scores, same=same)[[0, 2]], [-0.5, 0.1])
+    np.testing.assert_allclose(
+        closest_negative(scores, false_negative_mask=same)[[0, 2]], [-0.5, 0.1]
+    )
     everything = ~np.eye(4, dtype=bool)
-    assert loss_from_scores(scores, same=everything) == 0  # no negatives at all
+    assert loss_from_scores(scores, false_negative_mask=everything) == 0  # no negatives at all
     # The diagonal is the positive whatever `same` says of it; a list will do.
     for told in (same | np.eye(4, dtype=bool), same.tolist(), jax.numpy.asarray(same)):
-        assert loss_from_scores(scores, same=told) == pytest.approx(
+        assert loss_from_scores(scores, false_negative_mask=told) == pytest.approx(
             reference.triplet_loss(scores, same=same), abs=1e-6
         )
 
@@ -271,12 +275,12 @@ def test_a_row_without_a_negative_below_its_positive_adds_its_mean_alone(run):
     scores = np.array([[-0.9, 0.8, 0.6], [0.1, 0.7, 0.2], [0.0, 0.9, 0.9]])
     lonely = 0.7 + 0.9 + 1.5  # row 0: mean of its negatives - positive + margin
     found = run(loss_from_scores)(
-        scores, margin=1.5, closest="below_positive", reduction="none", direction="rows"
+        scores, margin=1.5, closest="semi_hard", reduction="none", direction="rows"
     )
-    expected = reference.triplet_loss(scores, 1.5, "below_positive", "none")
+    expected = reference.triplet_loss(scores, 1.5, "semi_hard", "none")
     assert expected[0] == pytest.approx(lonely)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    nearest = run(closest_negative)(scores, closest="below_positive")
+    nearest = run(closest_negative)(scores, closest="semi_hard")
     np.testing.assert_allclose(nearest, [-2, 0.2, 0.9], rtol=1e-6)  # a tie with the positive counts
 
 
@@ -320,11 +324,15 @@ def test_dot_products_below_minus_two_are_negatives_like_others(run):
         (lambda: hinge(np.ones(3), np.ones(4)), ShapeError, ["(3,)", "(4,)"]),
         (lambda: hinge(0.5, 0.5), ShapeError, ["()"]),
         (
-            lambda: loss_from_scores(np.eye(2), same=np.eye(3, dtype=bool)),
+            lambda: loss_from_scores(np.eye(2), false_negative_mask=np.eye(3, dtype=bool)),
             ShapeError,
             ["(3, 3)", "(2, 2)"],
         ),
-        (lambda: loss_from_scores(np.eye(2), same=np.eye(2)), ArgumentError, ["bool", "float64"]),
+        (
+            lambda: loss_from_scores(np.eye(2), false_negative_mask=np.eye(2)),
+            ArgumentError,
+            ["bool", "float64"],
+        ),
         (lambda: TripletLoss(closest="easiest"), ArgumentError, ["'easiest'"]),
     ],
 )
@@ -341,8 +349,10 @@ def test_the_layer_prints_and_computes_as_the_course_s():
     found = layer((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2))
     assert float(found) == pytest.approx(0.5, abs=golden.LOSS_TOLERANCE)
     same = np.zeros((2, 2), bool)
-    assert str(TripletLoss(same=True)) == "TripletLoss_in3"
-    masked = TripletLoss(same=True)((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, same))
+    assert str(TripletLoss(false_negative_mask=True)) == "TripletLoss_in3"
+    masked = TripletLoss(false_negative_mask=True)(
+        (golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, same)
+    )
     assert float(masked) == pytest.approx(0.5, abs=golden.LOSS_TOLERANCE)
 
 

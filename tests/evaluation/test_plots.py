@@ -121,7 +121,7 @@ def test_losses():
     ("closest", "expected"),
     [  # the lecture's matrix: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
         ("hardest", [(0, 2), (1, 2), (2, 0), (3, 1)]),
-        ("below_positive", [(0, 2), (1, 2), (2, 3), (3, 1)]),
+        ("semi_hard", [(0, 2), (1, 2), (2, 3), (3, 1)]),
     ],
 )
 def test_chosen_negatives_of_the_lecture(closest, expected):
@@ -137,7 +137,7 @@ def test_known_duplicates_are_never_the_chosen_negative():
     same[0, 2] = True
     assert lesson_plots.closest_places(LECTURE, "hardest", same)[0] == (0, 3)
     both = np.array([[0.5, 0.9], [0.9, 0.5]])
-    assert lesson_plots.closest_places(both, "below_positive") == []
+    assert lesson_plots.closest_places(both, "semi_hard") == []
     assert lesson_plots.closest_places(both, "hardest", np.ones((2, 2), bool)) == []
 
 

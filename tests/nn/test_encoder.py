@@ -9,14 +9,22 @@ import numpy as np
 import pytest
 
 from siamese.errors import CheckpointError, DataError
-from siamese.nn.dropout import Dropout, drop_numbers, drop_words
-from siamese.nn.encoder import PAD, Encoder, TowerConfig, encode, encode_few, towers
+from siamese.nn.encoder import (
+    PAD,
+    Dropout,
+    Encoder,
+    TowerConfig,
+    drop_numbers,
+    drop_words,
+    encode,
+    encode_few,
+    towers,
+)
 
 VOCAB, D_MODEL = 50, 8
 CONFIGS = [
-    TowerConfig(VOCAB, D_MODEL, mask_padding=masked, pooling=pooling, bidirectional=both)
+    TowerConfig(VOCAB, D_MODEL, mask_padding=masked, bidirectional=both)
     for masked in (False, True)
-    for pooling in ("mean", "max")
     for both in (False, True)
 ]
 COURSE, MASKED = CONFIGS[0], TowerConfig(VOCAB, D_MODEL, mask_padding=True)

@@ -1,12 +1,12 @@
-"""The LSTM: equal to a float64 loop and to tl.LSTM, in value and gradient; masks, direction, pooling."""
+"""The LSTM: equal to a float64 loop and to tl.LSTM, in value and gradient; masks, direction, mean."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from siamese.errors import ArgumentError, ShapeError
-from siamese.nn.lstm import lstm, lstm_pooled
+from siamese.errors import ShapeError
+from siamese.nn.lstm import lstm, lstm_mean
 
 BATCH, LENGTH, D_IN, D_MODEL = 5, 7, 3, 4
 MASKS = (None, "ragged", "holes")
@@ -47,11 +47,10 @@ def reference(kernel, bias, x, mask=None, reverse=False):
     return states
 
 
-def reference_pooled(states, mask, pooling):
+def reference_mean(states, mask):
     kept = np.ones(states.shape[:2], bool) if mask is None else mask
-    pool = np.mean if pooling == "mean" else np.max
     return np.stack(
-        [pool(s[k], axis=0) if k.any() else np.zeros(s.shape[-1]) for s, k in zip(states, kept)]
+        [np.mean(s[k], axis=0) if k.any() else np.zeros(s.shape[-1]) for s, k in zip(states, kept)]
     )
 
 
@@ -66,17 +65,16 @@ def test_equals_the_loop(kind, reverse, jit):
     np.testing.assert_allclose(found, reference(*arguments, mask, reverse), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("kind", MASKS)
-def test_pooling_equals_the_loop(kind, reverse, pooling):
+def test_mean_equals_the_loop(kind, reverse):
     arguments, mask = example(1), mask_of(kind)
-    expected = reference_pooled(reference(*arguments, mask, reverse), mask, pooling)
-    found = lstm_pooled(*arguments, mask, pooling=pooling, reverse=reverse)
+    expected = reference_mean(reference(*arguments, mask, reverse), mask)
+    found = lstm_mean(*arguments, mask, reverse=reverse)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("what", ["states", "mean", "max"])
+@pytest.mark.parametrize("what", ["states", "mean"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("kind", MASKS)
 def test_gradient_equals_differences_of_the_loop(kind, reverse, what):
@@ -88,12 +86,12 @@ def test_gradient_equals_differences_of_the_loop(kind, reverse, what):
     def ours(kernel, bias, x):
         if what == "states":
             return jnp.sum(lstm(kernel, bias, x, mask, reverse=reverse) * direction)
-        pooled = lstm_pooled(kernel, bias, x, mask, pooling=what, reverse=reverse)
+        pooled = lstm_mean(kernel, bias, x, mask, reverse=reverse)
         return jnp.sum(pooled * direction)
 
     def loop(*values):
         states = reference(*values, mask, reverse)
-        out = states if what == "states" else reference_pooled(states, mask, what)
+        out = states if what == "states" else reference_mean(states, mask)
         return np.sum(out * direction)
 
     with jax.enable_x64(True):
@@ -149,13 +147,12 @@ def test_large_values_saturate_without_overflow():
     assert np.all(np.abs(states) <= 1)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max"])
-def test_bfloat16_sums_are_kept_in_float32(pooling):
+def test_bfloat16_sums_are_kept_in_float32():
     # States near 1 over 600 positions: summed in bfloat16 they would stop growing at 256.
     kernel, bias = jnp.zeros((3, 4)), jnp.array([9.0, 9.0, 9.0, 9.0])
     x = jnp.zeros((2, 600, 2))
-    expected = lstm_pooled(kernel, bias, x, pooling=pooling)
-    found = lstm_pooled(kernel, bias, x.astype(jnp.bfloat16), pooling=pooling)
+    expected = lstm_mean(kernel, bias, x)
+    found = lstm_mean(kernel, bias, x.astype(jnp.bfloat16))
     assert float(expected.min()) > 0.99
     np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=4e-3)
 
@@ -165,7 +162,7 @@ def test_bfloat16_gradients_are_near_those_of_float32(what):
     kernel, bias, x = map(jnp.asarray, example(7))
 
     def loss(kernel, bias, x):
-        out = lstm(kernel, bias, x) if what == "states" else lstm_pooled(kernel, bias, x)
+        out = lstm(kernel, bias, x) if what == "states" else lstm_mean(kernel, bias, x)
         return jnp.sum(out.astype(jnp.float32) ** 2)
 
     expected = jax.grad(loss, argnums=(0, 1, 2))(kernel, bias, x)
@@ -181,12 +178,10 @@ def test_masked_positions_change_nothing():
     kernel, bias, x = example()
     mask = mask_of("ragged")
     other = np.where(mask[:, :, None], x, 1e3).astype(np.float32)
-    for pooling in ("mean", "max"):
-        np.testing.assert_array_equal(
-            lstm_pooled(kernel, bias, x, mask, pooling=pooling),
-            lstm_pooled(kernel, bias, other, mask, pooling=pooling),
-        )
-    gradient = jax.grad(lambda x: jnp.sum(lstm_pooled(kernel, bias, x, mask)))(jnp.asarray(x))
+    np.testing.assert_array_equal(
+        lstm_mean(kernel, bias, x, mask), lstm_mean(kernel, bias, other, mask)
+    )
+    gradient = jax.grad(lambda x: jnp.sum(lstm_mean(kernel, bias, x, mask)))(jnp.asarray(x))
     assert not np.any(np.asarray(gradient)[~mask]) and np.any(np.asarray(gradient)[mask])
 
 
@@ -206,10 +201,6 @@ def test_errors_name_the_shapes():
     with pytest.raises(ShapeError, match=r"bias of shape \(16,\)"):
         lstm(kernel, bias[:-1], x)
     with pytest.raises(ShapeError, match="batch, length"):
-        lstm_pooled(kernel, bias, x[0])
+        lstm_mean(kernel, bias, x[0])
     with pytest.raises(ShapeError, match=r"\(5, 7\).*\(5, 6\)"):
-        lstm_pooled(kernel, bias, x, np.ones((5, 6), bool))
-    with pytest.raises(ArgumentError, match="'median'"):
-        lstm_pooled(kernel, bias, x, pooling="median")
-    with pytest.raises(ArgumentError, match="'pallas'"):
-        lstm(kernel, bias, x, implementation="pallas")
+        lstm_mean(kernel, bias, x, np.ones((5, 6), bool))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese import DataError
@@ -11,6 +11,7 @@ from siamese.nn.ragged import Ragged
 rows_of_ids = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=6), max_size=8)
 
 
+@settings(deadline=None)
 @given(rows_of_ids)
 def test_rows_come_back_as_they_were_given(rows):
     ragged = Ragged.from_lists(rows)
@@ -18,6 +19,7 @@ def test_rows_come_back_as_they_were_given(rows):
     assert ragged.lengths.tolist() == [len(row) for row in rows]
 
 
+@settings(deadline=None)
 @given(rows_of_ids.filter(len), st.data())
 def test_take_and_padded_equal_a_loop(rows, data):
     which = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=6))

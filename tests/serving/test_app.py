@@ -24,7 +24,7 @@ def model(tmp_path):
 
 def test_without_gradio_the_message_says_what_to_install(model, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gradio", None)
-    with pytest.raises(MissingDependencyError, match="pip install 'siamese\\[app\\]'"):
+    with pytest.raises(MissingDependencyError, match="pip install gradio"):
         serve(model)
     assert main(["app", str(model)]) == 2
     assert "Traceback" not in capsys.readouterr().err

@@ -49,7 +49,7 @@ MASK[0, 3] = MASK[4, 1] = True
 @pytest.mark.parametrize("temperature", [0.05, 1.0])
 def test_equals_the_loop(direction, temperature, same):
     v1, v2 = vectors()
-    found = SoftmaxLossFn(v1, v2, temperature, direction=direction, same=same)
+    found = SoftmaxLossFn(v1, v2, temperature, direction=direction, false_negative_mask=same)
     np.testing.assert_allclose(found, loop_loss(v1, v2, temperature, direction, same), rtol=1e-12)
 
 
@@ -59,9 +59,9 @@ def test_a_masked_pair_has_no_gradient():
 
     v1, v2 = (jnp.asarray(v, jnp.float32) for v in vectors(rows=2))
     everything = jnp.asarray(~np.eye(2, dtype=bool))
-    gradient = jax.grad(lambda v: SoftmaxLossFn(v, v2, 0.05, same=everything))(v1)
+    gradient = jax.grad(lambda v: SoftmaxLossFn(v, v2, 0.05, false_negative_mask=everything))(v1)
     np.testing.assert_array_equal(gradient, np.zeros_like(gradient))
-    assert float(SoftmaxLossFn(v1, v2, 0.05, same=everything)) == 0.0
+    assert float(SoftmaxLossFn(v1, v2, 0.05, false_negative_mask=everything)) == 0.0
 
 
 def test_gradient_is_that_of_finite_differences():
@@ -71,7 +71,9 @@ def test_gradient_is_that_of_finite_differences():
     v1, v2 = vectors()
     gradient = np.asarray(
         jax.grad(
-            lambda v: SoftmaxLossFn(v, jnp.asarray(v2, jnp.float32), 0.5, same=jnp.asarray(MASK))
+            lambda v: SoftmaxLossFn(
+                v, jnp.asarray(v2, jnp.float32), 0.5, false_negative_mask=jnp.asarray(MASK)
+            )
         )(jnp.asarray(v1, jnp.float32))
     )
     for i, j in ((0, 0), (4, 2), (5, 4)):
@@ -103,13 +105,13 @@ def test_label_loss_equals_the_loop():
 def test_the_layer_divides_duplicates_from_labelled_pairs():
     v1, v2 = (v.astype(np.float32) for v in vectors(rows=9))
     labels, mask = np.array([0, 1, 0], np.int32), MASK
-    layer = SoftmaxLoss(0.1, same=True, labelled=True, labelled_weight=2.0)
-    wanted = SoftmaxLossFn(v1[:6], v2[:6], 0.1, same=mask) + 2 * LabelLossFn(
+    layer = SoftmaxLoss(0.1, false_negative_mask=True, labelled=True, labelled_weight=2.0)
+    wanted = SoftmaxLossFn(v1[:6], v2[:6], 0.1, false_negative_mask=mask) + 2 * LabelLossFn(
         np.sum(v1[6:] * v2[6:], axis=1), labels
     )
     assert float(layer((v1, v2, mask, labels))) == pytest.approx(float(wanted), rel=1e-5)
     assert str(layer) == "SoftmaxLoss_in4"
-    assert SoftmaxLoss().n_in == 2 and SoftmaxLoss(same=True).n_in == 3
+    assert SoftmaxLoss().n_in == 2 and SoftmaxLoss(false_negative_mask=True).n_in == 3
     assert SoftmaxLoss(labelled=True).n_in == 3
 
 
@@ -126,7 +128,7 @@ def test_shapes_that_do_not_fit():
     with pytest.raises(ShapeError, match="one shape"):
         SoftmaxLossFn(v1, v2[:4])
     with pytest.raises(ShapeError, match="same"):
-        SoftmaxLossFn(v1, v2, same=np.zeros((2, 2), bool))
+        SoftmaxLossFn(v1, v2, false_negative_mask=np.zeros((2, 2), bool))
     with pytest.raises(ShapeError, match="label"):
         LabelLossFn(np.zeros(3), np.zeros((3, 1)))
     with pytest.raises(ArgumentError, match="at least 2"):

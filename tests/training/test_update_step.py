@@ -164,7 +164,7 @@ def test_labels_and_masks_reach_the_loss():
     extras = (np.eye(6, dtype=bool), np.array([1, 0], np.int32))
     losses = []
     for lazy in (False, True):
-        loss = SoftmaxLoss(same=True, labelled=True)
+        loss = SoftmaxLoss(false_negative_mask=True, labelled=True)
         sample = (q1, q2, *extras)
         trainer = trainer_of(Siamese(VOCAB, D_MODEL), loss, lazy=lazy, sample=sample)
         losses.append(steps(trainer, [sample] * 3))

@@ -1,0 +1,56 @@
+"""Sphinx: how docs/*.md and the solution notebooks become HTML (`make docs`)."""
+
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+
+import siamese  # noqa: E402
+
+project = "siamese"
+author = copyright = "the siamese maintainers"
+version = release = siamese.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+nitpicky = True  # a reference to nothing is a warning, and `make docs` makes warnings errors
+
+# The notebooks are those of notebooks/solution, shown as they were executed; git holds them once.
+SOLUTIONS = HERE / "notebooks"
+shutil.rmtree(SOLUTIONS, ignore_errors=True)
+shutil.copytree(ROOT / "notebooks" / "solution", SOLUTIONS, ignore=shutil.ignore_patterns(".*"))
+nb_execution_mode = "off"
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+
+# The docstrings give types in words: dtype, shape and unit. Signatures give the rest.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_param = False  # else words of the "Args" section become cross-references
+napoleon_use_rtype = False
+
+html_theme = "sphinx_book_theme"
+html_title = "siamese"
+html_theme_options = {"show_toc_level": 2, "use_download_button": False}
+html_copy_source = False
+
+
+def setup(app):
+    """A property's sentence is left alone: napoleon takes what stands before a colon for its type."""
+    kept = {}
+
+    def keep(app, what, name, obj, options, lines):
+        if what in ("property", "attribute"):
+            kept[name] = list(lines)
+
+    def put_back(app, what, name, obj, options, lines):
+        lines[:] = kept.pop(name, lines)
+
+    app.connect("autodoc-process-docstring", keep, priority=400)
+    app.connect("autodoc-process-docstring", put_back, priority=600)

@@ -1,0 +1,213 @@
+"""What batches are made from: pairs of questions, their clusters, and labelled pairs beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from siamese.batching.plan import LABELLED, PlannedBatch
+from siamese.data.token_rows import check_pairs, token_rows
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.ragged import Ragged
+
+
+class Pairs:
+    """Pairs of questions as rows of one table.
+
+    Args:
+      q1: the first questions, or the table that ``rows[0]`` points into.
+      q2: the second questions, or the table that ``rows[1]`` points into.
+      rows: None where q2[i] is paired with q1[i]; else two integer arrays [pairs] of rows.
+      name: what to call the pairs in a message.
+
+    Attributes:
+      table: Ragged; the questions of both sides.
+      rows: int64 [2, pairs]; each pair's two questions in it.
+      lengths: int64 [pairs]; tokens of the longer question.
+      tokens: int64 [pairs]; tokens of both.
+
+    Raises:
+      DataError: for no pairs, sides of unequal length, rows outside the tables, empty questions.
+    """
+
+    def __init__(self, q1: Any, q2: Any, rows=None, name: str = ""):
+        table1 = token_rows(q1, f"{name}q1")
+        table2 = table1 if q2 is q1 else token_rows(q2, f"{name}q2")
+        if rows is None:
+            check_pairs(table1, table2, f"{name}q1", f"{name}q2")
+            rows = [np.arange(len(table1))] * 2
+        else:
+            rows = [integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)]
+            check_pairs(*rows, f"{name}rows[0]", f"{name}rows[1]")
+        for side, table in enumerate((table1, table2)):
+            outside = (rows[side] < 0) | (rows[side] >= len(table))
+            if outside.any():
+                at = outside.argmax()
+                raise DataError(
+                    f"{name}rows[{side}][{at}] is {rows[side][at]}, but q{side + 1} has "
+                    f"{len(table)} questions."
+                )
+        self.table, self.rows = table1, np.stack(rows).astype(np.int64)
+        if table2 is not table1:
+            self.table = Ragged(
+                np.concatenate([table1.values, table2.values]),
+                np.concatenate([table1.offsets, table2.offsets[1:] + table1.offsets[-1]]),
+            )
+            self.rows[1] += len(table1)
+        lengths = self.table.lengths[self.rows]  # [2, pairs]
+        if (lengths == 0).any():
+            side, place = np.argwhere(lengths == 0)[0]
+            raise DataError(
+                f"Pair {place} has an empty question in {name}q{side + 1}: it has no token. "
+                "Leave out pairs with an empty question."
+            )
+        self.lengths, self.tokens = lengths.max(axis=0), lengths.sum(axis=0)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def prepare(self, lengths: np.ndarray, pad: int) -> None:
+        """Takes the lengths of batches, int64 [buckets], and the token after each question's end."""
+        self.batch_lengths, self.pad = lengths, pad
+        # So long a window can be read from every question's start, the last one's too.
+        self._values = np.append(self.table.values, np.zeros(lengths[-1], np.int32))
+
+    def padded(self, batch: PlannedBatch) -> np.ndarray:
+        """Both sides of a batch's pairs, int32 [2, batch, length], padded behind each question's end."""
+        rows, length = sides(self.rows, batch).ravel(), int(self.batch_lengths[batch.bucket])
+        tokens = self.table.lengths[rows]
+        # The values as overlapping items of that many, so that each row is one copy; then the padding by
+        # arithmetic. Measured: a third of the time of Ragged.padded.
+        count = len(self._values) - length + 1
+        windows = np.ndarray(count, f"V{4 * length}", self._values, strides=(4,))
+        out = windows[self.table.offsets[rows]].view(np.int32).reshape(-1, length)
+        inside = np.tri(length + 1, length, -1, dtype=np.int32)  # inside[n]: n ones, then zeros
+        out *= inside.take(tokens, axis=0)
+        out += (self.pad * (1 - inside)).take(tokens, axis=0)
+        return out.reshape(2, -1, length)
+
+    def padded_batches(self, batches: list[PlannedBatch]) -> list[np.ndarray]:
+        """`padded` of each batch; those of one length in one go, which is quicker."""
+        made: list[Any] = [None] * len(batches)
+        for bucket in {batch.bucket for batch in batches}:
+            places = [i for i, batch in enumerate(batches) if batch.bucket == bucket]
+            pairs, _, swapped = zip(*(batches[i] for i in places))
+            joined = PlannedBatch(
+                np.concatenate(pairs),
+                bucket,
+                None if swapped[0] is None else np.concatenate(swapped),
+            )
+            ends = np.cumsum([len(part) for part in pairs])[:-1]
+            for place, part in zip(places, np.split(self.padded(joined), ends, axis=1)):
+                made[place] = part
+        return made
+
+
+class LabelledPairs(Pairs):
+    """Labelled pairs, drawn by length to go with the batches of each length.
+
+    Every epoch draws each length's pairs in a new random order, again and again as needed. A length
+    with fewer pairs than are drawn at a time also takes those of the shorter lengths, and of the
+    longer where even these are too few.
+
+    Args:
+      labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows).
+      size: pairs drawn with each batch.
+
+    Raises:
+      ArgumentError: where `labelled` is not a tuple of three or four.
+      DataError: where pairs and labels do not go together.
+    """
+
+    def __init__(self, labelled: tuple, size: int):
+        if not isinstance(labelled, tuple) or len(labelled) not in (3, 4):
+            raise ArgumentError("labelled must be (q1, q2, is_duplicate) or (..., rows).")
+        super().__init__(labelled[0], labelled[1], *labelled[3:], name="labelled ")
+        labels = np.asarray(labelled[2])
+        if labels.shape != (len(self),) or not np.isin(labels, (0, 1)).all():
+            raise DataError(
+                f"labelled is_duplicate must be one 0 or 1 for each of the {len(self)} pairs."
+            )
+        self.labels, self.size = labels.astype(np.int32), size
+
+    def prepare(self, lengths: np.ndarray, pad: int) -> None:
+        """The same, and decides which pairs go with the batches of each length."""
+        super().prepare(lengths, pad)
+        buckets = np.searchsorted(lengths, self.lengths)
+        enough = min(self.size, len(self))
+        self._pools: list[tuple[np.ndarray, int]] = []  # for each bucket: pairs, their own bucket
+        for bucket in range(len(lengths)):
+            low = high = bucket
+            while (pool := (buckets >= low) & (buckets <= high)).sum() < enough:
+                low, high = (low - 1, high) if low else (0, high + 1)
+            self._pools.append((np.flatnonzero(pool), high))
+        self._orders: dict[int, tuple[tuple, np.ndarray]] = {}  # the newest order of each bucket
+
+    def draw(
+        self, seed: int, epoch: int, bucket: int, turn: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The pairs that go with the epoch's batch number `turn` of a bucket.
+
+        Returns:
+          q1 and q2, int32 [size, length], and is_duplicate, int32 [size].
+        """
+        pool, longest = self._pools[bucket]
+        passes, places = np.divmod(np.arange(turn * self.size, (turn + 1) * self.size), len(pool))
+        pairs = np.empty(self.size, dtype=np.int64)
+        for number in range(passes[0], passes[-1] + 1):
+            key = (seed, epoch, LABELLED, bucket, int(number))
+            if self._orders.get(bucket, ((), None))[0] != key:
+                self._orders[bucket] = key, np.random.default_rng(list(key)).permutation(pool)
+            here = passes == number
+            pairs[here] = self._orders[bucket][1][places[here]]
+        q1, q2 = self.padded(PlannedBatch(pairs, longest))
+        return q1, q2, self.labels[pairs]
+
+
+def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
+    """The batch's part of ``columns`` [2, pairs], the sides of its swapped pairs exchanged."""
+    chosen = columns.take(batch.pairs, axis=1)
+    return chosen if batch.swapped is None else np.where(batch.swapped, chosen[::-1], chosen)
+
+
+def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
+    """The clusters as small integers [2, pairs]; -1 for those of one pair only, and for no cluster.
+
+    Args:
+      clusters: integers [pairs], or a tuple of two such arrays; negative ids are of no cluster.
+      pairs: how many pairs there are.
+
+    Raises:
+      DataError: where they are not integers, or not one for each pair.
+    """
+    both = clusters if isinstance(clusters, tuple) else (clusters, clusters)
+    if len(both) != 2:
+        raise DataError(f"clusters must be one array, or a tuple of two; it has {len(both)}.")
+    columns = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(both)]
+    for column in columns:
+        if len(column) != pairs:
+            raise DataError(f"clusters holds {len(column)} ids for {pairs} pairs; give one a pair.")
+    ids = np.stack(columns)
+    known, numbers = np.unique(ids, return_inverse=True)
+    one, two = numbers = numbers.reshape(ids.shape)
+    pairs_of = np.bincount(one, minlength=len(known))
+    pairs_of += np.bincount(two[one != two], minlength=len(known))
+    shared = (pairs_of > 1) & (known >= 0)
+    # Small numbers compare several times faster.
+    size = np.int16 if shared.sum() < 2**15 else np.int32
+    return np.where(shared, np.cumsum(shared) - 1, -1).astype(size)[numbers]
+
+
+def integer_column(values: Any, name: str) -> np.ndarray:
+    """`values` as a one-dimensional integer array.
+
+    Raises:
+      DataError: where it is not.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise DataError(
+            f"{name} must be one integer per pair; it is {array.dtype} of shape {array.shape}."
+        )
+    return array
