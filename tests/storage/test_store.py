@@ -74,7 +74,7 @@ def test_other_directories_are_neither_read_nor_replaced(tmp_path):
             write(tmp_path / path, "x")
         with pytest.raises(CheckpointError, match=r"holds no index\. `siamese index"):
             read(tmp_path / path)
-    with pytest.raises(CheckpointError, match=r"There is no index at .*none\. `siamese index"):
+    with pytest.raises(CheckpointError, match=r"There is no index at .*none: .*`siamese index"):
         read(tmp_path / "none")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == (tmp_path / "file").read_text()
     assert read(tmp_path / "model", "detector") == "m"
