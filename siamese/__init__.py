@@ -76,5 +76,6 @@ def __dir__():
     return sorted({*globals(), *_EXPORTS})
 
 
+compat.pickle_reader = "siamese.storage.safe_pickle"
 compat.prepare()
 compat.after_import("nltk", provide_punkt)

@@ -26,6 +26,9 @@ from siamese.errors import ArgumentError, CheckpointError
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
 
+# The module whose `read_plain_pickle` reads Trax's files; `siamese` sets it, which stands above this one.
+pickle_reader = ""
+
 _after_import: dict[str, list[Callable[[types.ModuleType], None]]] = {}
 _prepared = False
 
@@ -238,17 +241,17 @@ def _read_plain_pickles_only(module) -> None:
     def load(file):
         from trax.shapes import ShapeDtype
 
-        from siamese.storage.safe_pickle import Signature, read_plain_pickle
+        reader = importlib.import_module(pickle_reader)
 
         def as_trax(value):
-            if isinstance(value, Signature):
+            if isinstance(value, reader.Signature):
                 return ShapeDtype(value.shape, value.dtype)
             if type(value) in (tuple, list):
                 return type(value)(map(as_trax, value))
             return value
 
         name = getattr(file, "name", None) or "the file"
-        content = read_plain_pickle(file.read(), str(name))
+        content = reader.read_plain_pickle(file.read(), str(name))
         if isinstance(content, dict) and "input_signature" in content:
             content["input_signature"] = as_trax(content["input_signature"])
         return content

@@ -168,7 +168,7 @@ class QuestionIndex:
         """
         vectors, records, facts, folder = read_index(path, check=check)
         if detector is None:
-            places = [folder / facts["model"][0], facts["model"][1]] if facts["model"] else []
+            places = [Path(path) / facts["model"][0], facts["model"][1]] if facts["model"] else []
             detector = next((place for place in places if Path(place).exists()), None)
             if detector is None:
                 raise CheckpointError(

@@ -1,15 +1,14 @@
 """The directory of a question index: vectors, questions with their columns, facts; no pickle.
 
-    index/
-      vectors.npy           float32, float16 or int8 [questions, d]; mapped, not read
-      scales.npy            float32 [questions], for int8 only
-      questions.jsonl       one JSON object a question: id, question, its other columns
-      offsets.npy           int64 [questions + 1]: where each line of questions.jsonl starts
-      graph.usearch         the graph for approximate search, where there is one
-      index.json            version, the model's checksum, counts
-      manifest.json         sizes and checksums of the others
+index/                    a store (`siamese.storage.store`); in its current generation:
+  vectors.npy             float32, float16 or int8 [questions, d]; mapped, not read
+  scales.npy              float32 [questions], for int8 only
+  questions.jsonl         one JSON object a question: id, question, its other columns
+  offsets.npy             int64 [questions + 1]: where each line of questions.jsonl starts
+  graph.usearch           the graph for approximate search, where there is one
+  index.json              version, the model's checksum, counts
 
-A new version is written beside the old one and takes its place when it is whole.
+The arrays are mapped, so that a large index opens at once.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ import numpy as np
 
 from siamese.errors import CheckpointError
 from siamese.search.nearest import STORAGES, StoredVectors
-from siamese.storage import manifest as manifests
-from siamese.storage.atomic import atomic_directory, explain, remove_directory
+from siamese.storage.store import check_files, read_store, write_store
 
 FORMAT_VERSION = 1
 GRAPH = "graph.usearch"
@@ -88,7 +86,7 @@ def write_index(
     facts: dict[str, Any],
     graph: Any = None,
 ) -> Path:
-    """Writes an index, whole or not at all; an older one at `path` is replaced at the end.
+    """Writes an index atomically; an older one at `path` is replaced at the end.
 
     Args:
       path: the directory; it may hold an older index, but nothing else.
@@ -98,45 +96,28 @@ def write_index(
       graph: something with ``save(path)`` that writes the graph, or None.
 
     Raises:
-      CheckpointError: it cannot be written, or `path` holds something that is no index.
+      CheckpointError: it cannot be written, or `path` holds something other than an index.
     """
-    path = Path(path)
-    previous = path.with_name(path.name + ".previous")
-    fresh = path.with_name(path.name + ".fresh")
-    if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not is_index(path))):
-        raise CheckpointError(
-            f"{path} holds something other than an index; nothing was changed. Give another path."
-        )
-    try:
-        for leftover in (fresh, previous) if path.exists() else (fresh,):
-            if leftover.exists():
-                remove_directory(leftover)
-        with atomic_directory(fresh, CheckpointError) as folder:
-            np.save(folder / "vectors.npy", vectors.values, allow_pickle=False)
-            if vectors.scales is not None:
-                np.save(folder / "scales.npy", vectors.scales, allow_pickle=False)
-            np.save(folder / "offsets.npy", records.offsets, allow_pickle=False)
-            (folder / "questions.jsonl").write_bytes(records.text.tobytes())
-            if graph is not None:
-                graph.save(folder / GRAPH)
-            body = {"version": FORMAT_VERSION, "questions": len(records), **facts}
-            text = json.dumps(body, indent=1, ensure_ascii=False)
-            (folder / "index.json").write_text(text, encoding="utf-8")
-            manifests.write_manifest(folder, kind="index", step=0, metrics={})
-        if path.exists():
-            os.rename(path, previous)
-        os.rename(fresh, path)
-        if previous.exists():
-            remove_directory(previous)
-    except OSError as error:
-        raise CheckpointError(explain(error, path)) from error
-    return path
+
+    def fill(folder: Path) -> None:
+        np.save(folder / "vectors.npy", vectors.values, allow_pickle=False)
+        if vectors.scales is not None:
+            np.save(folder / "scales.npy", vectors.scales, allow_pickle=False)
+        np.save(folder / "offsets.npy", records.offsets, allow_pickle=False)
+        (folder / "questions.jsonl").write_bytes(records.text.tobytes())
+        if graph is not None:
+            graph.save(folder / GRAPH)
+        body = {"version": FORMAT_VERSION, "questions": len(records), **facts}
+        text = json.dumps(body, indent=1, ensure_ascii=False)
+        (folder / "index.json").write_text(text, encoding="utf-8")
+
+    return write_store(path, "index", fill)
 
 
 def read_index(
     path: os.PathLike | str, *, check: bool = True
 ) -> tuple[StoredVectors, Records, dict[str, Any], Path]:
-    """Maps an index after checking it: (vectors, questions, facts, its directory).
+    """Maps an index after checking it: (vectors, questions, facts, its files' directory).
 
     Args:
       path: the directory.
@@ -145,54 +126,43 @@ def read_index(
     Raises:
       CheckpointError: missing, damaged, or of another version; the message says which file.
     """
-    path = find_index(path)
-    try:
-        manifest = manifests.read_manifest(path)
-        if manifest.get("kind") != "index":
-            raise CheckpointError(f"{path} is no index of questions. `siamese index` makes one.")
-        for name, entry in manifest["files"].items():
-            _check_file(path / name, entry, check or name == "index.json")
-        facts = json.loads((path / "index.json").read_text(encoding="utf-8"))
-        if facts.get("version") != FORMAT_VERSION:
-            raise CheckpointError(
-                f"{path} has format version {facts.get('version')!r}; this siamese reads "
-                f"{FORMAT_VERSION}. Make it again with `siamese index`."
-            )
-        size = facts["questions"]
-        values = _mapped(path / "vectors.npy", size, STORAGES, axes=2)
-        scales = None
-        if values.dtype == np.int8:
-            scales = _mapped(path / "scales.npy", size, ("float32",))
-        offsets = _mapped(path / "offsets.npy", size + 1, ("int64",))
-        text = path / "questions.jsonl"
-        text = np.memmap(text, np.uint8, "r") if text.stat().st_size else np.zeros(0, np.uint8)
-        if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
-            raise CheckpointError(f"{path / 'offsets.npy'} does not fit questions.jsonl.")
-    except OSError as error:
-        raise CheckpointError(explain(error, path, "read")) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path} is damaged: {error}. Make the index again.") from error
-    return StoredVectors(values, scales), Records(text, offsets), facts, path
 
+    def read(folder: Path, manifest: dict[str, Any]):
+        check_files(folder, manifest, content=check)
+        try:
+            facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+            if facts["version"] != FORMAT_VERSION:
+                raise CheckpointError(
+                    f"{path} has format version {facts['version']!r}; this siamese reads "
+                    f"{FORMAT_VERSION}. Make it again with `siamese index`."
+                )
+            size = facts["questions"]
+            values = _mapped(folder / "vectors.npy", size, STORAGES, axes=2)
+            scales = None
+            if values.dtype == np.int8:
+                scales = _mapped(folder / "scales.npy", size, ("float32",))
+            offsets = _mapped(folder / "offsets.npy", size + 1, ("int64",))
+            text = folder / "questions.jsonl"
+            text = np.memmap(text, np.uint8, "r") if text.stat().st_size else np.zeros(0, np.uint8)
+            if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
+                raise ValueError("offsets.npy does not fit questions.jsonl")
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"{path} is damaged: {error}. Make the index again.") from error
+        return StoredVectors(values, scales), Records(text, offsets), facts, folder
 
-def find_index(path: os.PathLike | str) -> Path:
-    """The index that `path` means: itself, or what a killed writer had moved aside."""
-    path = Path(path)
-    for candidate in (path, path.with_name(path.name + ".previous")):
-        if is_index(candidate):
-            return candidate
-    what = "holds no index" if path.exists() else "does not exist"
-    raise CheckpointError(f"{path} {what}. `siamese index MODEL FILE` makes one.")
-
-
-def is_index(path: Path) -> bool:
-    """Whether a directory looks like an index: by its files' names alone."""
-    return (path / "index.json").is_file() and (path / manifests.NAME).is_file()
+    return read_store(path, "index", read)
 
 
 def model_checksum(detector: Any) -> str:
     """The SHA-256 of what decides a detector's vectors: weights, vocabulary and tower."""
-    digest = hashlib.sha256(repr(detector.tower).encode())
+    tower = detector.tower
+    # As the tower's repr was when the first indexes were made: a new field must not spoil them.
+    facts = (
+        f"TowerConfig(vocab_size={tower.vocab_size}, d_model={tower.d_model}, "
+        f"mask_padding={tower.mask_padding}, pooling='mean', bidirectional={tower.bidirectional}, "
+        f"compute={tower.compute!r})"
+    )
+    digest = hashlib.sha256(facts.encode())
     for name in sorted(detector.weights):
         array = np.ascontiguousarray(detector.weights[name], "<f4")
         digest.update(f"{name} {array.shape}".encode())
@@ -204,21 +174,6 @@ def model_checksum(detector: Any) -> str:
     words = json.dumps(facts)
     digest.update(words.encode())
     return digest.hexdigest()
-
-
-def _check_file(path: Path, entry: dict[str, Any], content: bool) -> None:
-    if path.is_symlink() or not path.is_file():
-        raise CheckpointError(f"{path} is missing. Make the index again with `siamese index`.")
-    if path.stat().st_size != entry["size"]:
-        raise CheckpointError(
-            f"{path} is damaged: {path.stat().st_size} bytes, and {entry['size']} were written."
-        )
-    if content:
-        with open(path, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
-                raise CheckpointError(
-                    f"{path} is damaged: its content is not what was written (the checksum differs)."
-                )
 
 
 def _mapped(path: Path, rows: int, dtypes: tuple[str, ...], axes: int = 1) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""Files and directories that appear whole or not at all: written beside, flushed, renamed.
+"""Atomic files and directories: written beside their place, flushed to disk, then renamed.
 
-Every temporary holds a lock (`flock`) for as long as its writer lives, so what a killed writer left
-can be told from the work of a living one, in any process or container of the machine.
+A temporary is locked (`flock`) while its writer lives. So a cleaner can tell what a killed writer left
+from the work of a living one, in any process or container of the machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from siamese.errors import DataError, SiameseError
 
 try:
     import fcntl
-except ImportError:  # Windows: no flock; temporaries are then never taken for stale.
+except ImportError:  # Windows has no flock: temporaries are then never taken for stale.
     fcntl = None
 
 _TEMPORARY = re.compile(r"^\..*\.tmp-[0-9a-f]{16}$", re.DOTALL)
@@ -34,21 +34,16 @@ _MEANINGS = {
     errno.EPERM: "the operation is not permitted there. Choose another directory",
     errno.ENOENT: "it does not exist. Check the path, or create the directory first",
     errno.ENOTDIR: "a part of the path is a file, not a directory. Check the path",
-    errno.EISDIR: "it is a directory, and a file is meant. Check the path",
-    errno.EEXIST: "it is there already. Choose another name, or move it away first",
-    errno.ENOTEMPTY: "it is there already. Choose another name, or move it away first",
+    errno.EISDIR: "it is a directory, not a file. Check the path",
+    errno.EEXIST: "it exists already. Choose another name, or move it away first",
+    errno.ENOTEMPTY: "it exists already. Choose another name, or move it away first",
     errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
     errno.EIO: "the device reports an input/output error. Check the disk",
 }
 
 
 def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> str:
-    """One sentence for a system error: what could not be done, why, and what to do.
-
-    Example:
-      >>> explain(OSError(errno.ENOSPC, "No space left on device"), "run/model")
-      'Cannot write run/model: the disk is full. Free some space or choose another directory.'
-    """
+    """One sentence for a system error: what failed, why, and what to do."""
     meaning = _MEANINGS.get(error.errno) or error.strerror or str(error) or type(error).__name__
     return f"Cannot {doing} {os.fspath(path)}: {meaning}."
 
@@ -57,25 +52,10 @@ def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> st
 def open_atomically(
     path: os.PathLike | str, error: type[SiameseError] = DataError
 ) -> Iterator[BinaryIO]:
-    """A binary file to write that replaces `path` when the block ends without an exception.
+    """A binary file to write; it replaces `path` when the block ends without an exception.
 
-    Until then, and after any failure, whatever stood at `path` stands there unchanged. A symbolic
-    link is followed, so that the link stays.
-
-    Args:
-      path: where the file shall stand; its directory must exist.
-      error: the SiameseError that a system error (disk full, read-only, ...) is raised as.
-
-    Raises:
-      DataError (or `error`): where the file cannot be written; says why and what to do.
-
-    Example:
-      >>> import tempfile
-      >>> path = Path(tempfile.mkdtemp(), "a.bin")
-      >>> with open_atomically(path) as file:
-      ...     _ = file.write(b"whole")
-      >>> path.read_bytes()
-      b'whole'
+    After a failure the old file stays unchanged. A symbolic link is followed, so the link stays. A
+    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do.
     """
     target = Path(os.path.realpath(path))
     temporary = file = None
@@ -102,7 +82,7 @@ def open_atomically(
 def write_bytes_atomically(
     path: os.PathLike | str, data: bytes, error: type[SiameseError] = DataError
 ) -> None:
-    """Writes `data` as the file `path`, whole or not at all; see `open_atomically`."""
+    """Writes `data` as the file `path`; see `open_atomically`."""
     with open_atomically(path, error) as file:
         file.write(data)
 
@@ -110,7 +90,7 @@ def write_bytes_atomically(
 def write_text_atomically(
     path: os.PathLike | str, text: str, error: type[SiameseError] = DataError
 ) -> None:
-    """Writes `text` in UTF-8 as the file `path`, whole or not at all; see `open_atomically`."""
+    """Writes `text` in UTF-8 as the file `path`; see `open_atomically`."""
     write_bytes_atomically(path, text.encode("utf-8"), error)
 
 
@@ -118,26 +98,9 @@ def write_text_atomically(
 def atomic_directory(
     path: os.PathLike | str, error: type[SiameseError] = DataError
 ) -> Iterator[Path]:
-    """A directory to fill that appears as `path`, flushed to disk, when the block ends well.
+    """Yields a directory to fill; it gets the name `path`, flushed to disk, when the block ends well.
 
-    Args:
-      path: where the directory shall stand. Nothing, or an empty directory, may stand there; a
-        directory with content is never replaced.
-      error: the SiameseError that a system error is raised as.
-
-    Yields:
-      The temporary directory beside `path` to write into.
-
-    Raises:
-      DataError (or `error`): where it cannot be written, or `path` is taken.
-
-    Example:
-      >>> import tempfile
-      >>> path = Path(tempfile.mkdtemp(), "run")
-      >>> with atomic_directory(path) as folder:
-      ...     _ = (folder / "a.txt").write_text("whole")
-      >>> (path / "a.txt").read_text()
-      'whole'
+    A directory with content is never replaced. A system error is raised as `error`.
     """
     target = Path(path)
     temporary = descriptor = None
@@ -158,9 +121,8 @@ def atomic_directory(
 
 
 def remove_directory(path: os.PathLike | str) -> None:
-    """Removes a directory so that a kill half-way never leaves it under its own name."""
-    path = Path(path)
-    doomed = _temporary_name(path)
+    """Removes a directory; renames it first, so that a kill leaves no half of it under its name."""
+    doomed = _temporary_name(Path(path))
     os.rename(path, doomed)
     shutil.rmtree(doomed, ignore_errors=True)
 
@@ -168,8 +130,7 @@ def remove_directory(path: os.PathLike | str) -> None:
 def remove_stale(directory: os.PathLike | str) -> list[str]:
     """Removes the temporaries in `directory` whose writers are gone; returns their names.
 
-    Those of a living writer hold a lock and stay; so do all of them where the file system knows no
-    locks. Cannot fail: what cannot be removed stays.
+    Never fails: what cannot be removed, or cannot be locked on this file system, stays.
     """
     removed = []
     with suppress(OSError):
@@ -181,10 +142,7 @@ def remove_stale(directory: os.PathLike | str) -> list[str]:
                 descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    if path.is_dir():
-                        shutil.rmtree(path)
-                    else:
-                        path.unlink()
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
                     removed.append(name)
                 finally:
                     os.close(descriptor)
@@ -195,14 +153,14 @@ def _temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name[:60]}.tmp-{secrets.token_hex(8)}")
 
 
-def _new_temporary(target: Path, create) -> tuple[Path, int]:
+def _new_temporary(target: Path, create) -> tuple[Path, int | None]:
     """A new, locked temporary beside `target` and its descriptor."""
     while True:
         temporary = _temporary_name(target)
         descriptor = create(temporary)
         if descriptor is None or _lock_held(descriptor, temporary):
             return temporary, descriptor
-        os.close(descriptor)  # A cleaner took it for stale before it was locked: take another.
+        os.close(descriptor)  # A cleaner removed it before it was locked: make another.
 
 
 def _create_file(path: Path) -> int:
@@ -211,17 +169,16 @@ def _create_file(path: Path) -> int:
 
 
 def _create_directory(path: Path) -> int | None:
-    os.mkdir(path)
-    if fcntl is None:
-        return None  # Windows cannot open directories.
-    try:
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return _create_directory(path)  # A cleaner was quicker than the open.
+    while True:
+        os.mkdir(path)
+        if fcntl is None:
+            return None  # Windows cannot open directories.
+        with suppress(FileNotFoundError):  # A cleaner removed it before it was opened.
+            return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _lock_held(descriptor: int, path: Path) -> bool:
-    """Locks a new temporary; False where somebody else has locked or removed it."""
+    """Locks a new temporary; False where a cleaner has locked or removed it."""
     if fcntl is None:
         return True
     try:

@@ -1,54 +1,59 @@
-"""A run's checkpoints: the one writer, the newest whole one, which are kept, which fit the model.
+"""A run's checkpoints: the one writer, the newest complete one, which are kept, which fit the model.
 
-A run directory holds one directory a checkpoint, such as ``run/step-00000400/`` (its files are
-described in `siamese.storage.checkpoint_files`). A checkpoint is written beside its place, flushed
-to disk and renamed into it. A directory with content is never replaced: saving a step again makes
-``step-00000400.1``, and only then does the first one go.
+A run directory holds a directory for each checkpoint, such as ``run/step-00000400/``:
+  weights.safetensors: the model's weights and state.
+  slots.safetensors: the optimizer's slots.
+  state.json: step, random state, batch position, history.
+  config.json, metrics.json, vocabulary.json: as their names say.
+  manifest.json: sizes and checksums of all the others (see `siamese.storage.store`).
+A directory with content is never replaced: saving a step again makes ``step-00000400.1``, and the first
+one is removed only then.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.storage import manifest as manifests
+from siamese.storage import store
 from siamese.storage.atomic import atomic_directory, explain, remove_directory, remove_stale
-from siamese.storage.checkpoint_files import (
-    MAX_BYTES,
-    Checkpoint,
-    capture_random_state,
-    load_checkpoint,
-    restore_random_state,
-    vocabulary_checksum,
-    write_checkpoint_files,
-)
-from siamese.storage.compatibility import check_compatible
-from siamese.storage.run_lock import lock_run
-
-__all__ = [
-    "Checkpoint",
-    "CheckpointWriter",
-    "Newest",
-    "Saved",
-    "best_checkpoint",
-    "capture_random_state",
-    "check_compatible",
-    "list_checkpoints",
-    "load_checkpoint",
-    "load_newest",
-    "restore_random_state",
-    "save_checkpoint",
-    "vocabulary_checksum",
-]
+from siamese.storage.store import MAX_BYTES
+from siamese.storage.trees import difference, from_json, load_tensors, save_tensors, to_json
 
 _DIRECTORY = re.compile(r"step-([0-9]{8,18})(?:\.([0-9]{1,9}))?")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """All that a training run needs to go on as if it had never stopped.
+
+    A tree is made of tuples, lists, dicts, None, numbers, text and arrays.
+    """
+
+    step: int  # Training steps done.
+    weights: Any  # The model's weights, a tree.
+    model_state: Any = ()  # The model's state other than weights, a tree.
+    slots: Any = ()  # The optimizer's slots, a tree.
+    random_state: Any = None  # Of all generators, a tree.
+    batch_position: Any = None  # Where in the data the run stands, a tree.
+    history: Any = None  # The metrics so far, a tree.
+    config: Any = None  # The run's configuration, a tree.
+    metrics: dict[str, float] = field(default_factory=dict)  # Of the latest evaluation.
+    vocabulary: Any = None  # The vocabulary file's bytes; a JSON value is turned into bytes.
+    path: Path | None = None  # Where it was loaded from; None before it was saved.
+
+    @property
+    def vocabulary_checksum(self) -> str | None:
+        """SHA-256 of the vocabulary's bytes, or None where there is no vocabulary."""
+        return None if self.vocabulary is None else vocabulary_checksum(self.vocabulary)
 
 
 class Saved(NamedTuple):
@@ -63,28 +68,10 @@ class Newest(NamedTuple):
     """What `load_newest` found."""
 
     checkpoint: Checkpoint | None
-    passed_over: list[tuple[Path, str]]  # Newer ones that could not be used, and why.
+    skipped: list[tuple[Path, str]]  # Newer ones that could not be used, and why.
 
 
-def save_checkpoint(
-    run_dir: os.PathLike | str,
-    checkpoint: Checkpoint,
-    keep: int | None = 3,
-    best_metric: str | None = None,
-    higher_is_better: bool = False,
-) -> Path:
-    """Saves one checkpoint and removes those no longer kept. See `CheckpointWriter`.
-
-    Example:
-      >>> import tempfile
-      >>> run = tempfile.mkdtemp()
-      >>> save_checkpoint(run, Checkpoint(step=5, weights=(np.zeros(2), ()))).name
-      'step-00000005'
-      >>> load_newest(run).checkpoint.weights
-      (array([0., 0.]), ())
-    """
-    with CheckpointWriter(run_dir, keep, best_metric, higher_is_better) as writer:
-        return writer.save(checkpoint)
+# ---- Writing ----
 
 
 class CheckpointWriter:
@@ -93,12 +80,18 @@ class CheckpointWriter:
     Args:
       run_dir: the run's directory; made where missing.
       keep: how many of the latest checkpoints to keep; None keeps all.
-      best_metric: name of a metric whose best checkpoint is kept besides.
-      higher_is_better: whether the best is the largest value.
+      best_metric: name of a metric whose lowest checkpoint is kept besides.
 
     Raises:
       ArgumentError: `keep` below 1.
-      CheckpointError: where the directory cannot be written, or another process writes to it.
+      CheckpointError: the directory cannot be written, or another process writes to it.
+
+    Example:
+      >>> import tempfile
+      >>> with CheckpointWriter(tempfile.mkdtemp()) as writer:
+      ...     path = writer.save(Checkpoint(step=5, weights=(np.zeros(2), ())))
+      >>> path.name, load_newest(path.parent).checkpoint.weights
+      ('step-00000005', (array([0., 0.]), ()))
     """
 
     def __init__(
@@ -106,28 +99,25 @@ class CheckpointWriter:
         run_dir: os.PathLike | str,
         keep: int | None = 3,
         best_metric: str | None = None,
-        higher_is_better: bool = False,
     ):
+        self._lock = None
         if keep is not None and keep < 1:
             raise ArgumentError(f"keep must be at least 1, or None to keep all; got {keep}.")
         self.run_dir = Path(run_dir)
         self._keep = keep
-        self._best = (best_metric, higher_is_better)
+        self._best_metric = best_metric
         try:
             self.run_dir.mkdir(parents=True, exist_ok=True)
-            self._lock = lock_run(self.run_dir)
         except OSError as error:
             raise CheckpointError(explain(error, self.run_dir)) from error
+        self._lock = store.take_lock(self.run_dir)
         remove_stale(self.run_dir)
 
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Saves `checkpoint`, whole or not at all, then removes those no longer kept.
-
-        Returns:
-          The checkpoint's directory.
+        """Saves `checkpoint` atomically, then removes those no longer kept; returns its directory.
 
         Raises:
-          CheckpointError: where it cannot be written or stored; all earlier ones are untouched.
+          CheckpointError: it cannot be written or stored; all earlier ones are unchanged.
         """
         step = checkpoint.step
         if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
@@ -135,8 +125,8 @@ class CheckpointWriter:
         taken = [saved.revision for saved in list_checkpoints(self.run_dir) if saved.step == step]
         name = f"step-{step:08d}" + (f".{max(taken) + 1}" if taken else "")
         with atomic_directory(self.run_dir / name, CheckpointError) as folder:
-            write_checkpoint_files(folder, replace(checkpoint, step=int(step)))
-        self._remove_old(self.run_dir / name)
+            _write_files(folder, replace(checkpoint, step=int(step)))
+        self._remove_old(step)
         return self.run_dir / name
 
     def clear(self) -> None:
@@ -148,10 +138,10 @@ class CheckpointWriter:
             raise CheckpointError(explain(error, self.run_dir, "remove")) from error
 
     def close(self) -> None:
-        """Lets go of the directory; another process may write to it then."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        """Releases the directory; another process may write to it then."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
 
     def __enter__(self) -> CheckpointWriter:
         return self
@@ -160,24 +150,22 @@ class CheckpointWriter:
         self.close()
 
     def __del__(self):
-        if getattr(self, "_lock", None) is not None:
-            self.close()
+        self.close()
 
-    def _remove_old(self, just_saved: Path) -> None:
-        # Only what looks whole is counted or removed: a damaged directory is evidence, and a later
-        # step than the one just saved was passed over when the run resumed.
-        step = next(s.step for s in list_checkpoints(self.run_dir) if s.path == just_saved)
-        whole = [
+    def _remove_old(self, step: int) -> None:
+        # Only complete ones are counted or removed: a damaged directory is evidence, and a later step
+        # than the one just saved was skipped when the run resumed.
+        complete = [
             saved
             for saved in list_checkpoints(self.run_dir)
-            if saved.step <= step and manifests.looks_whole(saved.path)
+            if saved.step <= step and store.is_complete(saved.path)
         ]
         newest_of = {}
-        for saved in whole:  # Newest first: the first of a step is its latest revision.
+        for saved in complete:  # Newest first: the first of a step is its latest revision.
             newest_of.setdefault(saved.step, saved)
         kept = list(newest_of.values())[: self._keep]
-        best = best_checkpoint(self.run_dir, *self._best) if self._best[0] else None
-        for saved in whole:
+        best = best_checkpoint(self.run_dir, self._best_metric) if self._best_metric else None
+        for saved in complete:
             if saved not in kept and saved.path != best:
                 try:
                     remove_directory(saved.path)
@@ -185,51 +173,69 @@ class CheckpointWriter:
                     continue  # The new one is safe; an old one too many does no harm.
 
 
+def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
+    metrics = {name: float(value) for name, value in checkpoint.metrics.items()}
+    state = {
+        name: getattr(checkpoint, name)
+        for name in ("step", "random_state", "batch_position", "history")
+    }
+    save_tensors(
+        folder / "weights.safetensors",
+        weights=checkpoint.weights,
+        model_state=checkpoint.model_state,
+    )
+    save_tensors(folder / "slots.safetensors", slots=checkpoint.slots)
+    for name, value in (("state", state), ("config", checkpoint.config), ("metrics", metrics)):
+        (folder / f"{name}.json").write_text(to_json(value), encoding="utf-8")
+    if checkpoint.vocabulary is not None:
+        (folder / "vocabulary.json").write_bytes(_vocabulary_bytes(checkpoint.vocabulary))
+    finite = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    store.write_manifest(folder, step=checkpoint.step, metrics=finite)
+
+
+# ---- Reading ----
+
+
 def list_checkpoints(run_dir: os.PathLike | str) -> list[Saved]:
     """The checkpoint directories of a run, newest first, judged by their names alone."""
     try:
-        entries = list(os.scandir(run_dir))
+        names = os.listdir(run_dir)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise CheckpointError(explain(error, run_dir, "read")) from error
-    found = []
-    for entry in entries:
-        match = _DIRECTORY.fullmatch(entry.name)
-        if match:
-            found.append(Saved(Path(entry.path), int(match[1]), int(match[2] or 0)))
+    found = [
+        Saved(Path(run_dir, name), int(match[1]), int(match[2] or 0))
+        for name in names
+        if (match := _DIRECTORY.fullmatch(name))
+    ]
     return sorted(found, key=lambda saved: (saved.step, saved.revision), reverse=True)
 
 
-def best_checkpoint(
-    run_dir: os.PathLike | str, metric: str, higher_is_better: bool = False
-) -> Path | None:
-    """The directory of the checkpoint whose `metric` is best; the later one of equals; or None."""
+def best_checkpoint(run_dir: os.PathLike | str, metric: str) -> Path | None:
+    """The directory of the checkpoint whose `metric` is lowest; the later one of equals; or None."""
     values = []
     for saved in list_checkpoints(run_dir):
         try:
-            if saved.path.is_symlink() or not manifests.looks_whole(saved.path):
+            if saved.path.is_symlink() or not store.is_complete(saved.path):
                 continue
-            value = manifests.read_manifest(saved.path)["metrics"][metric]
+            value = store.read_manifest(saved.path)["metrics"][metric]
             if math.isfinite(value):
-                values.append((value if higher_is_better else -value, saved.step, saved.path))
+                values.append((-value, saved.step, saved.path))
         except (CheckpointError, OSError, KeyError, TypeError):
             continue
     return max(values)[2] if values else None
 
 
 def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newest:
-    """The newest whole checkpoint of a run, and the newer ones that were passed over, with reasons.
-
-    Returns:
-      `Newest`; its checkpoint is None where the directory holds none or does not exist.
+    """The newest usable checkpoint of a run (None where there is none), and the newer ones skipped.
 
     Raises:
-      CheckpointError: where there are checkpoints and not one of them is whole.
+      CheckpointError: there are checkpoints, and none of them can be used.
     """
     for _ in range(3):  # A running trainer may remove an old one while it is read: look again.
         candidates = list_checkpoints(run_dir)
-        passed_over = []
+        skipped = []
         for saved in candidates:
             try:
                 if saved.path.is_symlink():
@@ -239,15 +245,92 @@ def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newes
                     raise CheckpointError(
                         f"{saved.path} holds step {checkpoint.step}: it was renamed."
                     )
-                return Newest(checkpoint, passed_over)
+                return Newest(checkpoint, skipped)
             except CheckpointError as error:
-                passed_over.append((saved.path, str(error)))
+                skipped.append((saved.path, str(error)))
         if not candidates:
             return Newest(None, [])
         if list_checkpoints(run_dir) == candidates:
             break
-    reasons = "\n".join(f"  {reason}" for _, reason in passed_over)
+    reasons = "\n".join(f"  {reason}" for _, reason in skipped)
     raise CheckpointError(
-        f"None of the {len(passed_over)} checkpoints in {run_dir} can be used, and nothing was changed:"
+        f"None of the {len(skipped)} checkpoints in {run_dir} can be used; nothing was changed:"
         f"\n{reasons}\nGive another directory, or start anew there with --overwrite."
     )
+
+
+def load_checkpoint(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Checkpoint:
+    """Loads one checkpoint directory, at most `max_bytes`, after checking every size and checksum.
+
+    Raises:
+      CheckpointError: anything is missing, damaged, unknown or too large.
+    """
+    path = Path(path)
+    try:
+        manifest = store.read_manifest(path)
+        files = store.read_files(path, manifest, max_bytes)
+    except OSError as error:
+        raise CheckpointError(explain(error, path, "read")) from error
+    with store.unreadable_explained(path):
+        state = from_json(files["state.json"])
+        if state["step"] != manifest["step"]:
+            raise ValueError("its step is not the manifest's")
+        return Checkpoint(
+            **load_tensors(files["weights.safetensors"]),
+            **load_tensors(files["slots.safetensors"]),
+            **state,
+            config=from_json(files["config.json"]),
+            metrics=from_json(files["metrics.json"]),
+            vocabulary=files.get("vocabulary.json"),
+            path=path,
+        )
+
+
+def check_compatible(
+    checkpoint: Checkpoint,
+    vocabulary_checksum: str | None = None,
+    shapes: Any = None,
+    slot_shapes: Any = None,
+) -> None:
+    """Refuses a checkpoint of another model or another vocabulary.
+
+    Args:
+      checkpoint: the loaded checkpoint.
+      vocabulary_checksum: that of the vocabulary in use; None leaves it unchecked.
+      shapes: the model's weights, or any tree of things with a `shape`; None leaves it unchecked.
+      slot_shapes: the optimizer's slots, likewise.
+
+    Raises:
+      CheckpointError: names both sides, the leaf's place and the way out.
+    """
+    where = checkpoint.path or f"The checkpoint of step {checkpoint.step}"
+    way_out = (
+        "Use the vocabulary and configuration saved in the checkpoint, or train into another "
+        "directory; --overwrite starts this one anew."
+    )
+    mine = checkpoint.vocabulary_checksum
+    if vocabulary_checksum is not None and mine != vocabulary_checksum:
+        had = f"vocabulary {mine[:12]}" if mine else "no vocabulary"
+        raise CheckpointError(
+            f"{where} was made with {had}, and {vocabulary_checksum[:12]} is in use (checksums): the "
+            f"same token ids would mean other words. {way_out}"
+        )
+    for what, saved, wanted in (
+        ("weights", checkpoint.weights, shapes),
+        ("optimizer slots", checkpoint.slots, slot_shapes),
+    ):
+        if wanted is not None and (different := difference(saved, wanted)):
+            raise CheckpointError(
+                f"{where} is of another model: its {what} have {different}. {way_out}"
+            )
+
+
+def vocabulary_checksum(vocabulary: Any) -> str:
+    """The checksum by which vocabularies are compared: SHA-256 of the bytes saved."""
+    return store.checksum(_vocabulary_bytes(vocabulary))
+
+
+def _vocabulary_bytes(vocabulary: Any) -> bytes:
+    if isinstance(vocabulary, (bytes, bytearray)):
+        return bytes(vocabulary)
+    return json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -1,37 +1,48 @@
 """Reading a pickle without running it: arrays, numbers, text and plain containers, nothing else.
 
-A pickle is a program for a small stack machine, and Python's own reader calls whatever functions the
-program names. Here `pickletools` parses the program and a machine steps through it that has no
-instruction to import or to call: the few names that arrays are made of select code of this file, any
-other name ends the reading with an error that says it.
+A pickle is a program for a small stack machine. The machine here is Python's own, the one written in
+Python, with a table of the instructions that push values and fill containers. No name is imported:
+`find_class` knows the few that arrays are made of, gives functions of this file for them, and refuses the
+rest.
 """
 
 from __future__ import annotations
 
+import io
+import math
+import pickle
 import pickletools
-from collections.abc import Callable
+import re
+import struct
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
-from siamese.errors import CheckpointError
-from siamese.storage.plain_values import (
-    SCALAR_TYPES,
-    Made,
-    Name,
-    Refused,
-    Signature,
-    checked_dict,
-    checked_key,
-    complete,
-    finished,
-    make_array,
-    make_default_dict,
-    make_dtype,
-    make_jax_array,
-    make_signature,
-    of_type,
-)
+import numpy as np
 
-__all__ = ["Signature", "read_plain_pickle"]
+from siamese.errors import CheckpointError
+from siamese.storage.trees import dtype_named
+
+_MAX_INSTRUCTIONS = 2_000_000  # Some seconds; a model's file has some thousands.
+_MAX_VALUES = 2_000_000  # A value used twice counts twice: bounds what walking the result costs.
+_MAX_DEPTH = 200
+_MAX_KEY = 1 << 60  # Larger whole numbers can be chosen to collide in a dict.
+_DTYPE = re.compile(r"[<>|=]?(\?|b1|[iu][1248]|f[248]|c8|c16)")
+_SCALARS = {
+    f"numpy {name}": name.rstrip("_")
+    for name in (
+        *("bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
+        *("uint64", "float16", "float32", "float64", "complex64", "complex128"),
+    )
+} | {"ml_dtypes bfloat16": "bfloat16", "jaxlib.xla_extension bfloat16": "bfloat16"}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Shape and dtype of one model input; stands for Trax's ShapeDtype where Trax is not loaded."""
+
+    shape: tuple[int | None, ...]
+    dtype: np.dtype
 
 
 def read_plain_pickle(data: bytes, where: str) -> Any:
@@ -43,253 +54,288 @@ def read_plain_pickle(data: bytes, where: str) -> Any:
 
     Returns:
       None, numbers, text, bytes, lists, tuples, sets, dicts, ``defaultdict(list)``, `Signature`, and
-      NumPy arrays and scalars (JAX's become NumPy's). Arrays are views of `data`: read-only.
+      NumPy arrays and scalars (JAX's become NumPy's).
 
     Raises:
-      CheckpointError: for anything else, by its name, and for a damaged file.
+      CheckpointError: anything else, by its name; a damaged file; one of more than 2 million instructions.
 
     Example:
-      >>> import pickle
       >>> read_plain_pickle(pickle.dumps({"step": 3, "names": ("a", "b")}), "a.pkl")
       {'step': 3, 'names': ('a', 'b')}
-      >>> try:
-      ...     read_plain_pickle(pickle.dumps(print), "a.pkl")
-      ... except CheckpointError as error:
-      ...     print(str(error)[:44])
-      a.pkl was refused: it names 'builtins.print'
     """
     try:
-        return finished(_Machine(len(data)).run(data))
-    except Refused as reason:
+        return _Reader(data).content()
+    except _Refused as reason:
         raise CheckpointError(
             f"{where} was refused: it {reason}. Files of weights hold arrays, numbers, text and plain "
             "containers, nothing that could run code. Nothing in it was run; do not use it unless "
             "you know where it comes from."
         ) from None
     except (
-        *(ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError),
-        *(RecursionError, MemoryError, EOFError, AssertionError, Warning),
+        *(ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, struct.error),
+        *(RecursionError, MemoryError, EOFError, AssertionError, Warning, pickle.UnpicklingError),
     ) as error:
         raise CheckpointError(
-            f"{where} is damaged: it is no whole pickle ({type(error).__name__}). "
+            f"{where} is damaged: it is not a complete pickle ({type(error).__name__}). "
             "Use another copy of the file."
         ) from error
 
 
-class _Machine:
-    """The stack machine: one method an instruction with an effect, tables for the plain ones."""
+class _Refused(Exception):
+    """Something that a file of weights never holds; the message follows "it"."""
 
-    def __init__(self, size: int):
-        self._stack: list[Any] = []
-        self._marks: list[int] = []  # The stack's height at each MARK.
-        self._memo: dict[int, Any] = {}
-        self._size = size
-        self._copying_left = 4 * size  # Copies of one memoized value must not outgrow the file.
-        self._calls = {
-            "numpy dtype": make_dtype,
-            "numpy ndarray": lambda shape, dtype, data: Made(
-                "array", make_array(dtype, shape, data)
-            ),
-            "numpy.core.multiarray _reconstruct": lambda *ignored: Made("array"),
-            "numpy.core.multiarray scalar": lambda dtype, data: make_array(dtype, (), data)[()],
-            "numpy.core.numeric _frombuffer": lambda data, dtype, shape, order: Made(
-                "array", make_array(dtype, shape, data, order)
-            ),
-            "jax._src.array _reconstruct_array": make_jax_array,
-            "jax._src.device_array reconstruct_device_array": make_jax_array,
-            "trax.shapes ShapeDtype": make_signature,
-            "collections defaultdict": make_default_dict,
-            "collections OrderedDict": lambda items=(): dict(self._copied(items)),
-            "builtins set": lambda items=(): set(map(checked_key, self._copied(items))),
-            "builtins frozenset": lambda items=(): frozenset(map(checked_key, self._copied(items))),
-            "builtins bytearray": lambda data=b"", *_: bytearray(
-                self._copied(of_type(data, bytes))
-            ),
-            "builtins bytes": lambda data=b"": bytes(self._copied(of_type(data, bytes))),
-            "builtins complex": lambda real, imag: complex(
-                of_type(real, float), of_type(imag, float)
-            ),
+
+@dataclass
+class _Dtype:
+    """A dtype in the making: BUILD sets its byte order."""
+
+    value: np.dtype
+
+
+_LIST = object()  # Stands for the name ``list``, which a defaultdict is made with.
+
+
+class _Instructions(dict):
+    """Opcode -> method; counts the steps and refuses what is not in it."""
+
+    steps = 0
+
+    def __getitem__(self, code: int) -> Any:
+        self.steps += 1
+        if self.steps > _MAX_INSTRUCTIONS:
+            raise _Refused(f"has more than {_MAX_INSTRUCTIONS:,} instructions")
+        return super().__getitem__(code)
+
+    def __missing__(self, code: int) -> Any:
+        known = pickletools.code2op.get(chr(code))
+        raise _Refused(f"uses the pickle instruction {known.name if known else code}")
+
+
+class _Reader(pickle._Unpickler):
+    def __init__(self, data: bytes):
+        super().__init__(io.BytesIO(data), encoding="latin1")
+        machine, own = pickle._Unpickler.dispatch, vars(_Reader)
+        self.dispatch = _Instructions(
+            (code, own.get(machine[code].__name__, machine[code]))
+            for name in _PLAIN
+            for code in getattr(pickle, name)
+        )
+        self._size = len(data)
+        self._copying_left = 4 * len(data)  # Copies of a memoized value must not outgrow the file.
+        self._unbuilt: dict[int, Any] = {}  # id -> arrays and signatures that wait for BUILD
+        self._names = {
+            "numpy dtype": _dtype,
+            "numpy ndarray": _array,
+            "numpy.core.multiarray _reconstruct": lambda *_: self._begun(np.zeros(0, np.int8)),
+            "numpy.core.multiarray scalar": lambda dtype, data: _array((), dtype, data)[()],
+            "numpy.core.numeric _frombuffer": lambda a, *rest: _array(rest[1], rest[0], a, rest[2]),
+            "jax._src.array _reconstruct_array": self._jax_array,
+            "jax._src.device_array reconstruct_device_array": self._jax_array,
+            "trax.shapes ShapeDtype": _signature,
+            "collections defaultdict": _default_dict,
+            "collections OrderedDict": lambda: {},
+            "builtins set": lambda items=(): set(map(_key, self._copy(items))),
+            "builtins frozenset": lambda items=(): frozenset(map(_key, self._copy(items))),
+            "builtins bytearray": lambda data=b"", *_: bytearray(self._copy(_is(data, bytes))),
+            "builtins bytes": lambda data=b"": bytes(self._copy(_is(data, bytes))),
+            "builtins complex": lambda *parts: complex(*(_is(part, float) for part in parts)),
             "_codecs encode": self._encode,
+            "builtins list": _LIST,
         }
 
-    def run(self, data: bytes) -> Any:
-        """Steps through the pickle; returns what stands on top of the stack at its end."""
-        for opcode, argument, _ in pickletools.genops(data):
-            name = opcode.name
-            if name in _PUSH_ARGUMENT:
-                self._stack.append(argument)
-            elif name in _PUSH_NEW:
-                self._stack.append(_PUSH_NEW[name]())
-            elif name in _FROM_MARK:
-                self._stack.append(_FROM_MARK[name](self._pop_to_mark()))
-            elif name == "STOP":
-                return self._pop()
-            else:
-                action = getattr(self, f"_do_{name.lower()}", None)
-                if action is None:
-                    raise Refused(f"uses the pickle instruction {name}")
-                action(argument)
-        raise EOFError
+    def content(self) -> Any:
+        """The object on top of the stack at the end, once all of it is found plain and complete."""
+        top = self.load()
+        if self._unbuilt:
+            raise ValueError
+        _check_plain(top, {}, set())
+        return top
 
-    def _pop(self) -> Any:
-        if self._marks and self._marks[-1] >= len(self._stack):
-            raise IndexError
-        return self._stack.pop()
+    # ---- Names and calls ----
 
-    def _pop_to_mark(self) -> list[Any]:
-        start = self._marks.pop()
-        items = self._stack[start:]
-        del self._stack[start:]
-        return items
+    def find_class(self, module: str, attribute: str) -> Any:
+        """What stands for a name in this file; the machine can call nothing else."""
+        known = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
+        name = f"{known} {attribute}"
+        if name in _SCALARS:
+            return _Dtype(dtype_named(_SCALARS[name]))
+        if name not in self._names:
+            raise _Refused(f"names {f'{module}.{attribute}'[:200]!r}")
+        return self._names[name]
 
-    def _copied(self, value: Any) -> Any:
-        self._copying_left -= len(value)
-        if self._copying_left < 0:
-            raise Refused("copies the same values again and again")
-        return value
+    def load_newobj(self):
+        arguments, made = self.stack.pop(), self.stack.pop()
+        if made is not _signature or arguments != ():
+            raise _Refused("makes an object that is no part of an array")
+        self.append(self._begun(object.__new__(Signature)))
+
+    def load_build(self):
+        self._build(self.stack[-2], self.stack.pop())
+
+    def _build(self, made: Any, state: Any) -> None:
+        if isinstance(made, _Dtype):
+            _, byte_order, subdtype, names, fields, *_ = state
+            if (subdtype, names, fields) != (None, None, None) or len(state) > 8:
+                raise _Refused("holds an array of records, not of numbers")
+            made.value = made.value.newbyteorder(_is(byte_order, str))
+            return
+        if self._unbuilt.pop(id(made), None) is not made:
+            raise ValueError
+        if isinstance(made, Signature):
+            fields = state[1] if isinstance(state, tuple) else state
+            vars(made).update(vars(_signature(fields["shape"], fields["dtype"])))
+        else:
+            *_, shape, dtype, column_order, data = _is(state, tuple)
+            order = "F" if column_order else "C"
+            array = _array(shape, dtype, data, order)
+            self._copy(data)
+            made.__setstate__((1, array.shape, array.dtype, order == "F", array.tobytes(order)))
+
+    def _begun(self, made: Any) -> Any:
+        self._unbuilt[id(made)] = made
+        return made
+
+    def _jax_array(self, function: Any, arguments: Any, state: Any, ignored: Any) -> np.ndarray:
+        """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
+        made = self._begun(np.zeros(0, np.int8))
+        self._build(made, state)
+        return made
 
     def _encode(self, text: str, encoding: str) -> bytes:
         if encoding not in ("latin1", "latin-1"):
-            raise Refused(f"encodes text as {encoding!r}")
-        return self._copied(of_type(text, str)).encode("latin-1")
+            raise _Refused(f"encodes text as {encoding!r}")
+        return self._copy(_is(text, str)).encode("latin-1")
 
-    def _named(self, module: str, attribute: str) -> Name:
-        known = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
-        text = f"{known} {attribute}"
-        if text not in self._calls and text not in SCALAR_TYPES and text != "builtins list":
-            raise Refused(f"names {f'{module}.{attribute}'[:200]!r}")
-        return Name(text)
+    def _copy(self, value: Any) -> Any:
+        self._copying_left -= len(value)
+        if self._copying_left < 0:
+            raise _Refused("copies the same values again and again")
+        return value
 
-    def _do_proto(self, argument):
-        if argument > 5:
-            raise Refused(f"is of the unknown pickle protocol {argument}")
+    # ---- Instructions with a check of their own ----
 
-    def _do_frame(self, argument):
-        if argument > self._size:
+    def load_mark(self):
+        if len(self.metastack) > _MAX_DEPTH:
+            raise _Refused("is nested too deeply")
+        super().load_mark()
+
+    def _length(self) -> int:
+        (length,) = struct.unpack("<Q", self.read(8))
+        if length > self._size:
             raise EOFError
+        return length
 
-    def _do_mark(self, argument):
-        self._marks.append(len(self._stack))
+    def load_frame(self):
+        self._unframer.load_frame(self._length())
 
-    def _do_pop(self, argument):
-        if self._marks and self._marks[-1] == len(self._stack):
-            self._marks.pop()
-        else:
-            self._pop()
+    def load_bytearray8(self):
+        self.append(bytearray(self.read(self._length())))
 
-    def _do_pop_mark(self, argument):
-        self._pop_to_mark()
+    def load_dict(self):
+        items = self.pop_mark()  # Before self.append is looked up: it changes with the stack.
+        self.append(_dict(items))
 
-    def _do_dup(self, argument):
-        self._stack.append(self._stack[-1])
+    def load_setitem(self):
+        value, key = self.stack.pop(), self.stack.pop()
+        _is(self.stack[-1], dict)[_key(key)] = value
 
-    def _do_put(self, argument):
-        self._memo[argument] = self._stack[-1]
+    def load_setitems(self):
+        items = _dict(self.pop_mark())
+        _is(self.stack[-1], dict).update(items)
 
-    _do_binput = _do_long_binput = _do_put
+    def load_additems(self):
+        items = self.pop_mark()
+        _is(self.stack[-1], set).update(map(_key, items))
 
-    def _do_memoize(self, argument):
-        self._memo[len(self._memo)] = self._stack[-1]
-
-    def _do_get(self, argument):
-        self._stack.append(self._memo[argument])
-
-    _do_binget = _do_long_binget = _do_get
-
-    def _do_tuple1(self, argument):
-        self._stack.append((self._pop(),))
-
-    def _do_tuple2(self, argument):
-        second, first = self._pop(), self._pop()
-        self._stack.append((first, second))
-
-    def _do_tuple3(self, argument):
-        third, second, first = self._pop(), self._pop(), self._pop()
-        self._stack.append((first, second, third))
-
-    def _do_append(self, argument):
-        item = self._pop()
-        of_type(self._stack[-1], list).append(item)
-
-    def _do_appends(self, argument):
-        items = self._pop_to_mark()
-        of_type(self._stack[-1], list).extend(items)
-
-    def _do_setitem(self, argument):
-        value, key = self._pop(), self._pop()
-        of_type(self._stack[-1], dict)[checked_key(key)] = value
-
-    def _do_setitems(self, argument):
-        items = self._pop_to_mark()
-        of_type(self._stack[-1], dict).update(checked_dict(items))
-
-    def _do_additems(self, argument):
-        items = self._pop_to_mark()
-        of_type(self._stack[-1], set).update(map(checked_key, items))
-
-    def _do_global(self, argument):
-        self._stack.append(self._named(*argument.split(" ", 1)))
-
-    def _do_inst(self, argument):
-        raise Refused(f"names {argument.replace(' ', '.')[:200]!r}")
-
-    def _do_stack_global(self, argument):
-        attribute, module = of_type(self._pop(), str), of_type(self._pop(), str)
-        self._stack.append(self._named(module, attribute))
-
-    def _do_reduce(self, argument):
-        arguments, called = of_type(self._pop(), tuple), self._pop()
-        if not isinstance(called, Name) or called.text not in self._calls:
-            raise Refused("calls something that is no part of an array")
-        self._stack.append(self._calls[called.text](*arguments))
-
-    def _do_newobj(self, argument):
-        arguments, made = self._pop(), self._pop()
-        if made != Name("trax.shapes ShapeDtype") or arguments != ():
-            raise Refused("makes an object that is no part of an array")
-        self._stack.append(Made("signature"))
-
-    def _do_build(self, argument):
-        state = self._pop()
-        complete(of_type(self._stack[-1], Made), state)
+    def load_frozenset(self):
+        items = self.pop_mark()
+        self.append(frozenset(map(_key, items)))
 
 
-_PUSH_ARGUMENT = frozenset(
-    [
-        "INT",
-        "BININT",
-        "BININT1",
-        "BININT2",
-        "LONG",
-        "LONG1",
-        "LONG4",
-        "FLOAT",
-        "BINFLOAT",
-        "STRING",
-        "BINSTRING",
-        "SHORT_BINSTRING",
-        "UNICODE",
-        "SHORT_BINUNICODE",
-        "BINUNICODE",
-        "BINUNICODE8",
-        "BINBYTES",
-        "SHORT_BINBYTES",
-        "BINBYTES8",
-        "BYTEARRAY8",
-    ]
+_PLAIN = (
+    *("MARK", "STOP", "POP", "POP_MARK", "DUP", "PROTO", "FRAME", "NONE", "NEWTRUE", "NEWFALSE"),
+    *("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE", "GET", "BINGET", "LONG_BINGET"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+    *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE"),
+    *("BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+    *("LIST", "EMPTY_LIST", "APPEND", "APPENDS", "TUPLE", "EMPTY_TUPLE", "TUPLE1", "TUPLE2"),
+    *("TUPLE3", "DICT", "EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_SET", "ADDITEMS", "FROZENSET"),
+    *("GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD"),
 )
-_PUSH_NEW: dict[str, Callable[[], Any]] = {
-    "NONE": lambda: None,
-    "NEWTRUE": lambda: True,
-    "NEWFALSE": lambda: False,
-    "EMPTY_LIST": list,
-    "EMPTY_TUPLE": tuple,
-    "EMPTY_DICT": dict,
-    "EMPTY_SET": set,
-}
-_FROM_MARK: dict[str, Callable[[list[Any]], Any]] = {
-    "LIST": list,
-    "TUPLE": tuple,
-    "DICT": checked_dict,
-    "FROZENSET": lambda items: frozenset(map(checked_key, items)),
-}
+
+
+# ---- Parts, each checked before it is made ----
+
+
+def _is(value: Any, wanted: type) -> Any:
+    if not isinstance(value, wanted):
+        raise TypeError
+    return value
+
+
+def _key(key: Any) -> Any:
+    if isinstance(key, (str, bytes)) or (isinstance(key, int) and abs(key) < _MAX_KEY):
+        return key
+    raise _Refused(f"has a {type(key).__name__} as a key")
+
+
+def _dict(items: Any) -> dict[Any, Any]:
+    """A dict from keys and values in turn."""
+    return {_key(key): value for key, value in zip(items[::2], items[1::2], strict=True)}
+
+
+def _default_dict(factory: Any = None) -> dict[Any, Any]:
+    """A ``defaultdict(list)``, which Trax's history is made of; no other."""
+    if factory is not _LIST:
+        raise _Refused("holds a defaultdict of something else than lists")
+    return defaultdict(list)
+
+
+def _dtype(spec: Any, *flags: Any) -> _Dtype:
+    if isinstance(spec, _Dtype):
+        return _Dtype(spec.value)
+    if isinstance(spec, str) and (spec == "bfloat16" or _DTYPE.fullmatch(spec)):
+        return _Dtype(dtype_named(spec))
+    raise _Refused(f"holds an array of the type {str(_is(spec, str))[:60]!r}, not of numbers")
+
+
+def _array(shape: Any, dtype: Any, data: Any, order: str = "C") -> np.ndarray:
+    """An array over `data`, which must have exactly the length that shape and dtype ask for."""
+    dtype = _dtype(dtype).value
+    if isinstance(data, list):
+        raise _Refused("holds an array of Python objects, not of numbers")
+    if isinstance(data, str):  # Bytes written by Python 2.
+        data = data.encode("latin-1")
+    if len(_is(shape, tuple)) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError
+    if len(_is(data, (bytes, bytearray))) != math.prod(shape) * dtype.itemsize:
+        raise ValueError
+    array = np.frombuffer(data, dtype) if data else np.zeros(0, dtype)
+    return array.reshape(shape, order={"C": "C", "F": "F"}[order])
+
+
+def _signature(shape: Any, dtype: Any = "f4") -> Signature:
+    """What `trax.shapes.ShapeDtype(shape, dtype)` would make."""
+    if not all(n is None or (type(n) is int and n >= 0) for n in _is(shape, (tuple, list))):
+        raise ValueError
+    return Signature(tuple(shape), _dtype(dtype).value)
+
+
+def _check_plain(value: Any, counts: dict[int, int], above: set[int]) -> int:
+    """How many values are in `value`; refuses names, cycles, depth and vast sharing."""
+    if not isinstance(value, (list, tuple, dict)):
+        if value is _LIST or callable(value) or isinstance(value, _Dtype):
+            raise _Refused("holds a name where a value is expected")
+        return 1
+    if id(value) not in counts:
+        if id(value) in above or len(above) > _MAX_DEPTH:
+            raise _Refused("holds a container that contains itself, or is nested too deeply")
+        above.add(id(value))
+        count = 1
+        for child in value.values() if isinstance(value, dict) else value:
+            count += _check_plain(child, counts, above)
+            if count > _MAX_VALUES:
+                raise _Refused(f"unfolds to more than {_MAX_VALUES:,} values")
+        above.discard(id(value))
+        counts[id(value)] = count
+    return counts[id(value)]

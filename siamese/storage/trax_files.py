@@ -1,17 +1,23 @@
-"""The course's own model files, as Trax's Loop writes them, read without running anything in them.
+"""The files in which Trax's Loop keeps a model, read without running anything in them, and written.
 
-A course directory holds ``model.pkl.gz`` (a gzipped pickle: step, state, history, input signature)
-and its companions ``model.weights.npy.gz`` and ``model.opt_slots0.npy.gz`` (gzipped .npy arrays, one
-after the other). Older files, the course's among them, keep all of it in the one pickle. What is
-written here can be loaded by Trax's own ``init_from_file`` and ``load_checkpoint``.
+A directory holds ``model.pkl.gz`` (a gzipped pickle: step, state, history, input signature) and its
+companions ``model.weights.npy.gz`` and ``model.opt_slots0.npy.gz`` (gzipped .npy arrays, one after the
+other). Older files, the course's among them, keep all of it in the one pickle. Trax's own
+``init_from_file`` and ``load_checkpoint`` can load what is written here.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
+import math
 import os
 import pickle
+import re
+import zlib
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,42 +25,36 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.storage.array_files import (
-    LEVEL,
-    MAX_BYTES,
-    file_checksum,
-    read_arrays,
-    unpacked,
-    write_arrays,
-)
-from siamese.storage.atomic import write_bytes_atomically
+from siamese.storage.atomic import explain, open_atomically, write_bytes_atomically
 from siamese.storage.safe_pickle import read_plain_pickle
+from siamese.storage.store import file_checksum
 from siamese.storage.trees import dtype_named, leaves_with_places
+
+MAX_BYTES = 1 << 30  # Of one file, unpacked: a gzip file of 1 MB can hold a GB of zeros.
+
+_LEVEL = 2  # Trax's own compression level.
+_CHUNK = 1 << 20
+_LENGTH_BYTES = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}  # Magic and version -> width.
+_HEADER = re.compile(
+    r"\{'descr': '(?P<dtype>[<>|=]?[A-Za-z?][0-9]*(\[[A-Za-z]+\])?)', "
+    r"'fortran_order': (?P<by_columns>True|False), 'shape': \((?P<shape>[0-9, ]*)\), \}[ \n]*"
+)
 
 
 @dataclass(frozen=True)
 class CourseModel:
-    """What a course file holds.
+    """What a model file of Trax holds; `siamese.storage.trees.unflatten` puts arrays into a model."""
 
-    Attributes:
-      weights: the model's arrays in Trax's order (empty parts and shared layers left out); see
-        `siamese.storage.trees.unflatten` to put them into a model.
-      state: the arrays of its state; None where the file was saved with ``weights_only=True``.
-      eval_state: those of the evaluation model, where they were saved.
-      input_signature: `Signature`s of the model's inputs, or None.
-      step: training steps done; 0 where the file does not say.
-      history: Trax's history as a dict, or None.
-      path: the ``.pkl.gz`` file.
-    """
-
-    weights: list[np.ndarray]
-    state: list[np.ndarray] | None = None
-    eval_state: list[np.ndarray] | None = None
-    input_signature: Any = None
-    step: int = 0
+    weights: list[np.ndarray]  # In Trax's order; empty parts and shared layers are left out.
+    state: list[np.ndarray] | None = None  # None where it was saved with ``weights_only=True``.
+    input_signature: Any = None  # A `Signature` for each input, or None.
+    step: int = 0  # 0 where the file does not say.
     history: dict[str, Any] | None = None
-    path: Path | None = None
-    _inside: dict[str, Any] = field(default_factory=dict, repr=False)
+    path: Path | None = None  # The ``.pkl.gz`` file.
+    _content: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+# ---- Reading ----
 
 
 def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> CourseModel:
@@ -65,23 +65,15 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
       max_bytes: the most that one file may hold, unpacked.
 
     Raises:
-      CheckpointError: where it is missing, damaged, too large, holds anything but arrays, numbers,
-        text and plain containers, or where its companions belong to another save.
-
-    Example:
-      >>> import tempfile
-      >>> from siamese.storage.safe_pickle import Signature
-      >>> folder = tempfile.mkdtemp()
-      >>> inputs = Signature((2, 4), np.dtype("int32"))
-      >>> _ = write_course_model(folder, [np.ones(3, "float32")], input_signature=inputs)
-      >>> read_course_model(folder).weights
-      [array([1., 1., 1.], dtype=float32)]
+      CheckpointError: it is missing, damaged, too large, holds anything but arrays, numbers, text and
+        plain containers, or its companions belong to another save.
     """
     path = _pickle_path(path)
-    content = read_plain_pickle(unpacked(path, max_bytes), str(path))
+    with _unpacked(path, max_bytes) as file:
+        content = read_plain_pickle(file.read(), str(path))
     if not isinstance(content, dict) or "flat_weights" not in content:
         raise CheckpointError(
-            f"{path} is no saved Trax model: it has no 'flat_weights'. Give the model.pkl.gz of a "
+            f"{path} is not a saved Trax model: it has no 'flat_weights'. Give the model.pkl.gz of a "
             "training directory."
         )
     weights = content["flat_weights"]
@@ -90,103 +82,122 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
     step = content.get("step", 0)
     if type(step) is not int or step < 0:
         raise CheckpointError(f"{path} is damaged: its step is {step!r}.")
+    try:
+        history = content.get("history")
+        history = None if history is None else _plain_history(history)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise CheckpointError(f"{path} is damaged: its history is not one of Trax's.") from error
     return CourseModel(
         weights=_arrays(weights, path, "weights"),
         state=_arrays(content.get("flat_state"), path, "state"),
-        eval_state=_arrays(content.get("flat_eval_state"), path, "state"),
         input_signature=content.get("input_signature"),
         step=step,
-        history=_history_of(content.get("history"), path),
+        history=history,
         path=path,
-        _inside=content,
+        _content=content,
     )
 
 
-def read_course_slots(
-    path: os.PathLike | str | CourseModel, max_bytes: int = MAX_BYTES
-) -> list[list[np.ndarray]]:
-    """The optimizer's slots saved with a course model: for every task, arrays in Trax's order.
-
-    Args:
-      path: as for `read_course_model`, or what that returned.
-      max_bytes: the most that one file may hold, unpacked.
-
-    Raises:
-      CheckpointError: as `read_course_model`.
-    """
-    model = path if isinstance(path, CourseModel) else read_course_model(path, max_bytes)
-    content, path = model._inside, model.path
+def read_course_slots(model: CourseModel, max_bytes: int = MAX_BYTES) -> list[list[np.ndarray]]:
+    """The optimizer's slots saved with a model: for every task, arrays in Trax's order."""
+    content, path = model._content, model.path
     slots = content.get("slots_per_task", [content["slots"]] if "slots" in content else [])
     if type(slots) is int:
         slots = []
         while _slots_path(path, len(slots)).exists():
             slots.append(_companion(_slots_path(path, len(slots)), content, max_bytes))
     if not isinstance(slots, (list, tuple)):
-        raise CheckpointError(f"{path} is damaged: its optimizer slots are no list.")
+        raise CheckpointError(f"{path} is damaged: its optimizer slots are not a list.")
     return [_arrays([leaf for _, leaf in leaves_with_places(s)], path, "slots") for s in slots]
 
 
-def write_course_model(
-    path: os.PathLike | str,
-    weights: Any,
-    state: Any = (),
-    *,
-    input_signature: Any,
-    eval_state: Any = None,
-    slots: list[Any] | None = None,
-    step: int = 0,
-    history: dict[str, Any] | None = None,
-    companions: bool = True,
-) -> Path:
-    """Writes a model as Trax's Loop does, so that ``init_from_file`` and old programs can load it.
+def read_arrays(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> list[np.ndarray]:
+    """The arrays of a ``.npy.gz`` file of Trax: any number of .npy images, one after the other.
 
-    Every file appears whole or not at all, the pickle last, and it holds the checksums of its
-    companions: `read_course_model` notices a set that a kill left mixed.
-
-    Args:
-      path: a directory, which gets a ``model.pkl.gz``, or the name of a ``.pkl.gz`` file.
-      weights: the model's weights, a tree or a flat list of arrays.
-      state: its state, likewise.
-      input_signature: anything with `shape` and `dtype`, or a tuple of such, one for each input.
-      eval_state: state of the evaluation model; the same as `state` where None.
-      slots: for every task the optimizer's slots, trees or flat lists.
-      step: training steps done.
-      history: Trax's ``History.to_dict()``.
-      companions: False puts everything into the one file, as older Trax did: one rename replaces
-        the whole model.
-
-    Returns:
-      The path of the ``.pkl.gz`` file.
-
-    Raises:
-      CheckpointError: where a file cannot be written.
-      ArgumentError: for an input signature without shape and dtype.
+    Any damage is a CheckpointError; Trax's own reader stops at the first one and reports nothing.
     """
-    path = _pickle_path(path)
-    flat_weights, flat_state = _bits(weights), _bits(state)
-    flat_slots = [_bits(task) for task in slots or []]
-    flat_eval_state = flat_state if eval_state is None else _bits(eval_state)
-    content: dict[str, bytes] = {
-        "step": _dumps(int(step)),
-        "flat_weights": _dumps(LEVEL) if companions else _dump_arrays(flat_weights),
-        "flat_state": _dump_arrays(flat_state),
-        "flat_eval_state": _dump_arrays(flat_eval_state),
-        "history": _dumps(_plain_history(history)),
-        "slots_per_task": _dumps(LEVEL)
-        if companions and flat_slots
-        else b"](" + b"".join(map(_dump_arrays, flat_slots)) + b"e",
-        "input_signature": _dump_signature(input_signature),
-        "version_timestamp": _dumps("Mar-10-2021"),  # Of the format, as in Trax.
-    }
-    if companions:
-        files = {_weights_path(path): flat_weights}
-        files |= {_slots_path(path, task): arrays for task, arrays in enumerate(flat_slots)}
-        sums = {file.name: write_arrays(file, arrays) for file, arrays in files.items()}
-        content["siamese_companions"] = _dumps(sums)
-    items = b"".join(_dumps(key) + value for key, value in content.items())
-    packed = gzip.compress(b"\x80\x03}(" + items + b"u.", LEVEL, mtime=0)
-    write_bytes_atomically(path, packed, CheckpointError)
-    return path
+    arrays = []
+    with _unpacked(path, max_bytes) as file:
+        while magic := file.read(8, may_end=True):
+            arrays.append(_read_array(file, magic, path))
+    return arrays
+
+
+@contextmanager
+def _unpacked(path: os.PathLike | str, max_bytes: int) -> Iterator[_Limited]:
+    """A gzip file's content, up to a limit; every damage in the block is a CheckpointError."""
+    if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait for ever.
+        raise CheckpointError(f"{path} is not a regular file. Check the path.")
+    try:
+        with gzip.open(path, "rb") as file:
+            if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
+                raise EOFError
+            yield _Limited(file, path, max_bytes)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.") from None
+    except (*_DAMAGE, gzip.BadGzipFile) as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(explain(error, path, "read")) from error
+
+
+_DAMAGE = (EOFError, zlib.error, ValueError, TypeError, KeyError, OverflowError, MemoryError)
+
+
+class _Limited:
+    """A file that is read in pieces, so that a small one cannot fill the memory."""
+
+    def __init__(self, file: gzip.GzipFile, path: os.PathLike | str, left: int):
+        self.file, self.path, self.left = file, path, left
+
+    def read(self, size: int | None = None, *, may_end: bool = False) -> bytearray:
+        """`size` bytes, or all that is left."""
+        data = bytearray()
+        while size is None or len(data) < size:
+            chunk = self.file.read(_CHUNK if size is None else min(_CHUNK, size - len(data)))
+            if not chunk:
+                break
+            self.check_limit(len(chunk))
+            self.left -= len(chunk)
+            data += chunk
+        if size is not None and len(data) < size and not may_end:
+            raise EOFError
+        return data
+
+    def check_limit(self, more: int) -> None:
+        if more > self.left:
+            raise CheckpointError(
+                f"{self.path} was refused: unpacked it is larger than the limit. If you trust it and "
+                "it is meant to be that large, give a larger max_bytes."
+            )
+
+
+def _read_array(file: _Limited, magic: bytes, path: Any) -> np.ndarray:
+    """One .npy image; its claims are checked before memory is taken for it."""
+    length = int.from_bytes(file.read(_LENGTH_BYTES[bytes(magic)]), "little")
+    if length > 10_000:
+        raise ValueError("header length")
+    header = file.read(length).decode("latin-1")
+    # NumPy's own parser hands the header to Python's; here nothing but the expected text passes.
+    fields = _HEADER.fullmatch(header)
+    if fields is None and not header.startswith("{'descr': ["):
+        raise ValueError("header")
+    dtype = np.dtype(fields["dtype"]) if fields else None
+    if dtype is None or dtype.kind not in "biufc":
+        raise CheckpointError(
+            f"{path} was refused: it holds an array of {dtype or 'records'}, not of numbers. Files "
+            "of weights hold numbers; do not use it unless you know where it comes from."
+        )
+    shape = tuple(int(n) for n in fields["shape"].split(",") if n.strip())
+    if len(shape) > 32:
+        raise ValueError("shape")
+    size = math.prod(shape) * dtype.itemsize
+    file.check_limit(size)
+    data = file.read(size)
+    array = np.frombuffer(data, dtype) if data else np.zeros(0, dtype)
+    return array.reshape(shape, order="F" if fields["by_columns"] == "True" else "C")
 
 
 def _companion(file: Path, content: dict[str, Any], max_bytes: int) -> list[np.ndarray]:
@@ -211,22 +222,129 @@ def _arrays(flat: Any, path: Path | None, what: str) -> list[np.ndarray] | None:
     if not isinstance(flat, (list, tuple)) or not all(
         isinstance(array, (np.ndarray, np.generic, int, float)) for array in flat
     ):
-        raise CheckpointError(f"{path} is damaged: its {what} are no list of arrays.")
+        raise CheckpointError(f"{path} is damaged: its {what} are not a list of arrays.")
     foreign = sum(a.nbytes for a in flat if hasattr(a, "dtype") and not a.dtype.isnative)
     if foreign > MAX_BYTES:  # Many arrays over the same bytes, each of which would be copied.
         raise CheckpointError(f"{path} was refused: its {what} do not fit into memory.")
-    return [_from_bits(np.asarray(array)) for array in flat]
+    arrays = [np.asarray(array) for array in flat]
+    native = [a.astype(a.dtype.newbyteorder("="), copy=False) for a in arrays]  # As JAX asks for.
+    return [a.view(dtype_named("bfloat16")) if a.dtype == np.uint16 else a for a in native]
 
 
-def _from_bits(array: np.ndarray) -> np.ndarray:
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)  # JAX takes no other.
-    return array.view(dtype_named("bfloat16")) if array.dtype == np.uint16 else array
+# ---- Writing ----
+
+
+def write_course_model(
+    path: os.PathLike | str,
+    weights: Any,
+    state: Any = (),
+    *,
+    input_signature: Any,
+    slots: list[Any] | None = None,
+    step: int = 0,
+    history: dict[str, Any] | None = None,
+) -> Path:
+    """Writes a model as Trax's Loop does, so that ``init_from_file`` and old programs can load it.
+
+    Every file is written atomically, the pickle last. It holds the checksums of its companions:
+    `read_course_model` notices a set that a kill left mixed.
+
+    Args:
+      path: a directory, which gets a ``model.pkl.gz``, or the name of a ``.pkl.gz`` file.
+      weights: the model's weights, a tree or a flat list of arrays.
+      state: its state, likewise; also that of the evaluation model.
+      input_signature: anything with `shape` and `dtype`, or a tuple of such, one for each input.
+      slots: for every task the optimizer's slots, trees or flat lists.
+      step: training steps done.
+      history: Trax's ``History.to_dict()``.
+
+    Returns:
+      The path of the ``.pkl.gz`` file.
+
+    Raises:
+      CheckpointError: a file cannot be written.
+      ArgumentError: an input signature without shape and dtype.
+    """
+    path = _pickle_path(path)
+    flat_weights, flat_state = _bits(weights), _bits(state)
+    flat_slots = [_bits(task) for task in slots or []]
+    content = {
+        "step": int(step),
+        "flat_weights": _LEVEL,
+        "flat_state": flat_state,
+        "flat_eval_state": flat_state,
+        "history": _plain_history(history or {}),
+        "slots_per_task": _LEVEL if flat_slots else [],
+        "input_signature": _trax_signature(input_signature),
+        "version_timestamp": "Mar-10-2021",  # Of the format, as in Trax.
+    }
+    files = {_weights_path(path): flat_weights}
+    files |= {_slots_path(path, task): arrays for task, arrays in enumerate(flat_slots)}
+    for file, arrays in files.items():
+        write_arrays(file, arrays)
+    content["siamese_companions"] = {file.name: file_checksum(file) for file in files}
+    pickled = io.BytesIO()
+    _Pickler(pickled, protocol=4).dump(content)
+    packed = gzip.compress(pickled.getvalue(), _LEVEL, mtime=0)
+    write_bytes_atomically(path, packed, CheckpointError)
+    return path
+
+
+def write_arrays(path: Path, arrays: list[np.ndarray]) -> None:
+    """Writes a ``.npy.gz`` file as Trax does, atomically."""
+    with (
+        open_atomically(path, CheckpointError) as file,
+        gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed,
+    ):
+        for array in arrays:
+            np.save(packed, array, allow_pickle=False)
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles arrays and dtypes under names that are the same in every NumPy."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if type(value) is np.ndarray:
+            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+            return np.ndarray, (value.shape, little.dtype.str, little.tobytes())
+        if isinstance(value, np.dtype):
+            return np.dtype, (value.str,)
+        return NotImplemented
+
+
+def _trax_signature(signature: Any) -> Any:
+    """Trax's own ShapeDtype for each input."""
+    if isinstance(signature, (tuple, list)):
+        return tuple(map(_trax_signature, signature))
+    from trax.shapes import ShapeDtype
+
+    try:
+        shape = tuple(None if n is None else int(n) for n in signature.shape)
+        return ShapeDtype(shape, np.dtype(signature.dtype))
+    except (AttributeError, TypeError, ValueError):
+        raise ArgumentError(
+            f"input_signature must have shape and dtype, or be a tuple of such; got {signature!r}."
+        ) from None
 
 
 def _bits(tree: Any) -> list[np.ndarray]:
     """The arrays of a tree in Trax's order; bfloat16 as uint16, which is how Trax keeps it."""
     arrays = [np.asarray(leaf) for _, leaf in leaves_with_places(tree)]
     return [a.view(np.uint16) if a.dtype.name == "bfloat16" else a for a in arrays]
+
+
+def _plain_history(history: dict[str, Any]) -> dict[str, Any]:
+    """Trax's history with Python's numbers: {"_values": {mode: {metric: [(step, value), ...]}}}."""
+    values = {}
+    for mode, metrics in history.get("_values", {}).items():
+        values[str(mode)] = defaultdict(list)  # Trax appends to metrics that are not there yet.
+        for metric, points in metrics.items():
+            plain = [(int(step), np.asarray(value).tolist()) for step, value in points]
+            values[str(mode)][str(metric)] = plain
+    return {"_values": values}
+
+
+# ---- Names of files ----
 
 
 def _pickle_path(path: os.PathLike | str) -> Path:
@@ -242,59 +360,3 @@ def _weights_path(path: Path) -> Path:
 
 def _slots_path(path: Path, task: int) -> Path:
     return path.with_name(f"{path.name.removesuffix('.pkl.gz')}.opt_slots{task}.npy.gz")
-
-
-def _history_of(history: Any, path: Path) -> dict[str, Any] | None:
-    try:
-        return None if history is None else _plain_history(history)
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise CheckpointError(f"{path} is damaged: its history is none of Trax's.") from error
-
-
-def _plain_history(history: dict[str, Any] | None) -> dict[str, Any]:
-    """Trax's history with Python's numbers: {"_values": {mode: {metric: [(step, value), ...]}}}."""
-    values = {}
-    for mode, metrics in (history or {}).get("_values", {}).items():
-        values[str(mode)] = defaultdict(list)  # Trax appends to metrics that are not there yet.
-        for metric, points in metrics.items():
-            plain = [(int(step), np.asarray(value).tolist()) for step, value in points]
-            values[str(mode)][str(metric)] = plain
-    return {"_values": values}
-
-
-# The pickle is put together from pieces (pickles without their frame), because Python's own writer
-# would have to import Trax to name Trax's ShapeDtype. Protocol 3 numbers its memo explicitly, so the
-# pieces do not disturb each other.
-
-
-def _dumps(value: Any) -> bytes:
-    return pickle.dumps(value, protocol=3)[2:-1]
-
-
-def _dump_arrays(arrays: list[np.ndarray]) -> bytes:
-    # numpy.ndarray(shape, dtype, data): the same name in every NumPy, unlike what arrays pickle as.
-    pieces = [
-        b"cnumpy\nndarray\n"
-        + _dumps((array.shape, array.dtype.newbyteorder("<").str, _little_endian(array)))
-        + b"R"
-        for array in arrays
-    ]
-    return b"](" + b"".join(pieces) + b"e"
-
-
-def _little_endian(array: np.ndarray) -> bytes:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-
-
-def _dump_signature(signature: Any) -> bytes:
-    if isinstance(signature, (tuple, list)):
-        return b"(" + b"".join(map(_dump_signature, signature)) + b"t"
-    try:
-        shape = tuple(None if n is None else int(n) for n in signature.shape)
-        dtype = np.dtype(signature.dtype).str
-    except (AttributeError, TypeError, ValueError):
-        raise ArgumentError(
-            f"input_signature must have shape and dtype, or be a tuple of such; got {signature!r}."
-        ) from None
-    named = b"cnumpy\ndtype\n" + _dumps((dtype,)) + b"R"
-    return b"ctrax.shapes\nShapeDtype\n" + _dumps(shape) + named + b"\x86R"

@@ -1,8 +1,8 @@
 """Trees of arrays, as Trax keeps weights in, to JSON and safetensors and back, exactly.
 
-A tree is made of tuples, lists, dicts, None, numbers, text and arrays. What comes back has the
-same structure: a tuple is a tuple again, an empty tuple and Trax's marker for shared weights stay
-what they are, an array that stood in two places is one array in two places.
+A tree is made of tuples, lists, dicts, None, numbers, text and arrays. What is read has the structure of
+what was written: a tuple is a tuple again, an empty tuple and Trax's marker for shared weights stay, and
+an array in two places is one array in two places.
 """
 
 from __future__ import annotations
@@ -20,20 +20,9 @@ from siamese.errors import CheckpointError
 
 # Name in a safetensors header -> NumPy dtype; the library's NumPy side has no bfloat16.
 _DTYPES = {
-    "F64": "float64",
-    "F32": "float32",
-    "F16": "float16",
-    "BF16": "bfloat16",
-    "I64": "int64",
-    "I32": "int32",
-    "I16": "int16",
-    "I8": "int8",
-    "U64": "uint64",
-    "U32": "uint32",
-    "U16": "uint16",
-    "U8": "uint8",
-    "BOOL": "bool",
-    "C64": "complex64",
+    **{"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"},
+    **{"I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "BOOL": "bool"},
+    **{"U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "C64": "complex64"},
 }
 _TAGS = ("__tuple__", "__dict__", "__lists__", "__array__", "__float__")
 
@@ -48,16 +37,10 @@ def dtype_named(name: str) -> np.dtype:
 
 
 def to_json(tree: Any) -> str:
-    """A tree of plain values and small arrays as JSON text that `from_json` turns back exactly.
+    """A tree of plain values and small arrays as JSON text; `from_json` turns it back exactly.
 
-    Scalars of NumPy and JAX become Python numbers; arrays are kept with dtype and shape.
-
-    Raises:
-      CheckpointError: for a value that is none of these; names its place in the tree.
-
-    Example:
-      >>> from_json(to_json({"epoch": 3, "key": (1, None), "order": np.arange(2)}))
-      {'epoch': 3, 'key': (1, None), 'order': array([0, 1])}
+    Scalars of NumPy and JAX become Python numbers; arrays are kept with dtype and shape. Any other value
+    is a CheckpointError that names its place in the tree.
     """
 
     def inline(array: Any, path: str) -> Any:
@@ -88,13 +71,8 @@ def from_json(text: str | bytes) -> Any:
 def save_tensors(path: Any, **trees: Any) -> None:
     """Writes named trees into one safetensors file; their structure goes into its header.
 
-    Args:
-      path: the file to write.
-      **trees: name -> tree; arrays of bool, integers, floats (bfloat16 too) or complex64.
-
-    Raises:
-      CheckpointError: for a leaf that cannot be stored; names its place in the tree.
-      OSError: where the file cannot be written.
+    A leaf that is not an array of bool, integers, floats (bfloat16 too) or complex64 is a CheckpointError
+    that names its place in the tree.
     """
     tensors: dict[str, np.ndarray] = {}
     names: dict[int, str] = {}  # id of a leaf -> tensor name: an array in two places is stored once
@@ -136,39 +114,47 @@ def load_tensors(data: bytes) -> dict[str, Any]:
 
 def leaves_with_places(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
     """Yields (place, leaf) for each array or value in a tree, in Trax's order; None is left out."""
-    if isinstance(tree, (tuple, list)):
-        for i, branch in enumerate(tree):
-            yield from leaves_with_places(branch, f"{place}/{i}")
-    elif isinstance(tree, dict):
-        for key, branch in tree.items():
+    if isinstance(tree, (tuple, list, dict)):
+        branches = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for key, branch in branches:
             yield from leaves_with_places(branch, f"{place}/{key}")
     elif tree is not None:
         yield place.lstrip("/"), tree
 
 
-def unflatten(leaves: list, like: Any, what: str = "weights") -> Any:
-    """Puts a flat list of arrays, such as a course file's, into the structure of `like`.
+def difference(tree: Any, like: Any) -> str | None:
+    """The first place where a tree differs from `like` in structure or shape, in words; or None.
 
-    Args:
-      leaves: arrays in Trax's order.
-      like: a tree of arrays, or of anything with a `shape`, such as a model's ``weights``.
-      what: how messages call it.
+    Example:
+      >>> difference((np.zeros(2), ()), (np.zeros(3), ()))
+      'shape (2,) at 0, and the model has (3,)'
+    """
+    found, wanted = (
+        {place: tuple(getattr(leaf, "shape", ())) for place, leaf in leaves_with_places(side)}
+        for side in (tree, like)
+    )
+    for place in [*wanted, *found]:
+        if place not in found:
+            return f"nothing at {place}, and the model has shape {wanted[place]}"
+        if place not in wanted:
+            return f"shape {found[place]} at {place}, and the model has nothing there"
+        if found[place] != wanted[place]:
+            return f"shape {found[place]} at {place}, and the model has {wanted[place]}"
+    return None
+
+
+def unflatten(leaves: list, like: Any, what: str = "weights") -> Any:
+    """Puts arrays in Trax's order into the structure of `like`, a tree of things with a `shape`.
 
     Raises:
-      CheckpointError: where the number of arrays or a shape differs; names both.
+      CheckpointError: the number of arrays or a shape differs; names both and the place.
     """
-    places = list(leaves_with_places(like))
-    if len(places) != len(leaves):
+    count = sum(1 for _ in leaves_with_places(like))
+    if count != len(leaves):
         raise CheckpointError(
-            f"The {what} do not fit: {len(leaves)} arrays, and the model has {len(places)}. "
+            f"The {what} do not fit: {len(leaves)} arrays, and the model has {count}. "
             "They belong to a model of another structure; load them into that one."
         )
-    for (place, slot), leaf in zip(places, leaves, strict=True):
-        if tuple(slot.shape) != tuple(leaf.shape):
-            raise CheckpointError(
-                f"The {what} do not fit at {place}: shape {tuple(leaf.shape)}, and the model has "
-                f"{tuple(slot.shape)}. Make the model with the same vocabulary size and d_model."
-            )
     rest = iter(leaves)
 
     def fill(tree: Any) -> Any:
@@ -178,19 +164,21 @@ def unflatten(leaves: list, like: Any, what: str = "weights") -> Any:
             return {key: fill(branch) for key, branch in tree.items()}
         return None if tree is None else next(rest)
 
-    return fill(like)
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array__") and hasattr(value, "dtype") and hasattr(value, "shape")
+    filled = fill(like)
+    if different := difference(filled, like):
+        raise CheckpointError(
+            f"The {what} do not fit: {different}. Make the model with the same vocabulary size and "
+            "d_model."
+        )
+    return filled
 
 
 def _storable(array: np.ndarray, place: str) -> np.ndarray:
-    """The array in C order and the machine's own (little-endian) byte order."""
+    """The array in C order and little-endian bytes."""
     if array.dtype.name not in _DTYPES.values():
         raise CheckpointError(
-            f"Cannot save {place or 'the value'}: arrays of {array.dtype} have no place in a "
-            f"checkpoint. Convert it to one of {', '.join(sorted(_DTYPES.values()))}."
+            f"Cannot save {place or 'the value'}: checkpoints cannot hold arrays of {array.dtype}. "
+            f"Convert it to one of {', '.join(sorted(_DTYPES.values()))}."
         )
     # order="C" and not ascontiguousarray, which would give a scalar an axis.
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
@@ -214,11 +202,11 @@ def _encode(tree: Any, array: Callable[[Any, str], Any], place: str) -> Any:
         if all(type(key) is str for key in tree) and not any(tag in tree for tag in _TAGS):
             return dict(pairs)
         return {"__dict__": pairs}
-    if _is_array(tree):
+    if all(hasattr(tree, name) for name in ("__array__", "dtype", "shape")):
         return array(tree, place)
     raise CheckpointError(
-        f"Cannot save {place or 'the value'}: a {type(tree).__name__} has no place in a "
-        "checkpoint. Use tuples, lists, dicts, numbers, text and arrays."
+        f"Cannot save {place or 'the value'}: checkpoints cannot hold a {type(tree).__name__}. "
+        "Use tuples, lists, dicts, numbers, text and arrays."
     )
 
 

@@ -10,6 +10,7 @@ from programs import ROOT, siamese
 
 from siamese.cli.doctor import trax_problems
 from siamese.cli.main import EXAMPLES
+from siamese.storage.store import find_current
 
 SMALL = ["--steps", "6", "--d-model", "8", "--batch-size", "16", "--eval-every", "3"]
 
@@ -58,7 +59,7 @@ def test_train_reports_and_saves(run):
         assert words in process.stdout
     assert "Choices (preset course)" in process.stderr and "(course: 256)" in process.stderr
     assert {"detector.json", "manifest.json", "vocabulary.json", "weights.safetensors"} == {
-        path.name for path in (output / "model").iterdir()
+        path.name for path in find_current(output / "model", "detector").iterdir()
     }
 
 
@@ -84,7 +85,8 @@ def test_the_best_preset_goes_on_in_the_middle_of_an_epoch(questions_csv, tmp_pa
             done = siamese(*command, "--output", tmp_path / folder, "--steps", steps)
             assert done.returncode == 0, done.stderr
     weights = [
-        (tmp_path / f / "model" / "weights.safetensors").read_bytes() for f in ("whole", "parts")
+        (find_current(tmp_path / f / "model", "detector") / "weights.safetensors").read_bytes()
+        for f in ("whole", "parts")
     ]
     assert weights[0] == weights[1]
 

@@ -8,7 +8,7 @@ from safetensors.numpy import save
 
 from siamese import CheckpointError, DuplicateDetector, SiameseError, Vocabulary
 from siamese.nn.encoder import TowerConfig
-from siamese.storage import manifest
+from siamese.storage.store import MANIFEST, find_current, write_manifest
 
 WORDS = Vocabulary.from_words(["how", "old", "are", "you"])
 
@@ -22,14 +22,19 @@ def a_detector():
 
 @pytest.fixture
 def saved(tmp_path):
-    return a_detector().save(tmp_path / "model")
+    """The directory of the files of a saved model."""
+    return find_current(a_detector().save(tmp_path / "model"), "detector")
+
+
+def load(folder):
+    return DuplicateDetector.load(folder.parent)
 
 
 def replace(folder, name, content):
     """Puts another file into a saved model, with a manifest that fits it: what an attacker can make."""
     (folder / name).write_bytes(content)
-    (folder / manifest.NAME).unlink()
-    manifest.write_manifest(folder, kind="detector", step=0, metrics={})
+    (folder / MANIFEST).unlink()
+    write_manifest(folder, kind="detector", step=0)
 
 
 def facts(folder, **changes):
@@ -38,11 +43,11 @@ def facts(folder, **changes):
 
 
 def test_what_is_saved_returns(saved):
-    found = DuplicateDetector.load(saved)
+    found = load(saved)
     questions = ["how old are you", "you are old"]
     np.testing.assert_array_equal(found.encode(questions), a_detector().encode(questions))
     assert (found.threshold, found.card) == (0.6, {"steps": 3})
-    assert DuplicateDetector.load(saved.parent).threshold == 0.6  # the run's directory will do
+    assert DuplicateDetector.load(saved.parents[1]).threshold == 0.6  # the run's directory will do
 
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "detector.json", "vocabulary.json"])
@@ -51,10 +56,10 @@ def test_each_damaged_file_is_named(saved, name):
     content[len(content) // 2] ^= 1
     (saved / name).write_bytes(content)
     with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
-        DuplicateDetector.load(saved)
+        load(saved)
     (saved / name).write_bytes(content[:-5])
     with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
-        DuplicateDetector.load(saved)
+        load(saved)
 
 
 CRAFTED = {
@@ -79,7 +84,7 @@ CRAFTED = {
 def test_crafted_content_with_right_checksums_is_refused(saved, name, content):
     replace(saved, name, facts(saved, **content) if isinstance(content, dict) else content)
     with pytest.raises(SiameseError):
-        DuplicateDetector.load(saved)
+        load(saved)
 
 
 def test_a_vocabulary_larger_than_the_embedding_is_refused(saved):
@@ -89,4 +94,4 @@ def test_a_vocabulary_larger_than_the_embedding_is_refused(saved):
     (saved / "more.json").unlink()
     replace(saved, "vocabulary.json", content)
     with pytest.raises(CheckpointError, match="belong to different models"):
-        DuplicateDetector.load(saved)
+        load(saved)

@@ -9,6 +9,7 @@ from small_models import make_detector, random_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.encode_many import encode_questions
 from siamese.search.index import QuestionIndex
+from siamese.storage.store import find_current
 
 
 @pytest.fixture(scope="module")
@@ -230,12 +231,13 @@ def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
 @pytest.mark.parametrize("how", ["flip", "cut", "remove"])
 def test_damage_is_noticed(detector, tmp_path, name, how):
     path = QuestionIndex.build(detector, ["how far", "how old"]).save(tmp_path / "i")
-    content = bytearray((path / name).read_bytes())
+    file = find_current(path, "index") / name
+    content = bytearray(file.read_bytes())
     if how == "remove":
-        (path / name).unlink()
+        file.unlink()
     else:
         content[len(content) // 2] ^= 1
-        (path / name).write_bytes(content if how == "flip" else content[:-1])
+        file.write_bytes(content if how == "flip" else content[:-1])
     with pytest.raises(CheckpointError):
         QuestionIndex.load(path, detector)
 

@@ -1,11 +1,9 @@
-"""atomic.py: whole or not at all, whatever happens in between."""
+"""Atomic files and directories: the old one or the new one, whatever happens in between."""
 
 import errno
 import os
-import signal
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -13,33 +11,46 @@ from siamese.errors import CheckpointError, DataError
 from siamese.storage import atomic
 
 
-def fail_at(monkeypatch, name, code):
-    """Makes os.<name> fail with a system error."""
+def make(path, content=b"new"):
+    """Writes a file, or where `path` ends in a slash a directory with a file."""
+    if str(path).endswith("d"):
+        with atomic.atomic_directory(path) as folder:
+            (folder / "sub").mkdir()
+            (folder / "sub" / "a").write_bytes(content)
+            assert not (path / "sub").exists()
+    else:
+        atomic.write_bytes_atomically(path, content)
 
-    def failing(*args, **kwargs):
-        raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, name, failing)
-
-
-def test_a_file_appears_with_its_content_and_nothing_else(tmp_path):
-    atomic.write_bytes_atomically(tmp_path / "a.bin", b"")
-    atomic.write_bytes_atomically(tmp_path / "a.bin", b"second")
+def test_files_and_directories_appear_with_their_content_and_nothing_else(tmp_path):
+    make(tmp_path / "a.bin", b"")
+    make(tmp_path / "a.bin")
+    make(tmp_path / "d")
     atomic.write_text_atomically(tmp_path / "ä.txt", "é")
-    assert (tmp_path / "a.bin").read_bytes() == b"second"
+    assert (
+        (tmp_path / "a.bin").read_bytes() == (tmp_path / "d" / "sub" / "a").read_bytes() == b"new"
+    )
     assert (tmp_path / "ä.txt").read_bytes() == "é".encode()
-    assert sorted(os.listdir(tmp_path)) == ["a.bin", "ä.txt"]
+    assert sorted(os.listdir(tmp_path)) == ["a.bin", "d", "ä.txt"]
 
 
-@pytest.mark.parametrize("name", ["fsync", "replace", "open"])
-def test_a_failure_keeps_the_old_file_and_leaves_nothing(tmp_path, monkeypatch, name):
-    path = tmp_path / "a.bin"
-    path.write_bytes(b"old")
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        *(("a.bin", "fsync"), ("a.bin", "replace"), ("a.bin", "open")),
+        *(("d", "fsync"), ("d", "rename"), ("d", "mkdir")),
+    ],
+)
+def test_a_failing_system_call_keeps_the_old_and_leaves_nothing(tmp_path, monkeypatch, name, call):
+    def failing(*args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "a.bin").write_bytes(b"old")
     with monkeypatch.context() as patch:
-        fail_at(patch, name, errno.ENOSPC)
-        with pytest.raises(DataError, match=r"a\.bin: the disk is full. Free some space"):
-            atomic.write_bytes_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
+        patch.setattr(os, call, failing)
+        with pytest.raises(DataError, match=rf"{name}: the disk is full\. Free some space"):
+            make(tmp_path / name)
+    assert (tmp_path / "a.bin").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
@@ -53,80 +64,47 @@ def test_an_exception_in_the_block_passes_through_and_nothing_is_written(tmp_pat
     assert os.listdir(tmp_path) == []
 
 
-def test_each_system_error_is_said_in_plain_words(tmp_path):
-    with pytest.raises(DataError, match="does not exist"):
-        atomic.write_bytes_atomically(tmp_path / "no" / "a", b"")
+def test_each_system_error_has_a_sentence(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "old").touch()
+    for path, words in (
+        (tmp_path / "no" / "a", "does not exist"),
+        (tmp_path, "is a directory"),
+        (tmp_path / "file" / "a", "part of the path is a file"),
+        (tmp_path / "d", "exists already"),  # A directory with content is never replaced.
+    ):
+        with pytest.raises(DataError, match=words):
+            make(path)
     with pytest.raises(CheckpointError, match="is a directory"):
         atomic.write_bytes_atomically(tmp_path, b"", CheckpointError)
-    (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="part of the path is a file"):
-        atomic.write_bytes_atomically(tmp_path / "file" / "a", b"")
+    assert os.listdir(tmp_path / "d") == ["old"]
 
 
-def test_a_symbolic_link_is_written_through(tmp_path):
+def test_links_are_written_through_and_the_umask_decides_the_permissions(tmp_path):
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to("real")
-    atomic.write_bytes_atomically(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_bytes() == b"new"
-
-
-def test_the_umask_decides_the_permissions(tmp_path):
+    make(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_bytes() == b"new"
     before = os.umask(0o027)
     try:
-        atomic.write_bytes_atomically(tmp_path / "a", b"")
-        with atomic.atomic_directory(tmp_path / "d") as folder:
-            (folder / "x").touch()
+        make(tmp_path / "a")
+        make(tmp_path / "d")
     finally:
         os.umask(before)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "d").stat().st_mode & 0o777 == 0o750
 
 
-def test_a_directory_appears_whole_with_subdirectories(tmp_path):
-    with atomic.atomic_directory(tmp_path / "run") as folder:
-        (folder / "sub").mkdir()
-        (folder / "sub" / "a").write_text("x")
-        assert not (tmp_path / "run").exists()
-    assert (tmp_path / "run" / "sub" / "a").read_text() == "x"
-    assert os.listdir(tmp_path) == ["run"]
-
-
-def test_a_directory_with_content_is_never_replaced(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "old").touch()
-    with (
-        pytest.raises(DataError, match="there already"),
-        atomic.atomic_directory(tmp_path / "run") as f,
-    ):
-        (f / "new").touch()
-    assert os.listdir(tmp_path / "run") == ["old"]
-    assert os.listdir(tmp_path) == ["run"]
-
-
-@pytest.mark.parametrize("name", ["fsync", "rename", "mkdir"])
-def test_a_failing_directory_leaves_nothing(tmp_path, monkeypatch, name):
-    with monkeypatch.context() as patch:
-        fail_at(patch, name, errno.EROFS)
-        with (
-            pytest.raises(DataError, match="read-only"),
-            atomic.atomic_directory(tmp_path / "run") as folder,
-        ):
-            (folder / "a").write_text("x")
-    assert os.listdir(tmp_path) == []
-
-
 def test_temporaries_are_stale_only_when_their_writer_is_gone(tmp_path):
-    program = textwrap.dedent(
-        """
-        import sys
-        from siamese.storage import atomic
-        with atomic.atomic_directory(sys.argv[1] + "/run") as folder:
-            with atomic.open_atomically(sys.argv[1] + "/file") as file:
-                (folder / "half").write_text("half")
-                print("ready", flush=True)
-                sys.stdin.read()
-        """
+    program = (
+        "import sys\n"
+        "from siamese.storage import atomic\n"
+        "with atomic.atomic_directory(sys.argv[1] + '/run') as folder:\n"
+        "    with atomic.open_atomically(sys.argv[1] + '/file') as file:\n"
+        "        (folder / 'half').write_text('half')\n"
+        "        print('ready', flush=True)\n"
+        "        sys.stdin.read()\n"
     )
     writer = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)],
@@ -136,33 +114,13 @@ def test_temporaries_are_stale_only_when_their_writer_is_gone(tmp_path):
     )
     assert writer.stdout.readline() == "ready\n"
     (tmp_path / ".mine.tmp-not-a-number").touch()  # Looks alike, and is not ours.
-    living = sorted(os.listdir(tmp_path))
-    assert len(living) == 3
-    assert atomic.remove_stale(tmp_path) == []
-    assert sorted(os.listdir(tmp_path)) == living
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.wait()
-    writer.stdin.close()
-    writer.stdout.close()
-    assert len(atomic.remove_stale(tmp_path)) == 2
-    assert os.listdir(tmp_path) == [".mine.tmp-not-a-number"]
-
-
-def test_remove_stale_follows_no_link_and_bears_a_missing_directory(tmp_path):
     (tmp_path / "precious").mkdir()
-    (tmp_path / "precious" / "a").touch()
     (tmp_path / ".run.tmp-0123456789abcdef").symlink_to("precious")
-    assert atomic.remove_stale(tmp_path) == []
-    assert (tmp_path / "precious" / "a").exists()
+    living = sorted(os.listdir(tmp_path))
+    assert len(living) == 5
+    assert atomic.remove_stale(tmp_path) == [] and sorted(os.listdir(tmp_path)) == living
+    writer.kill()
+    writer.communicate()
+    assert len(atomic.remove_stale(tmp_path)) == 2
+    assert len(os.listdir(tmp_path)) == 3 and (tmp_path / "precious").exists()
     assert atomic.remove_stale(tmp_path / "none") == []
-
-
-def test_remove_directory_takes_it_from_its_name_first(tmp_path, monkeypatch):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "a").touch()
-    monkeypatch.setattr(atomic.shutil, "rmtree", lambda *args, **kwargs: None)  # Killed there.
-    atomic.remove_directory(tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-    monkeypatch.undo()
-    assert len(atomic.remove_stale(tmp_path)) == 1
-    assert os.listdir(tmp_path) == []

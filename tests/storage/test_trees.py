@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -14,6 +14,7 @@ from siamese.errors import CheckpointError
 from siamese.storage import trees
 
 MARKER = {"__marker_for_cached_weights_": ()}  # What Trax puts where a layer stands a second time.
+TAGS = ["__tuple__", "__dict__", "__lists__", "__array__", "__float__"]  # Of the format.
 DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64"),
@@ -45,10 +46,6 @@ def through_file(tmp_path, **named):
 @pytest.mark.parametrize(
     "tree",
     [
-        (),
-        [],
-        {},
-        None,
         ((), [], {}, None),
         (((np.ones((2, 3), "float32"), ()), ()), MARKER),
         [None, {"a/b": np.zeros(1), "a": {"b": np.ones(1)}}],
@@ -72,14 +69,14 @@ def test_every_dtype_returns_bit_for_bit(tmp_path, dtype):
     assert same(tree, trees.from_json(trees.to_json(tree)))
 
 
-def test_a_big_endian_array_keeps_its_values(tmp_path):
-    back = through_file(tmp_path, tree=np.arange(3, dtype=">f4"))["tree"]
-    assert back.tolist() == [0, 1, 2] and back.dtype == np.float32
+def test_the_values_of_other_arrays_return_too(tmp_path):
+    import jax.numpy as jnp
 
-
-def test_nan_bits_and_negative_zero_return(tmp_path):
-    array = np.array([0x7FC00001, 0xFFC12345, 0x80000000], np.uint32).view(np.float32)
-    assert same(array, through_file(tmp_path, tree=array)["tree"])
+    bits = np.array([0x7FC00001, 0xFFC12345, 0x80000000], np.uint32).view(np.float32)
+    tree = (np.arange(3, dtype=">f4"), bits, jnp.ones((2, 2), jnp.bfloat16), jnp.float32(2))
+    big, nans, ones, two = through_file(tmp_path, tree=tree)["tree"]
+    assert same(big, np.arange(3, dtype="float32")) and same(nans, bits)
+    assert same((ones, two), (np.ones((2, 2), ml_dtypes.bfloat16), np.array(2, np.float32)))
 
 
 def test_an_array_in_two_places_is_stored_once_and_is_one_again(tmp_path):
@@ -88,14 +85,6 @@ def test_an_array_in_two_places_is_stored_once_and_is_one_again(tmp_path):
     assert back[0][0] is back[0][1] is back[1][0]
     assert (tmp_path / "t.safetensors").stat().st_size < 2 * array.nbytes
     back[0][0][0] = 5  # And it can be written to.
-
-
-def test_jax_arrays_come_back_as_numpy(tmp_path):
-    import jax.numpy as jnp
-
-    tree = (jnp.ones((2, 2), jnp.bfloat16), jnp.float32(2))
-    back = through_file(tmp_path, tree=tree)["tree"]
-    assert same(back, (np.ones((2, 2), ml_dtypes.bfloat16), np.array(2, np.float32)))
 
 
 @pytest.mark.parametrize("bad", [{1, 2}, object(), namedtuple("N", "a")(1), b"x", {(1,): 2}])
@@ -108,7 +97,7 @@ def test_what_cannot_be_stored_is_named_with_its_place(tmp_path, bad):
 
 def test_arrays_of_objects_or_text_are_refused(tmp_path):
     for bad in (np.array([None]), np.array(["a"]), np.zeros(2, "f4,i4"), np.zeros(2, "c16")):
-        with pytest.raises(CheckpointError, match="have no place"):
+        with pytest.raises(CheckpointError, match="cannot hold arrays of"):
             trees.save_tensors(tmp_path / "t", weights=bad)
 
 
@@ -122,12 +111,16 @@ PLAIN = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.lists(inner, max_size=3).map(tuple)
-        | st.dictionaries(st.text() | st.sampled_from(trees._TAGS) | st.integers(), inner)
+        | st.dictionaries(
+            st.text() | st.sampled_from(TAGS) | st.integers(),
+            inner,
+        )
     ),
     max_leaves=8,
 )
 
 
+@settings(deadline=None)
 @given(PLAIN)
 def test_any_plain_tree_returns_through_json(tree):
     assert same(tree, trees.from_json(trees.to_json(tree)))
@@ -166,5 +159,5 @@ def test_unflatten_puts_arrays_where_trax_would():
     assert same(trees.unflatten([a, b], like), (((a, ()), (b,)), MARKER))
     with pytest.raises(CheckpointError, match="1 arrays, and the model has 2"):
         trees.unflatten([a], like)
-    with pytest.raises(CheckpointError, match=r"0/1/0: shape \(5,\), and the model has \(4,\)"):
+    with pytest.raises(CheckpointError, match=r"shape \(5,\) at 0/1/0, and the model has \(4,\)"):
         trees.unflatten([a, np.ones(5)], like)

@@ -1,4 +1,4 @@
-"""course_files.py: Trax's own files, both ways, and nothing in them is ever run."""
+"""Trax's own files, both ways, and nothing in them is ever run."""
 
 import collections
 import gzip
@@ -22,8 +22,8 @@ from test_trees import same
 
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.storage import trax_files as cf
-from siamese.storage.array_files import read_arrays, write_arrays
 from siamese.storage.safe_pickle import Signature, read_plain_pickle
+from siamese.storage.trax_files import read_arrays, write_arrays
 from siamese.storage.trees import unflatten
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
@@ -44,17 +44,11 @@ ARRAYS = npst.arrays(
     npst.array_shapes(min_dims=0, min_side=0, max_side=3),
 )
 HARMLESS = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.complex_numbers()
-    | st.text()
-    | st.binary()
-    | ARRAYS
-    | ARRAYS.map(np.asfortranarray)
-    | st.floats(width=32).map(np.float32)
-    | st.sets(st.text()),
+    st.one_of(
+        *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text()),
+        *(st.binary(), ARRAYS, ARRAYS.map(np.asfortranarray), st.sets(st.text())),
+        st.floats(width=32).map(np.float32),
+    ),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.lists(inner, max_size=3).map(tuple)
@@ -80,6 +74,7 @@ def alike(a, b):
     return type(a) is type(b) and (a == b or repr(a) == repr(b))
 
 
+@settings(deadline=None)
 @given(HARMLESS, st.integers(0, 5))
 def test_harmless_content_is_read_as_python_reads_it(content, protocol):
     data = pickle.dumps(content, protocol)
@@ -97,21 +92,19 @@ def test_bfloat16_jax_arrays_and_shared_values(protocol):
     assert back[3] is back[4]
 
 
-@pytest.mark.parametrize("module", ["numpy.core", "numpy._core"])
-def test_both_names_of_numpys_core_are_known(module):
-    data = pickle.dumps(np.arange(3), 2).replace(b"numpy._core", module.encode())
-    data = data.replace(b"numpy.core", module.encode())
-    assert read_plain_pickle(data, "x").tolist() == [0, 1, 2]
-
-
-def test_the_names_of_old_jax_arrays_are_known():
+def test_the_names_of_other_numpys_and_old_jax_are_known():
     import jax.numpy as jnp
 
-    data = pickle.dumps(jnp.arange(3), 2).replace(
-        b"jax._src.array\n_reconstruct_array", b"jax._src.device_array\nreconstruct_device_array"
-    )
-    assert b"device_array" in data
-    assert read_plain_pickle(data, "x").tolist() == [0, 1, 2]
+    old = {
+        b"numpy._core": [b"numpy.core", b"numpy._core"],
+        b"jax._src.array\n_reconstruct_array": [b"jax._src.device_array\nreconstruct_device_array"],
+    }
+    for array in (np.arange(3), jnp.arange(3)):
+        data = pickle.dumps(array, 2)
+        for name, others in old.items():
+            for other in others if name in data else []:
+                found = read_plain_pickle(data.replace(name, other), "x")
+                assert found.tolist() == [0, 1, 2]
 
 
 def test_bytes_written_by_python_2_are_read():
@@ -127,57 +120,43 @@ def test_bytes_written_by_python_2_are_read():
 # ---- Writing and reading back ----
 
 
-@pytest.mark.parametrize("companions", [True, False])
-def test_what_is_written_returns(tmp_path, companions):
+def test_what_is_written_returns(tmp_path):
     weights = ((np.ones((3, 2), "float32"), ()), (np.arange(4, dtype=ml_dtypes.bfloat16), None))
-    slots = [((np.zeros(2), np.ones(2)), {"m": np.full(1, 7.0)})]
-    history = {"_values": {"eval": {"loss": [(1, np.float32(0.5)), (2, 0.25)]}}}
     path = cf.write_course_model(
         tmp_path,
         weights,
         [np.uint32(5)],
         input_signature=INPUTS,
-        slots=slots,
+        slots=[((np.zeros(2), np.ones(2)), {"m": np.full(1, 7.0)})],
         step=7,
-        history=history,
-        companions=companions,
+        history={"_values": {"eval": {"loss": [(1, np.float32(0.5)), (2, 0.25)]}}},
     )
     files = ["model.opt_slots0.npy.gz", "model.pkl.gz", "model.weights.npy.gz"]
-    assert sorted(os.listdir(tmp_path)) == (files if companions else ["model.pkl.gz"])
+    assert sorted(os.listdir(tmp_path)) == files
     model = cf.read_course_model(path)
     assert same(unflatten(model.weights, weights), weights)
     assert [w.tolist() for w in model.state] == [5] and model.step == 7
     assert model.input_signature == INPUTS
     assert model.history == {"_values": {"eval": {"loss": [(1, 0.5), (2, 0.25)]}}}
-    assert [[s.tolist() for s in task] for task in cf.read_course_slots(path)] == [
-        [[0, 0], [1, 1], [7]]
-    ]
-    wrong = (weights[0], (np.zeros(5), None))
-    with pytest.raises(CheckpointError, match=r"1/0: shape \(4,\), and the model has \(5,\)"):
-        unflatten(model.weights, wrong)
-
-
-def test_arrays_of_the_other_byte_order_get_the_machines(tmp_path):
-    big = np.arange(3, dtype=">f4")
-    (back,) = cf.read_course_model(packed(tmp_path / "a.pkl.gz", {"flat_weights": [big]})).weights
-    assert same(back, np.arange(3, dtype="float32"))
+    assert [
+        [s.tolist() for s in task] for task in cf.read_course_slots(cf.read_course_model(path))
+    ] == [[[0, 0], [1, 1], [7]]]
 
 
 def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
     old = {
         "step": 3,
-        "flat_weights": [np.ones(2, "float32")],
+        "flat_weights": [np.ones(2, ">f4")],  # It gets the machine's byte order.
         "flat_state": [],
         "slots": [np.zeros(2)],
         "history": {"_values": {}},
         "version_timestamp": "Jun-29-2020",
     }
     model = cf.read_course_model(packed(tmp_path / "model.pkl.gz", old))
-    assert model.step == 3 and model.weights[0].tolist() == [1, 1]
+    assert model.step == 3 and same(model.weights, [np.ones(2, "float32")])
     assert [[s.tolist() for s in task] for task in cf.read_course_slots(model)] == [[[0, 0]]]
-    alone = cf.read_course_model(
-        packed(tmp_path / "x.pkl.gz", {"flat_weights": old["flat_weights"]})
-    )
+    only = {"flat_weights": old["flat_weights"]}
+    alone = cf.read_course_model(packed(tmp_path / "x.pkl.gz", only))
     assert alone.state is None and alone.weights[0].tolist() == [1, 1]
     assert cf.read_course_slots(alone) == []
 
@@ -189,13 +168,13 @@ def test_a_mixed_set_is_noticed(tmp_path):
         before = (tmp_path / name).read_bytes()
         write_arrays(tmp_path / name, [np.zeros(2)])
         with pytest.raises(CheckpointError, match="not saved together"):
-            cf.read_course_slots(tmp_path)
+            cf.read_course_slots(cf.read_course_model(tmp_path))
         (tmp_path / name).unlink()
         if "weights" in name:
-            with pytest.raises(CheckpointError, match=r"weights\.npy\.gz is missing"):
+            with pytest.raises(CheckpointError, match=r"weights\.npy\.gz does not exist"):
                 cf.read_course_model(tmp_path)
         (tmp_path / name).write_bytes(before)
-    assert cf.read_course_slots(tmp_path)[0][0].tolist() == [1, 1]
+    assert cf.read_course_slots(cf.read_course_model(tmp_path))[0][0].tolist() == [1, 1]
 
 
 def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
@@ -219,7 +198,7 @@ def test_misuse_is_explained(tmp_path):
     with pytest.raises(CheckpointError, match="does not exist"):
         cf.write_course_model(tmp_path / "no" / "model.pkl.gz", [], input_signature=INPUTS)
     os.mkfifo(tmp_path / "model.pkl.gz")
-    with pytest.raises(CheckpointError, match="no regular file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         cf.read_course_model(tmp_path)
 
 
@@ -255,16 +234,17 @@ def trax_loop(model, directory):
 
 
 @pytest.mark.slow
-def test_trax_writes_and_we_read(tmp_path):
+def test_trax_writes_and_we_read_and_the_other_way_round(tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    ours.mkdir()
     model = tower_model()
-    loop = trax_loop(model, tmp_path)
+    loop = trax_loop(model, theirs)
     loop.run(2)
-    read = cf.read_course_model(tmp_path)
+    read = cf.read_course_model(theirs)
     assert read.step == 2 and [s.shape for s in read.input_signature] == [(4, 6), (4, 6)]
-    again = tower_model()
+    batch, again = next(batches()), tower_model()
     again.init(loop._batch_signature)
     again.weights = unflatten(read.weights, again.weights)
-    batch = next(batches())
     assert np.array_equal(model(batch), again(batch))
     (slots,) = cf.read_course_slots(read)
     from trax.fastmath import tree_flatten
@@ -273,37 +253,29 @@ def test_trax_writes_and_we_read(tmp_path):
     assert len(flat) == len(slots) and all(map(np.array_equal, flat, slots))
     points = read.history["_values"]["eval"]["metrics/Loss"]
     assert [step for step, _ in points] == [1] and all(type(v) is float for _, v in points)
-    model.save_to_file(str(tmp_path / "own.pkl.gz"), input_signature=loop._batch_signature)
-    own = cf.read_course_model(tmp_path / "own.pkl.gz")
+    model.save_to_file(str(theirs / "own.pkl.gz"), input_signature=loop._batch_signature)
+    own = cf.read_course_model(theirs / "own.pkl.gz")
     assert all(map(np.array_equal, own.weights, read.weights))
     assert own.input_signature == read.input_signature
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("companions, weights_only", [(True, False), (False, True)])
-def test_we_write_and_trax_reads(tmp_path, companions, weights_only):
-    model = tower_model()
-    loop = trax_loop(model, None)
-    loop.run(2)
     cf.write_course_model(
-        tmp_path,
+        ours,
         model.weights,
         model.state,
         input_signature=loop._batch_signature,
         slots=[loop._trainer_per_task[0].slots],
         step=2,
         history=loop.history.to_dict(),
-        companions=companions,
     )
-    again = tower_model()
-    again.init_from_file(str(tmp_path / "model.pkl.gz"), weights_only=weights_only)
-    batch = next(batches())
-    assert np.array_equal(model(batch), again(batch))
-    resumed = trax_loop(tower_model(), tmp_path)  # Its load_checkpoint reads slots and history too.
+    for weights_only in (False, True):
+        again = tower_model()
+        again.init_from_file(str(ours / "model.pkl.gz"), weights_only=weights_only)
+        assert np.array_equal(model(batch), again(batch))
+    resumed = trax_loop(tower_model(), ours)  # Its load_checkpoint reads slots and history too.
     assert resumed.step == 2 and resumed.history.get("eval", "metrics/Loss")
     assert np.array_equal(model(batch), resumed.model(batch))
     resumed.run(2)
-    assert cf.read_course_model(tmp_path).step == 4
+    assert cf.read_course_model(ours).step == 4
 
 
 # ---- Hostile and damaged files ----
@@ -353,6 +325,12 @@ def test_the_corpus_is_hostile(corpus):
     assert len(files) > 200
 
 
+NAMED = {
+    **{"os.system-2": "'posix.system'", "eval-0": "'__builtin__.eval'", "op-PERSID": "PERSID"},
+    **{"op-NEWOBJ": "'builtins.map'", "op-INST": "INST", "array-objects": "'O8', not of numbers"},
+}
+
+
 def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
     directory, files = corpus
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -362,6 +340,8 @@ def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
             pytest.fail(f"{path.name} was read")
         assert directory.name in str(refused.value) and len(str(refused.value)) < 900
         assert not (directory / "CANARY").exists(), path.name
+        if words := NAMED.get(path.name.removesuffix(".pkl.gz")):
+            assert f"{words}" in str(refused.value) and "was refused" in str(refused.value)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 300 << 10, f"{grown >> 10} MB"  # The bombs would take 300 MB each, or exabytes.
 
@@ -372,8 +352,8 @@ def test_no_code_is_reached_at_all(corpus):
         "import codecs, ml_dtypes, sys\n"
         "from pathlib import Path\n"
         "codecs.lookup('raw_unicode_escape')  # Else Python loads it for the oldest pickles.\n"
-        "from siamese import course_files as cf\n"
-        "from siamese.storage.array_files import read_arrays\n"
+        "from siamese.storage import trax_files as cf\n"
+        "from siamese.storage.trax_files import read_arrays\n"
         "from siamese.errors import CheckpointError\n"
         "seen = []\n"
         "watched = ('import', 'exec', 'compile', 'os.system', 'subprocess.Popen', 'os.exec',\n"
@@ -398,19 +378,10 @@ def test_no_code_is_reached_at_all(corpus):
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
 
 
-def test_refusals_say_the_name(corpus):
-    directory, _ = corpus
-    for name, words in {
-        "os.system-2": "'posix.system'",
-        "eval-0": "'__builtin__.eval'",
-        "op-NEWOBJ": "'builtins.map'",
-        "op-INST": "'posix.system'",
-        "op-PERSID": "PERSID",
-        "array-objects": "'O8', not of numbers",
-    }.items():
-        with pytest.raises(CheckpointError, match=r"was refused.*Nothing in it was run") as refused:
-            read(directory / f"{name}.pkl.gz")
-        assert words in str(refused.value)
+@pytest.mark.parametrize("data", [b"(" * 50_000_000, b"N" * 50_000_000, b"]" * 50_000_000])
+def test_a_vast_number_of_instructions_is_refused_early(data):
+    with pytest.raises(CheckpointError, match=r"nested too deeply|more than 2,000,000 instr"):
+        read_plain_pickle(data + b".", "x")
 
 
 def good_files():
@@ -469,35 +440,27 @@ def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path)
     assert outcomes["refused"] > 2000 and sum(outcomes.values()) == 4000
 
 
-@settings(max_examples=500)
-@given(st.binary(max_size=300))
-def test_any_bytes_as_a_pickle_end_in_a_checkpoint_error_or_plain_content(data):
-    with suppress(CheckpointError):
-        read_plain_pickle(data, "x")
+INSTRUCTIONS = [
+    *(b"(", b"0", b"1", b"2", b"N", b"K\x01", b"C\x02ab", b"X\x01\0\0\0a", b"]", b"a", b"e", b")", b"t"),
+    *(b"\x85", b"}", b"s", b"u", b"\x8f", b"\x90", b"\x91", b"q\x00", b"h\x00", b"\x94", b"R", b"b"),
+    b"\x81",
+    *(b"cnumpy\ndtype\n", b"X\x02\0\0\0f4", b"cnumpy\nndarray\n", b"ccollections\ndefaultdict\n"),
+    *(b"cbuiltins\nlist\n", b"ctrax.shapes\nShapeDtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
+    *(b"c_codecs\nencode\n", b"cbuiltins\nset\n", b"cbuiltins\ncomplex\n", b"\x93", b"d"),
+]  # fmt: skip
 
 
-@settings(max_examples=300)
+def holds_no_code(value):
+    if isinstance(value, (list, tuple, dict)):
+        return all(map(holds_no_code, value.values() if isinstance(value, dict) else value))
+    return not callable(value)
+
+
+@settings(max_examples=800, deadline=None)
 @given(
-    st.lists(
-        st.sampled_from(
-            [
-                *(b"(", b"0", b"1", b"2", b"N", b"K\x01", b"C\x02ab", b"X\x01\0\0\0a", b"]", b"a"),
-                *(b"e", b")", b"t", b"\x85", b"}", b"s", b"u", b"\x8f", b"\x90", b"\x91", b"q\x00"),
-                *(b"h\x00", b"\x94", b"R", b"b", b"\x81", b"cnumpy\ndtype\n", b"X\x02\0\0\0f4"),
-                *(b"cnumpy\nndarray\n", b"ccollections\ndefaultdict\n", b"cbuiltins\nlist\n"),
-                *(b"ctrax.shapes\nShapeDtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
-                *(
-                    b"c_codecs\nencode\n",
-                    b"cbuiltins\nset\n",
-                    b"cbuiltins\ncomplex\n",
-                    b"\x93",
-                    b"d",
-                ),
-            ]
-        ),
-        max_size=25,
-    )
+    st.binary(max_size=300)
+    | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(lambda parts: b"".join(parts) + b".")
 )
-def test_any_instructions_end_in_a_checkpoint_error_or_plain_content(instructions):
+def test_any_bytes_and_instructions_end_in_plain_content_or_a_checkpoint_error(data):
     with suppress(CheckpointError):
-        read_plain_pickle(b"".join(instructions) + b".", "x")
+        assert holds_no_code(read_plain_pickle(data, "x"))

@@ -1,0 +1,375 @@
+"""The one format of checkpoints, saved models and indexes: files with their sizes and checksums.
+
+    index/
+      CURRENT             the name of the current generation
+      gen-000012/         its files and manifest.json (sizes, SHA-256); never changed
+      .lock               held by the one process that writes
+
+A writer fills the next generation beside the others, flushes and renames it, replaces CURRENT and removes
+the older ones. A reader reads CURRENT once; where that generation is removed meanwhile it starts again.
+A checkpoint of a run (`siamese.storage.checkpoints`) is one such directory of files, named by its step.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import filelock
+
+from siamese.errors import CheckpointError, SiameseError
+from siamese.storage.atomic import (
+    atomic_directory,
+    explain,
+    remove_directory,
+    remove_stale,
+    write_text_atomically,
+)
+
+MANIFEST = "manifest.json"
+MAX_BYTES = 16 << 30  # Of all files of one directory together.
+
+_FORMAT, _VERSION = "siamese-checkpoint", 1
+_MAX_MANIFEST_BYTES = 1 << 20
+_WAIT = 60.0  # Seconds that a writer waits for another one of the same directory.
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_GENERATION = re.compile(r"gen-([0-9]{6,18})")
+_CHECKSUM = re.compile(r"[0-9a-f]{64}")
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+# Kind in the manifest -> its name in messages, and what makes one.
+_KINDS = {
+    "detector": ("saved model", "`siamese train RUN` or `siamese import-weights` makes one"),
+    "index": ("index", "`siamese index MODEL FILE` makes one"),
+}
+
+T = TypeVar("T")
+
+
+# ---- Generations ----
+
+
+def write_store(path: os.PathLike | str, kind: str, fill: Callable[[Path], None]) -> Path:
+    """Writes the next generation of a store; the older one is removed at the end.
+
+    Args:
+      path: the store's directory. It may hold an older store of the same kind, but nothing else.
+      kind: 'detector' or 'index'.
+      fill: function (folder) -> None that writes the files.
+
+    Raises:
+      CheckpointError: it cannot be written, `path` holds something else, or another process writes
+        there. The older generation is unchanged.
+    """
+    path = Path(os.path.abspath(path))
+    _check_replaceable(path, kind)
+    made = not path.exists()
+    with _explained(path):
+        path.mkdir(exist_ok=True)
+    lock = take_lock(path, _WAIT)
+    try:
+        remove_stale(path)
+        last = max(
+            (int(m[1]) for m in map(_GENERATION.fullmatch, os.listdir(path)) if m), default=0
+        )
+        name = f"gen-{last + 1:06d}"
+        with atomic_directory(path / name, CheckpointError) as folder:
+            fill(folder)
+            write_manifest(folder, kind=kind, step=0)
+        write_text_atomically(path / "CURRENT", name, CheckpointError)
+        made = False
+        with suppress(OSError):
+            _remove_old(path, name)
+    except OSError as error:
+        raise CheckpointError(explain(error, path)) from error
+    finally:
+        if made:
+            with suppress(OSError):
+                (path / ".lock").unlink()
+                path.rmdir()
+        lock.release()
+    return path
+
+
+def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], T]) -> T:
+    """Reads the current generation of a store.
+
+    Args:
+      path: the store's directory.
+      kind: 'detector' or 'index'.
+      read: function (folder, manifest) -> result. It is called again where a writer removed the folder
+        meanwhile.
+
+    Raises:
+      CheckpointError: the store is missing, damaged, or of another kind or version.
+    """
+    noun, makes = _KINDS[kind]
+    while True:
+        folder = find_current(path, kind)
+        try:
+            with _explained(folder, "read"):
+                manifest = read_manifest(folder)
+                if manifest.get("kind") != kind:
+                    raise CheckpointError(f"{path} holds no {noun}. {makes}.")
+                return read(folder, manifest)
+        except CheckpointError:
+            if find_current(path, kind) == folder:
+                raise
+
+
+def find_current(path: os.PathLike | str, kind: str) -> Path:
+    """The directory of a store's current generation; that of the first format is the store itself."""
+    path = Path(path)
+    noun, makes = _KINDS[kind]
+    if not path.exists():
+        raise CheckpointError(f"There is no {noun} at {path}: it does not exist. {makes}.")
+    if is_store(path):
+        with suppress(OSError, UnicodeDecodeError), open(path / "CURRENT", "rb") as file:
+            name = file.read(30).decode("ascii")
+            if _GENERATION.fullmatch(name):
+                return path / name
+            raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
+        return path
+    raise CheckpointError(f"{path} holds no {noun}. {makes}.")
+
+
+def is_store(path: os.PathLike | str) -> bool:
+    """Whether a directory looks like a store: by the names in it alone."""
+    return any(Path(path, name).is_file() for name in ("CURRENT", MANIFEST))
+
+
+def _check_replaceable(path: Path, kind: str) -> None:
+    """Refuses to write a store over anything else."""
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CheckpointError(explain(error, path)) from error
+    if is_store(path):
+        try:
+            found = read_manifest(find_current(path, kind)).get("kind")
+        except (CheckpointError, OSError):  # A damaged one may be written again.
+            found = kind if {"CURRENT", f"{kind}.json"} & set(names) else None
+        if found == kind:
+            return
+    elif all(name == ".lock" or ".tmp-" in name or _GENERATION.fullmatch(name) for name in names):
+        return  # Nothing, or what a killed first writer left.
+    raise CheckpointError(
+        f"{path} holds something other than an older {_KINDS[kind][0]}; nothing was changed. Give "
+        "another path."
+    )
+
+
+def _remove_old(path: Path, current: str) -> None:
+    """Removes the older generations and the files of the first format, which had none."""
+    names = os.listdir(path)
+    flat = MANIFEST in names
+    for name in names:
+        if _GENERATION.fullmatch(name) and name != current:
+            remove_directory(path / name)
+        elif flat and name not in ("CURRENT", ".lock") and (path / name).is_file():
+            (path / name).unlink()
+
+
+# ---- The lock ----
+
+
+def take_lock(directory: os.PathLike | str, wait: float = 0.0) -> filelock.BaseFileLock:
+    """The lock of a directory, taken; ``.release()`` gives it back, and so does the process's end.
+
+    File systems without locks grant every lock.
+
+    Args:
+      directory: an existing directory.
+      wait: seconds to wait for another writer. With 0, a second lock of the same process is granted: a
+        notebook cell may run again.
+
+    Raises:
+      CheckpointError: another process holds it, or the directory is not writable; names the process.
+    """
+    path = Path(os.path.realpath(directory), ".lock")
+    lock = filelock.FileLock(path, thread_local=False, is_singleton=not wait)
+    try:
+        lock.acquire(timeout=wait)
+        with suppress(OSError):
+            path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
+    except filelock.Timeout:
+        holder = "unknown"
+        with suppress(OSError):
+            holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
+        raise CheckpointError(
+            f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
+            "another directory."
+        ) from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise CheckpointError(explain(error, directory)) from error
+    return lock
+
+
+# ---- One directory of files ----
+
+
+def write_manifest(folder: Path, **facts: Any) -> None:
+    """Writes the manifest of all files now in `folder`, with more JSON values such as the step."""
+    files = {
+        path.name: {"size": path.stat().st_size, "sha256": file_checksum(path)}
+        for path in sorted(folder.iterdir())
+    }
+    body = {"format": _FORMAT, "version": _VERSION, **facts, "files": files}
+    body["sha256"] = _own_checksum(body)  # So that a flipped byte in the manifest is noticed.
+    (folder / MANIFEST).write_text(json.dumps(body, indent=1), encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a directory, checked in form; no other file is opened."""
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder} is not a directory. Check the path.")
+    if not os.path.lexists(path):
+        raise CheckpointError(
+            f"{folder} has no {MANIFEST}: its writer did not finish it, or it is not one of siamese's "
+            "directories. Use another one."
+        )
+    size = _regular_size(path)
+    if size > _MAX_MANIFEST_BYTES:
+        raise CheckpointError(f"{path} is damaged: {size} bytes are too many for a manifest.")
+    try:
+        body = json.loads(_read_file(path, size))
+        known, version = body["format"] == _FORMAT, body["version"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged: it cannot be read as a manifest.") from error
+    if not known:
+        raise CheckpointError(f"{path} is the manifest of another program.")
+    if version != _VERSION:
+        raise CheckpointError(
+            f"{folder} has format version {version!r}; this siamese reads version {_VERSION}. "
+            "Read it with the siamese that wrote it, or upgrade this one."
+        )
+    if body.get("sha256") != _own_checksum(body):
+        raise CheckpointError(f"{path} is damaged: its checksum differs.")
+    if not isinstance(body.get("files"), dict) or type(body.get("step")) is not int:
+        raise CheckpointError(f"{path} is damaged: it lists no step or no files.")
+    for name, entry in body["files"].items():
+        if not _FILE_NAME.fullmatch(name) or name == MANIFEST:
+            raise CheckpointError(
+                f"{path} names the file {name!r}, which is outside its directory. It was not written "
+                "by siamese; do not use it."
+            )
+        fields = entry if isinstance(entry, dict) else {}
+        size, checksum = fields.get("size"), fields.get("sha256")
+        if type(size) is not int or size < 0 or not _CHECKSUM.fullmatch(str(checksum)):
+            raise CheckpointError(f"{path} is damaged: no size and checksum for {name}.")
+    return body
+
+
+def check_files(folder: Path, manifest: dict[str, Any], content: bool = True) -> None:
+    """Compares every file's kind and size with the manifest, and its checksum where `content`."""
+    for name, entry in manifest["files"].items():
+        size = _regular_size(folder / name)
+        if size != entry["size"]:
+            raise CheckpointError(
+                f"{folder / name} is damaged: {size} bytes, and {entry['size']} were written."
+            )
+        if content and file_checksum(folder / name) != entry["sha256"]:
+            raise _changed(folder / name)
+
+
+def read_files(
+    folder: Path, manifest: dict[str, Any], max_bytes: int = MAX_BYTES
+) -> dict[str, bytes]:
+    """The content of all files of a directory, at most `max_bytes`, each checked as in `check_files`."""
+    check_files(folder, manifest, content=False)
+    total = sum(entry["size"] for entry in manifest["files"].values())
+    if total > max_bytes:
+        raise CheckpointError(
+            f"{folder} holds {total} bytes, more than the {max_bytes} that are read at most. "
+            "Give a larger max_bytes where it is meant to be that large."
+        )
+    contents = {}
+    for name, entry in manifest["files"].items():
+        contents[name] = _read_file(folder / name, entry["size"])
+        if checksum(contents[name]) != entry["sha256"]:
+            raise _changed(folder / name)
+    return contents
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether the manifest is sound and every file has its size; the content is not read."""
+    try:
+        check_files(folder, read_manifest(folder), content=False)
+        return True
+    except (CheckpointError, OSError):
+        return False
+
+
+@contextmanager
+def unreadable_explained(path: os.PathLike | str) -> Iterator[None]:
+    """Turns whatever goes wrong with content whose checksums are right into a CheckpointError."""
+    try:
+        yield
+    except SiameseError:
+        raise
+    except Exception as error:  # safetensors' own error is a bare Exception.
+        raise CheckpointError(
+            f"{path} cannot be read, though its checksums are right ({type(error).__name__}: "
+            f"{str(error)[:200]}). It was not written by this siamese; use another one."
+        ) from error
+
+
+def checksum(data: bytes) -> str:
+    """The SHA-256 of `data`, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_checksum(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_file(path: Path, size: int) -> bytes:
+    """The content of a regular file of `size` bytes; links and devices are refused."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+        data = file.read(size + 1)
+    if len(data) != size:
+        raise CheckpointError(f"{path} changed while it was read. Try again.")
+    return data
+
+
+def _regular_size(path: Path) -> int:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing.") from None
+    if not stat.S_ISREG(status.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
+        raise CheckpointError(f"{path} is {what}. Use another copy of the directory.")
+    return status.st_size
+
+
+def _changed(path: Path) -> CheckpointError:
+    return CheckpointError(f"{path} is damaged: its content changed (the checksum differs).")
+
+
+def _own_checksum(body: dict[str, Any]) -> str:
+    rest = {key: value for key, value in body.items() if key != "sha256"}
+    return checksum(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
+
+
+@contextmanager
+def _explained(path: Path, doing: str = "write") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(explain(error, path, doing)) from error

@@ -1,0 +1,164 @@
+"""The store: a reader sees one complete generation, whatever writers, kills and full disks do."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from small_disks import mounted_tmpfs
+from test_checkpoints import run_dying_at
+
+from siamese.errors import CheckpointError
+from siamese.storage.atomic import atomic_directory
+from siamese.storage.store import (
+    check_files,
+    find_current,
+    read_files,
+    read_store,
+    write_manifest,
+    write_store,
+)
+
+
+def write(path, value, kind="index", parts=3):
+    """Writes a store of some files that all hold the same value."""
+
+    def fill(folder):
+        for part in range(parts):
+            (folder / f"part-{part}").write_text(f"{value}" * 100)
+
+    return write_store(path, kind, fill)
+
+
+def read(path, kind="index"):
+    """The one value in all files of a store."""
+    files = read_store(path, kind, read_files)
+    assert len(set(files.values())) == 1
+    return next(iter(files.values())).decode()[: len(files["part-0"]) // 100]
+
+
+def names(path):
+    return sorted(os.listdir(path))
+
+
+def test_the_newest_generation_is_read_and_the_older_removed(tmp_path):
+    for number, value in enumerate("abc", 1):
+        assert write(tmp_path / "i", value) == tmp_path / "i"
+        assert read(tmp_path / "i") == value
+        assert names(tmp_path / "i") == [".lock", "CURRENT", f"gen-{number:06d}"]
+        assert find_current(tmp_path / "i", "index").name == f"gen-{number:06d}"
+
+
+def test_a_store_of_the_first_format_is_read_and_replaced(tmp_path):
+    """It had its files in the directory itself."""
+    path = tmp_path / "i"
+    with atomic_directory(path) as folder:
+        for part in range(3):
+            (folder / f"part-{part}").write_text("a" * 100)
+        write_manifest(folder, kind="index", step=0, metrics={})
+    assert read(path) == "a"
+    write(path, "b")
+    assert read(path) == "b" and names(path) == [".lock", "CURRENT", "gen-000001"]
+
+
+def test_other_directories_are_neither_read_nor_replaced(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("keep")
+    (tmp_path / "file").write_text("keep")
+    write(tmp_path / "model", "m", "detector")
+    for path in ("mine", "file", "model"):
+        with pytest.raises(CheckpointError, match=r"something other than|not a directory"):
+            write(tmp_path / path, "x")
+        with pytest.raises(CheckpointError, match=r"holds no index\. `siamese index"):
+            read(tmp_path / path)
+    with pytest.raises(CheckpointError, match=r"There is no index at .*none: .*`siamese index"):
+        read(tmp_path / "none")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == (tmp_path / "file").read_text()
+    assert read(tmp_path / "model", "detector") == "m"
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "manifest.json", "part-1"])
+def test_a_damaged_store_is_refused_and_can_be_written_again(tmp_path, name):
+    folder = find_current(write(tmp_path / "i", "a"), "index")
+    ((tmp_path / "i") if name == "CURRENT" else folder).joinpath(name).write_text("../../../etc")
+    with pytest.raises(CheckpointError, match="damaged"):
+        read(tmp_path / "i")
+    write(tmp_path / "i", "b")
+    assert read(tmp_path / "i") == "b"
+
+
+def test_a_flipped_bit_shows_by_its_checksum_and_a_size_without_reading(tmp_path):
+    folder = find_current(write(tmp_path / "i", "a"), "index")
+    (folder / "part-1").write_text("b" * 100)
+    read_store(tmp_path / "i", "index", lambda f, manifest: check_files(f, manifest, content=False))
+    with pytest.raises(CheckpointError, match="part-1 is damaged: its content changed"):
+        read_store(tmp_path / "i", "index", check_files)
+    (folder / "part-1").write_text("b" * 99)
+    with pytest.raises(CheckpointError, match="part-1 is damaged: 99 bytes, and 100 were written"):
+        read_store(tmp_path / "i", "index", lambda f, m: check_files(f, m, content=False))
+
+
+def test_readers_and_writers_at_once_see_one_complete_generation(tmp_path):
+    write(tmp_path / "i", "0")
+    program = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "from test_store import write\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
+        "for n in range(25): write(sys.argv[1], n % 10)\n"
+    )
+    here = Path(__file__).parent
+    arguments = [sys.executable, "-c", program, str(tmp_path / "i"), str(here), str(here.parent)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen(arguments, **pipes) for _ in range(2)]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    values, errors = [], []
+
+    def read_on():
+        try:
+            while any(writer.poll() is None for writer in writers):
+                values.append(read(tmp_path / "i"))
+        except Exception as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=read_on) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for writer in writers:
+        writer.communicate("go\n")
+    for reader in readers:
+        reader.join()
+    assert errors == [] and len(values) > 2 and [w.returncode for w in writers] == [0, 0]
+    assert names(tmp_path / "i")[2] == "gen-000051" and read(tmp_path / "i") == "4"
+
+
+def test_a_kill_at_every_single_system_call_leaves_the_old_or_the_new(tmp_path):
+    path, seen = tmp_path / "i", set()
+    write(path, "a")
+    for n in range(1, 500):
+        died = run_dying_at(n, lambda: write(path, "b"))
+        seen.add((read(path), died))
+        if died == 0:
+            break
+        write(path, "a")  # The next write removes what the killed one left.
+        assert len(names(path)) == 3
+    assert seen == {("a", 9), ("b", 9), ("b", 0)}
+    shutil.rmtree(path)
+    for n in range(1, 500):  # And where there was none: it can be written afterwards.
+        if run_dying_at(n, lambda: write(path, "b")) == 0:
+            break
+        write(path, "c")
+        assert read(path) == "c"
+        shutil.rmtree(path)
+
+
+def test_a_full_disk_keeps_the_old_and_leaves_nothing(tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "256k") as disk:
+        write(disk / "i", "a")
+        for path in (disk / "i", disk / "new"):
+            with pytest.raises(CheckpointError, match=r"the disk is full\. Free some space"):
+                write(path, "b" * 3000)
+        assert read(disk / "i") == "a" and names(disk) == ["i"] and len(names(disk / "i")) == 3
