@@ -265,11 +265,6 @@ class Loop(training.Loop):
         """The optimizer's slots; the next step overwrites them, so copy what is to be kept."""
         return self._trainer_per_task[0].slots
 
-    @property
-    def rng(self):
-        """The JAX key that the next step's is split from."""
-        return self._rng
-
     def save_checkpoint(self, basename: str = "model") -> None:
         """Saves everything that a resumed run needs to go on as if it had never stopped.
 
