@@ -21,4 +21,4 @@ def changed(name, *replacements):
 
 def failed_hints(score):
     """All that the failures of a score say."""
-    return "\n".join(f"{f.case} | {f.expected} | {f.came} | {f.hint}" for f in score.failures)
+    return "\n".join(f"{f.case} | {f.expected} | {f.actual} | {f.hint}" for f in score.failures)

@@ -210,7 +210,7 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
             note = exercise["note"].split("\n")[0]
             if not note and exercise["failures"]:
                 first = exercise["failures"][0]
-                what = (first["hint"] or first["came"]).split("\n")[0]
+                what = (first["hint"] or first["actual"]).split("\n")[0]
                 note = f"{first['case']}: {what}"
             points = f"{exercise['points']}/{exercise['out_of']}"
             lines.append(f"  {exercise['function']:<28}{points:>6}  {note[:110]}".rstrip())
@@ -232,7 +232,7 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
 
 def _failure_lines(failure: dict[str, str]) -> list[str]:
     lines = [f"      ✗ {failure['case']}"]
-    for name in ("expected", "came", "hint"):
+    for name in ("expected", "actual", "hint"):
         if failure[name]:
             lines.append(f"          {name + ':':<9} " + " ".join(failure[name].split()))
     return lines

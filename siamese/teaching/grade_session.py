@@ -119,7 +119,7 @@ class Session:
             self.replaced.update(found["replaced"])
             failures = [dict(failure) for failure in score["failures"]]
             written = bool(score["written"])
-            why = "" if written else failures[0]["came"]
+            why = "" if written else failures[0]["actual"]
             return {
                 "function": function,
                 "points": int(score["points"]),

@@ -103,7 +103,7 @@ def test_none_in_proper_code_is_no_blank(doubled):
 
 def test_the_librarys_own_functions_are_no_answer():
     score = checks.check_data_generator(siamese.data_generator)
-    assert not score.written and "write your own" in score.failures[0].came
+    assert not score.written and "write your own" in score.failures[0].actual
 
 
 def test_calling_the_librarys_own_function_is_no_answer():
@@ -118,12 +118,12 @@ def test_calling_the_librarys_own_function_is_no_answer():
 
         yield from made(*arguments, **options)
 
-    assert "own TripletLossFn" in checks.check_triplet_loss_fn(TripletLossFn).failures[0].came
+    assert "own TripletLossFn" in checks.check_triplet_loss_fn(TripletLossFn).failures[0].actual
     assert not checks.check_data_generator(data_generator).written
     part = functools.partial(loss, margin=0.25)
-    assert "write your own" in checks.check_triplet_loss_fn(part).failures[0].came
+    assert "write your own" in checks.check_triplet_loss_fn(part).failures[0].actual
     exec("def normalize(x): return l2_normalize(x)", scope := {"l2_normalize": l2_normalize})
-    assert "own l2_normalize" in checks.check_normalize(scope["normalize"]).failures[0].came
+    assert "own l2_normalize" in checks.check_normalize(scope["normalize"]).failures[0].actual
 
 
 def test_an_error_is_a_failed_case_with_the_learners_line(doubled, capsys):
@@ -133,8 +133,8 @@ def test_an_error_is_a_failed_case_with_the_learners_line(doubled, capsys):
 
     score = doubled.check(broken)
     assert score.points == 0 and score.written
-    assert "AttributeError: 'tuple' object has no attribute 'sum'" in score.failures[0].came
-    assert "return shape.sum()" in score.failures[0].came
+    assert "AttributeError: 'tuple' object has no attribute 'sum'" in score.failures[0].actual
+    assert "return shape.sum()" in score.failures[0].actual
     shown = capsys.readouterr().out
     assert "Traceback" not in shown and "and the same in 2 more" in shown
 
@@ -172,8 +172,8 @@ def test_endless_loops_end_and_are_not_tried_for_ever(doubled):
 
     score = doubled.score(endless)
     assert score.points == 0
-    assert "nothing within 0 seconds" in score.failures[0].came
-    assert "not tried" in score.failures[2].came
+    assert "nothing within 0 seconds" in score.failures[0].actual
+    assert "not tried" in score.failures[2].actual
 
 
 def test_prints_and_warnings_of_the_function_are_kept_back(doubled, capsys):

@@ -133,9 +133,8 @@ def test_the_solution_scores_full(name, capsys):
 
 
 @pytest.mark.parametrize("number", range(len(WRONG)), ids=lambda n: f"{WRONG[n][0]}-{n}")
-def test_a_mistake_is_named(number, monkeypatch):
+def test_a_mistake_is_named(number):
     name, wrong, message = WRONG[number]
-    monkeypatch.setattr("siamese.teaching.checks.generator_checks.generator.seconds", 0.5)
     score = CHECKS[name](wrong())
     assert score.points < score.out_of
     assert message in failed_hints(score)

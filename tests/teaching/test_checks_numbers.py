@@ -76,7 +76,7 @@ WRONG = [
     ("mean_negative", of("mean_negative", "axis=1", "axis=0"), "the wrong axis"),
     ("mean_negative", of("mean_negative", " / (batch - 1)", ""), "the sum of the negatives"),
     ("mean_negative", of("mean_negative", f"np.sum{MASKED}", "np.sum(scores * (1 - np.eye(batch)))"),
-     "one number came"),
+     "the result is one number"),
     ("mean_negative", of("mean_negative", "axis=1", "axis=1, keepdims=True"), "axis of length 1"),
     ("mean_negative", of("mean_negative", "(batch - 1)", "np.sum(scores != 0, axis=1)"),
      "divided by the batch size"),

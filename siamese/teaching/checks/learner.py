@@ -52,7 +52,7 @@ class Learner:
         if fn is None:
             raise TypeError(f"{name} is None")
         if not callable(fn):
-            raise TypeError(f"{name} is no function, but {type(fn).__name__}")
+            raise TypeError(f"{name} is not a function but {type(fn).__name__}")
         plain = _plain(fn)
         module = str(getattr(plain, "__module__", ""))
         if module.split(".")[0] in ("siamese", "trax"):
@@ -74,12 +74,22 @@ class Learner:
         self.result = self.fn(*arguments, **options)
         return self.result
 
-    def blank(self, stopped: bool) -> str:
+    def once(self, key: Any, make: Callable) -> Any:
+        """What `make` gives, made once for all cases; an error is raised again in each."""
+        if key not in self.memo:
+            try:
+                self.memo[key] = make(), None
+            except BaseException as error:
+                self.memo[key] = None, error
+        value, error = self.memo[key]
+        if error is not None:
+            raise error
+        return value
+
+    def blank(self) -> str:
         """What shows that the learner's code is still missing; empty where nothing does.
 
-        Args:
-          stopped: whether the function ended with an error; without one, only a name that is None
-            and stays None counts.
+        Where the last case did not end with an error, only a name that is None and stays None counts.
         """
         nothing = "it returned None; is `return` missing?" if self.result is None else ""
         try:
@@ -88,7 +98,7 @@ class Learner:
         except (OSError, TypeError, SyntaxError):
             return nothing
         lines = source.splitlines()
-        for value in _nones(tree, stopped):
+        for value in _nones(tree, self.stopped):
             return f"there is a None to replace: {lines[value.lineno - 1].strip()}"
         body = tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else []
         if body and all(isinstance(node, ast.Pass) or _is_text(node) for node in body):
@@ -130,33 +140,28 @@ def _borrowed(fn: Any, names: set[str]) -> str:
 
 def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
     """Constants None where code belongs; defaults, comparisons and `return None` are proper code."""
-    assigned = [
-        ast.unparse(target)
-        for node in ast.walk(tree)
-        for target in (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr))
-            else []
-        )
-    ]
+    assigned: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            assigned += map(ast.unparse, node.targets)
+        elif isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr)):
+            assigned.append(ast.unparse(node.target))
     for node in ast.walk(tree):
         values: list = []
         if isinstance(node, ast.Assign) and assigned.count(ast.unparse(node.targets[0])) == 1:
             values = [node.value, *getattr(node.value, "elts", [])]
         elif stopped and isinstance(node, ast.Call):
-            words = [word.value for word in node.keywords if word.arg != "axis"]
-            values = [*node.args, *words]
+            values = [*node.args, *(word.value for word in node.keywords if word.arg != "axis")]
         elif stopped and isinstance(node, (ast.If, ast.While)):
             values = [node.test]
         elif stopped and isinstance(node, ast.For):
             values = [node.iter]
         elif stopped and isinstance(node, ast.BinOp):
             values = [node.left, node.right]
-        elif stopped and isinstance(node, (ast.AugAssign, ast.Return)):
+        elif stopped and isinstance(node, ast.AugAssign):
             values = [node.value, *getattr(node.value, "elts", [])]
-            values = values[isinstance(node, ast.Return) :]
+        elif stopped and isinstance(node, ast.Return):
+            values = getattr(node.value, "elts", [])
         for value in values:
             if isinstance(value, ast.Constant) and value.value is None:
                 yield value
@@ -214,31 +219,3 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def take(batches: Any, count: int) -> list:
-    """The first items of an iterable or generator; fewer where it ends."""
-    found = []
-    for item in batches:
-        found.append(item)
-        if len(found) == count:
-            break
-    return found
-
-
-def once(make: Callable) -> Callable:
-    """A function that makes its value at the first call and keeps it, or the error that came."""
-    kept: list = []
-
-    def value():
-        if not kept:
-            try:
-                kept.append((make(), None))
-            except BaseException as error:
-                kept.append((None, error))
-        result, error = kept[0]
-        if error is not None:
-            raise error
-        return result
-
-    return value
