@@ -19,8 +19,8 @@ nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from siamese.teaching.grade import Grade, Limits, grade_notebooks, table, which_notebook  # noqa: E402
 from siamese.teaching.grade_session import definitions  # noqa: E402
+from siamese.teaching.grade import Grade, Limits, grade_notebooks, table, which_notebook  # noqa: E402
 
 slow = pytest.mark.slow  # each starts kernels
 IMPORTS = "import random\nimport numpy as np\nfrom siamese import word_tokenize"
@@ -202,7 +202,7 @@ def test_one_bad_file_stops_no_other(tmp_path):
     text.write_bytes(b"\xff\xfe")
     grades, points = graded(damaged, tmp_path / "absent.ipynb", text, good)
     assert [bool(grade.error) for grade in grades] == [True, True, True, False]
-    assert "no Jupyter notebook" in grades[0].error and "Cannot read" in grades[1].error
+    assert "not a Jupyter notebook" in grades[0].error and "Cannot read" in grades[1].error
     assert points[3] == {name: FULL[name] for name in EXERCISES[6]}
 
 

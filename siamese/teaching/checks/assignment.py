@@ -293,7 +293,7 @@ def _classify_mistakes(scores, y, threshold, batch_size):
         (right.sum(), "this is the number of right answers, not their share"),
         (100 * right.mean(), "this is a percentage; the share is asked for, from 0 to 1"),
         (1 - right.mean(), "this is the share of wrong answers"),
-        ((found & truth).mean(), "only the duplicates that were found are counted: a right 'no' counts too"),
+        ((found & truth).mean(), "only the duplicates found are counted: a right 'no' counts too"),
         (found.mean(), "this is the share above the threshold: compare it with y"),
         (np.mean((scores > 0.7) == truth), "the threshold is always 0.7: use the argument"),
         (np.mean((scores > 0.5) == truth), "the threshold is always 0.5: use the argument"),
@@ -380,8 +380,8 @@ check_predict = Exercise(
     "predict(question1, question2, threshold, model, vocab, data_generator=..., verbose=False)",
     "whether the cosine of the two questions is above the threshold.",
 )
-_WORDS = "How old are you ? What is your age Is it cold Cats Dogs Why".split()
-WORD_IDS = {"<PAD>": 1, **{word: i for i, word in enumerate(_WORDS, start=2)}}
+_WORDS = "<PAD> How old are you ? What is your age Is it cold Cats Dogs Why"
+WORD_IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
 
 
 def bag_of_words_model(pad=1):
@@ -436,7 +436,8 @@ for _row in (
     ("a low threshold", "What is your age?", "Is it cold?", 0.1, True, "use the argument"),
     ("the question mark is a word", "Is it cold?", "Is it?", 0.84, True,
      "'cold?' is not in the vocabulary: word_tokenize takes the question mark off"),
-    ("capitals stay", "Cats", "Dogs", 0.5, False, "the vocabulary knows 'Cats', not 'cats': leave the case"),
+    ("capitals stay", "Cats", "Dogs", 0.5, False,
+     "the vocabulary knows 'Cats', not 'cats': leave the case"),
 ):  # fmt: skip
     _predict_case(*_row)
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from .score import NO_RETURN, Exercise, as_numbers, expect, expect_unchanged, require, show
+from .score import NO_RETURN, Exercise, as_numbers, expect_unchanged, require, show
 
 SCORES = np.array([0.95, 0.2, 0.71, 0.55, -0.3, 0.88, 0.64, 0.1])
 LABELS = np.array([1, 0, 1, 0, 0, 0, 1, 0])
