@@ -87,7 +87,7 @@ WRONG = [
      "yield both sides"),
     ("data_generator", of("data_generator", "np.array(b1)", "np.array(b1, float)"), "whole numbers"),
     ("data_generator", of("data_generator", "random.shuffle", "np.random.shuffle"), "random.shuffle"),
-    ("data_generator", lambda: pads_in_place, "the function changed Q1"),
+    ("data_generator", lambda: pads_in_place, "changed its input Q1"),
     ("data_generator", lambda: shuffles_each_side, "the same shuffled index"),
     ("data_generator", lambda: random_pairs, "do not draw pairs at random"),
     ("classify", of("classify", "> threshold", ">= threshold"), "> is asked for, not >="),

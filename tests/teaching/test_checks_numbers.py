@@ -96,7 +96,7 @@ WRONG = [
     ("closest_negative", of("closest_negative", ", axis=1", ""), "one maximum for all rows"),
     ("closest_negative", lambda: in_place, "changed its input scores"),
     ("accuracy_at", of("accuracy_at", ">", ">="), "> is asked for, not >="),
-    ("accuracy_at", of("accuracy_at", "np.mean", "np.sum"), "how many answers are right"),
+    ("accuracy_at", of("accuracy_at", "np.mean", "np.sum"), "the number of right answers"),
     ("accuracy_at", of("accuracy_at", "np.mean", "100 * np.mean"), "a percentage"),
     ("accuracy_at", of("accuracy_at", "> threshold", "> 0.7"), "always 0.7"),
     ("accuracy_at", of("accuracy_at", "> threshold)", "> threshold)[:, None]"),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .learner import describe_error
+from .numbers import accuracy_mistakes
 from .score import NO_RETURN, Exercise, Wrong, expect, expect_unchanged, require, show
 
 # ---- data_generator ----
@@ -35,15 +36,12 @@ MISTAKES = {
 }
 
 
-def course_batches(
-    Q1, Q2, batch_size, pad=1, shuffle=True, *, mistake: str = ""
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def course_batches(Q1, Q2, batch_size, pad=1, shuffle=True, *, mistake="") -> Iterator[tuple]:
     """The reference, the course's generator; `mistake` makes one of the known mistakes instead."""
-    again = (shuffle and mistake not in ("never shuffles", "shuffles once")) or (
-        mistake == "shuffles anyway"
-    )
+    first = shuffle and mistake != "never shuffles"
+    again = (first and mistake != "shuffles once") or mistake == "shuffles anyway"
     order = list(range(len(Q1)))
-    if shuffle and mistake != "never shuffles":
+    if first:
         random.shuffle(order)
     index, rows = 0, []
     while True:
@@ -62,23 +60,20 @@ def course_batches(
             rows = rows if mistake == "keeps the rows" else []
 
 
-def _padded(Q1, Q2, rows, pad, mistake=""):
+def _padded(Q1, Q2, rows, pad, mistake):
     pad = {"pad is 1": 1, "pad is 0": 0}.get(mistake, pad)
     counted = range(len(Q1)) if mistake == "all data" else rows
     longest = [max(len(side[i]) for i in counted) for side in (Q1, Q2)]
-    if mistake == "only Q1":
-        longest = [longest[0]] * 2
-    elif mistake != "each side":
-        longest = [max(longest)] * 2
+    if mistake != "each side":
+        longest = [longest[0] if mistake == "only Q1" else max(longest)] * 2
     arrays = []
     for side, n in zip((Q1, Q2), longest):
-        length = {"next power": 1 << n.bit_length(), "no power": n}.get(
-            mistake, 1 << (n - 1).bit_length()
-        )
+        lengths = {"next power": 1 << n.bit_length(), "no power": n}
+        length = lengths.get(mistake, 1 << (n - 1).bit_length())
         cut = [list(side[i])[:length] for i in rows]
         fill = [[pad] * (length - len(q)) for q in cut]
-        front = mistake == "pads in front"
-        arrays.append(np.array([f + q if front else q + f for q, f in zip(cut, fill)]))
+        parts = zip(fill, cut) if mistake == "pads in front" else zip(cut, fill)
+        arrays.append(np.array([left + right for left, right in parts]))
     return tuple(arrays)
 
 
@@ -87,39 +82,43 @@ check_data_generator = Exercise(
 )
 
 
-def _expect_batches(fn, count, *arguments, tries=(), hint="", arrays=False, **options):
-    """Compares the first batches with the course's, and names the mistake that explains a difference.
+def _drawn(make, count, *arguments, **options) -> list:
+    random.seed(34)
+    batches = make(copy.deepcopy(Q1), copy.deepcopy(Q2), *arguments, **options)
+    return list(itertools.islice(batches, count))
 
-    The mistakes in `tries` are tried first. With `arrays`, lists and floats in place of arrays of
-    whole numbers are wrong: in one case only.
+
+def _batches_case(name, count, *calls, hint="", strict=False, **options):
+    """A case: the first batches are the course's, or those of a known mistake.
+
+    With `strict`, lists and floats in place of arrays of whole numbers are wrong: in one case only.
     """
 
-    def drawn(make, **more):
-        random.seed(34)
-        batches = make(copy.deepcopy(Q1), copy.deepcopy(Q2), *arguments, **options, **more)
-        return list(itertools.islice(batches, count))
-
-    expected, actual = drawn(course_batches), _arrays(drawn(fn), strict=arrays)
-    if _same(actual, expected):
-        return
-    for name in (*tries, *MISTAKES):
-        if _same(actual, drawn(course_batches, mistake=name)):
-            hint = MISTAKES[name]
-            break
-    for place, (found, wanted) in enumerate(zip(actual, expected)):
-        if not _same([found], [wanted]):
-            words = (f"batch {place}: q1 {show(q1)} q2 {show(q2)}" for q1, q2 in (wanted, found))
-            raise Wrong(*words, hint)
-    hint = "the generator is endless: while True"
-    raise Wrong(f"{count} batches, and more", f"{len(actual)} batches", hint)
+    @check_data_generator.case(name)
+    def _(fn):
+        for arguments in calls:
+            expected = _drawn(course_batches, count, *arguments, **options)
+            actual = _arrays(_drawn(fn, count, *arguments, **options), strict)
+            if _same(actual, expected):
+                continue
+            told = hint
+            for mistake, words in MISTAKES.items():
+                made = _drawn(course_batches, count, *arguments, **options, mistake=mistake)
+                told = words if _same(actual, made) else told
+            for place, (found, wanted) in enumerate(zip(actual, expected)):
+                shown = [f"batch {place}: q1 {show(a)} q2 {show(b)}" for a, b in (wanted, found)]
+                require(_same([found], [wanted]), *shown, told)
+            endless = "the generator is endless: while True"
+            raise Wrong(f"{count} batches, and more", f"{len(actual)} batches", endless)
 
 
 def _arrays(batches, strict=False) -> list:
     require(batches, "a batch", "nothing", "the generator ended without a yield")
     for batch in batches:
         pair = isinstance(batch, (tuple, list)) and len(batch) == 2
-        found = f"{type(batch).__name__} of {len(batch) if hasattr(batch, '__len__') else 1}"
-        require(pair, "two arrays (q1, q2) a batch", found, "yield both sides")
+        require(
+            pair, "two arrays (q1, q2) a batch", f"a {type(batch).__name__}", "yield both sides"
+        )
     return [tuple(_whole_numbers(side, strict) for side in batch) for batch in batches]
 
 
@@ -143,37 +142,24 @@ def _same(a, b) -> bool:
     )
 
 
-LENGTHS = "no power", "next power", "all data", "each side", "only Q1"
-ENDS = "short batch", "drops the rest"
-IN_ORDER = {"shuffle": False}
-
-
-def _batches_case(name, count, *calls, **options):
-    @check_data_generator.case(name)
-    def _(fn):
-        for arguments in calls:
-            _expect_batches(fn, count, *arguments, **options)
-
-
-_batches_case("one batch in order", 1, (2,), **IN_ORDER, arrays=True,
+_batches_case("one batch in order", 1, (2,), strict=True, shuffle=False,
               hint="rows 0 and 1, padded with 1 to 4 tokens")  # fmt: skip
-_batches_case("the longest question decides the length", 4, (1,), (3,), **IN_ORDER, tries=LENGTHS)
-_batches_case("another padding", 2, (2, 9, False), tries=("pad is 1", "pad is 0"))
-_batches_case("a batch runs over the end", 3, (2,), **IN_ORDER, tries=ENDS,
+_batches_case("the longest question decides the length", 4, (1,), (3,), shuffle=False)
+_batches_case("another padding", 2, (2, 9, False))
+_batches_case("a batch runs over the end", 3, (2,), shuffle=False,
               hint="after pair 4 the batch goes on with pair 0")  # fmt: skip
-_batches_case("without shuffling the order stays, pass after pass", 12, (2,), **IN_ORDER,
+_batches_case("without shuffling the order stays, pass after pass", 12, (2,), shuffle=False,
               hint="start again with pair 0 after the last one")  # fmt: skip
-_batches_case("more rows than there are pairs", 2, (12,), **IN_ORDER,
+_batches_case("more rows than there are pairs", 2, (12,), shuffle=False,
               hint="a batch may pass the end more than once")  # fmt: skip
 
 
 @check_data_generator.case("questions stay with their partners")
 def _(fn):
-    random.seed(1)
-    batches = _arrays(list(itertools.islice(fn(copy.deepcopy(Q1), copy.deepcopy(Q2), 2), 20)))
+    batches = _arrays(_drawn(fn, 20, 2))
+    hint = "question1 and question2 are taken by the same shuffled index"
     for q1, q2 in batches:
         for first, second in zip(q1.tolist(), q2.tolist()):
-            hint = "question1 and question2 are taken by the same shuffled index"
             paired = first[0] // 10 == second[0] // 10
             require(paired, "rows of one pair", f"{first} beside {second}", hint)
     orders = {tuple(q1[:, 0]) for q1, _ in batches}
@@ -183,18 +169,14 @@ def _(fn):
 
 @check_data_generator.case("every pair comes once in a pass")
 def _(fn):
-    random.seed(2)
-    for q1, _ in _arrays(list(itertools.islice(fn(copy.deepcopy(Q1), copy.deepcopy(Q2), 5), 6))):
+    hint = "shuffle the order of the pairs; do not draw pairs at random"
+    for q1, _ in _arrays(_drawn(fn, 6, 5)):
         rows = sorted(int(row[0]) // 10 for row in q1)
-        hint = "shuffle the order of the pairs; do not draw pairs at random"
         require(rows == [1, 2, 3, 4, 5], "pairs 1 to 5 in a pass", f"pairs {rows}", hint)
 
 
-_batches_case(
-    "random.seed(34) gives the course's order", 12, (2,),
-    tries=("never shuffles", "shuffles once", *ENDS),
-    hint="random.shuffle of the list of indexes: once at the start, and once when a pass is over",
-)  # fmt: skip
+_batches_case("random.seed(34) gives the course's order", 12, (2,), hint="random.shuffle of the list "
+              "of indexes: once at the start, and once when a pass is over")  # fmt: skip
 
 
 @check_data_generator.case("the questions stay as they are")
@@ -202,11 +184,10 @@ def _(fn):
     given = copy.deepcopy(Q1), copy.deepcopy(Q2)
     _arrays(list(itertools.islice(fn(*given, 2, shuffle=False), 6)))
     for name, before, now in zip(("Q1", "Q2"), (Q1, Q2), given):
-        hint = f"the function changed {name}: pad a copy of each question"
-        require(before == now, f"{name} as it was", f"{name} is now {now}", hint)
+        expect_unchanged(name, before, now)
 
 
-# ---- What classify and predict are given: a model of exact numbers, and a generator that takes notes ----
+# ---- What classify and predict are given ----
 
 # The vector of a question is chosen by its first token; the dot products are exact numbers.
 DIRECTIONS = np.zeros((16, 2), np.float32)
@@ -266,39 +247,25 @@ def _questions(n, seed=5):
 
 
 def _classify_mistakes(scores, y, threshold, batch_size):
-    found, truth, n = scores > threshold, y.astype(bool), len(y)
-    right, batches = found == truth, -(-n // batch_size)
-    short_batch = []
-    if n % batch_size:
-        whole, wrapped = (
-            right[: n // batch_size * batch_size],
-            right[np.arange(batches * batch_size) % n],
-        )
-        left_out = "the pairs of the last, short batch are left out"
-        twice = "the last batch was filled up with pairs that were counted before"
-        short_batch = [
-            (whole.mean(), left_out),
-            (whole.sum() / n, left_out),
-            (wrapped.mean(), twice),
-            (wrapped.sum() / n, twice),
-            (
-                right.sum() / len(wrapped),
-                "divided by the size of all batches: the last one is short",
-            ),
-        ]
-    return [
-        *short_batch,
-        (np.mean((scores >= threshold) == truth), "a dot product equal to the threshold counted as a "
-         "duplicate: > is asked for, not >="),
-        (right.sum(), "this is the number of right answers, not their share"),
-        (100 * right.mean(), "this is a percentage; the share is asked for, from 0 to 1"),
-        (1 - right.mean(), "this is the share of wrong answers"),
-        ((found & truth).mean(), "only the duplicates found are counted: a right 'no' counts too"),
-        (found.mean(), "this is the share above the threshold: compare it with y"),
-        (np.mean((scores > 0.7) == truth), "the threshold is always 0.7: use the argument"),
-        (np.mean((scores > 0.5) == truth), "the threshold is always 0.5: use the argument"),
+    right, n = (scores > threshold) == y.astype(bool), len(y)
+    found = [
+        *accuracy_mistakes(scores, y, threshold),
         (right.sum() / batch_size, "divided by the batch size: divide by the number of pairs"),
-    ]  # fmt: skip
+    ]
+    if n % batch_size == 0:
+        return found
+    batches = -(-n // batch_size)
+    whole, wrapped = right[: n - n % batch_size], right[np.arange(batches * batch_size) % n]
+    left_out = "the pairs of the last, short batch are left out"
+    twice = "the last batch was filled up with pairs that were counted before"
+    return [
+        (whole.mean(), left_out),
+        (whole.sum() / n, left_out),
+        (wrapped.mean(), twice),
+        (wrapped.sum() / n, twice),
+        (right.sum() / len(wrapped), "divided by the size of all batches: the last one is short"),
+        *found,
+    ]
 
 
 def _number(actual):
@@ -334,32 +301,28 @@ for _name, *_arguments in (
     ("another threshold", 24, 8, -0.3),
     ("dot products exactly at the threshold", 24, 8, 0.5, "a dot product of exactly 0.5 is not above 0.5"),
     ("all pairs in one batch", 8, 8, 0.45),
-    ("a last batch that is short",),
     ("batches of one", 6, 1, 0.45),
     ("labels True and False", 24, 8, 0.45, "y may be bool", bool),
     ("a padding of 7", 24, 8, 0.45, "", int, 7),
 ):  # fmt: skip
-
-    @check_classify.case(_name)
-    def _(fn, arguments=_arguments):
-        _try(fn, *arguments) if arguments else _short_batch(fn)
+    check_classify.case(_name)(lambda fn, arguments=_arguments: _try(fn, *arguments))
 
 
-def _short_batch(fn):
+@check_classify.case("a last batch that is short")
+def _(fn):
     told = "with 21 or 5 pairs in batches of 8 the last batch holds 5: "
+    ask = (
+        "ask the generator for as many pairs as there are. (The course's own loop takes full "
+        "batches only, and its test pairs fill them; this one case asks for more.)"
+    )
     for n in (21, 5):  # What this costs costs one case: the course's loop takes full batches only.
         try:
             _try(fn, n, 8, 0.45)
         except Wrong as wrong:
             raise Wrong(wrong.expected, wrong.actual, told + wrong.hint) from None
         except (LookupError, ValueError, TypeError) as error:
-            told += (
-                "ask the generator for as many pairs as there are. (The course's own loop takes "
-            )
-            told += "full batches only, and its test pairs fill them; this one case asks for more.)"
-            raise Wrong(
-                "the share of right answers", describe_error(error, fn.file), told
-            ) from None
+            found = describe_error(error, fn.file)
+            raise Wrong("the share of right answers", found, told + ask) from None
 
 
 @check_classify.case("each pair with its own partner")
@@ -438,8 +401,15 @@ for _row in (
      "'cold?' is not in the vocabulary: word_tokenize takes the question mark off"),
     ("capitals stay", "Cats", "Dogs", 0.5, False,
      "the vocabulary knows 'Cats', not 'cats': leave the case"),
+    ("unknown words count as 0", "How Zorblax Quux", "Why Blah Bleh", 0.6, True,
+     "an unknown word has the id 0, and is not left out"),
+    ("a plain dict as vocabulary", "Is it cold?", "Is it?", 0.8, True,
+     "a vocabulary is a dict, word -> id", dict),
+    ("a padding of 31", "How old are you?", "How old?", 0.7, True, "vocab['<PAD>']", defaultdict, 31),
 ):  # fmt: skip
     _predict_case(*_row)
+_VERBOSE = "verbose prints more; the answer is the same"
+_predict_case("verbose=True", *_SAME, 0.7, True, _VERBOSE, verbose=True)
 
 
 @check_predict.case("unknown words do not enter the vocabulary")
@@ -453,18 +423,6 @@ def _(fn):
         "(the course's own solution has this flaw; it costs this one case)"
     )
     require(not new, "a vocabulary as it was", f"the vocabulary has now {new}", hint)
-
-
-for _row in (
-    ("unknown words count as 0", "How Zorblax Quux", "Why Blah Bleh", 0.6, True,
-     "an unknown word has the id 0, and is not left out"),
-    ("a plain dict as vocabulary", "Is it cold?", "Is it?", 0.8, True,
-     "a vocabulary is a dict, word -> id", dict),
-    ("a padding of 31", "How old are you?", "How old?", 0.7, True, "vocab['<PAD>']", defaultdict, 31),
-):  # fmt: skip
-    _predict_case(*_row)
-_VERBOSE = "verbose prints more; the answer is the same"
-_predict_case("verbose=True", *_SAME, 0.7, True, _VERBOSE, verbose=True)
 
 
 @check_predict.case("a cosine exactly at the threshold")

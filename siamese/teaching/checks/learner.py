@@ -33,6 +33,10 @@ SAME_WORK = {
 }
 
 
+class NotWritten(Exception):
+    """The exercise still has its blanks, or is not the learner's own work."""
+
+
 class TooSlow(BaseException):
     """The time of a case is over. Not an Exception: a learner's `except Exception` must not keep it."""
 
@@ -45,22 +49,20 @@ class Learner:
       name: what the exercise calls it.
 
     Raises:
-      TypeError: it is no function, or the library's own.
+      NotWritten: it is not a function, or the library's own.
     """
 
     def __init__(self, fn: Any, name: str):
-        if fn is None:
-            raise TypeError(f"{name} is None")
         if not callable(fn):
-            raise TypeError(f"{name} is not a function but {type(fn).__name__}")
+            raise NotWritten(f"{name} is {'None' if fn is None else f'a {type(fn).__name__}'}")
         plain = _plain(fn)
         module = str(getattr(plain, "__module__", ""))
         if module.split(".")[0] in ("siamese", "trax"):
-            raise TypeError(f"this is the function of {module}: write your own")
+            raise NotWritten(f"this is the function of {module}: write your own")
         code = getattr(plain, "__code__", None)
         borrowed = _borrowed(plain, {name, *SAME_WORK.get(name, ())}) if code else ""
         if borrowed:
-            raise TypeError(f"it calls the library's own {borrowed}: write your own")
+            raise NotWritten(f"it calls the library's own {borrowed}: write your own")
         self.fn, self.name = fn, name
         self.file = code.co_filename if code else ""
         self.stopped = False  # whether the case ended with an error
@@ -128,14 +130,11 @@ def _borrowed(fn: Any, names: set[str]) -> str:
         code = waiting.pop()
         used.update(part for name in code.co_names for part in name.split("."))
         waiting += [constant for constant in code.co_consts if inspect.iscode(constant)]
-    if "siamese" in used and used & names:
-        return min(used & names)
+    found = used & names if "siamese" in used else set()
     for value in map(fn.__globals__.get, used):
         if str(getattr(value, "__module__", "")).startswith("siamese."):
-            name = getattr(value, "__name__", "")
-            if name in names:
-                return name
-    return ""
+            found |= {getattr(value, "__name__", "")} & names
+    return min(found, default="")
 
 
 def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
@@ -173,22 +172,17 @@ def _is_text(node: ast.AST) -> bool:
 
 def describe_error(error: BaseException, file: str = "") -> str:
     """The error in one line, with the learner's line that raised it."""
-    text = " ".join(str(error).split())
-    kind = type(error).__name__
+    kind, text = type(error).__name__, " ".join(str(error).split())
     if kind == "LayerError":  # Trax puts a whole traceback into the message; its end is the error.
         lines = [line.strip() for line in str(error).splitlines()]
         told = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
         error = error.__context__ or error
         kind, _, text = (told[-1] if told else f"LayerError: {lines[-1]}").partition(": ")
         kind = kind.split(".")[-1]
-    if len(text) > 300:
-        text = text[:300] + " ..."
+    text = text if len(text) <= 300 else text[:300] + " ..."
     said = f"{kind}: {text}" if text else kind
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(HERE)
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in frames if not frame.filename.startswith(HERE)]
     own = [frame for frame in frames if frame.filename == file] or frames[:1]
     if own:
         linecache.checkcache(own[-1].filename)

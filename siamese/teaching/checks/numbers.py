@@ -20,20 +20,21 @@ def accuracy(scores, labels, threshold) -> float:
     return float(np.mean((np.asarray(scores) > threshold) == np.asarray(labels).astype(bool)))
 
 
-def _accuracy_mistakes(scores, labels, threshold):
+def accuracy_mistakes(scores, labels, threshold):
+    """(result, hint) of known mistakes."""
     found, truth, n = scores > threshold, labels.astype(bool), len(scores)
     right, hits = int((found == truth).sum()), (found & truth).sum()
     matrix = found[:, None] == truth[None, :]
     return [
-        (right, "this is how many answers are right, not their share"),
-        (100 * right / n, "this is a percentage; the exercise asks for a share, 0 to 1"),
+        (right, "this is the number of right answers, not their share"),
+        (100 * right / n, "this is a percentage; the share is asked for, from 0 to 1"),
         (1 - right / n, "this is the share of wrong answers"),
         (np.mean((scores >= threshold) == truth),
          "a score equal to the threshold counted as a duplicate: > is asked for, not >="),
         (np.mean((scores < threshold) == truth), "the comparison is turned round"),
         (hits / max(int(found.sum()), 1), "this is the precision: non-duplicates count as well"),
         (hits / max(int(truth.sum()), 1), "this is the recall: non-duplicates count as well"),
-        (hits / n, "only the duplicates that were found are counted"),
+        (hits / n, "only the duplicates that were found are counted: a right 'no' counts too"),
         (found.mean(), "this is the share above the threshold; compare it with the labels"),
         (accuracy(scores, labels, 0.7), "the threshold is always 0.7: use the argument"),
         (accuracy(scores, labels, 0.5), "the threshold is always 0.5: use the argument"),
@@ -46,7 +47,7 @@ check_accuracy_at = Exercise(
     "accuracy_at(scores, labels, threshold)",
     "the share of right answers, with ``>``.",
     accuracy,
-    _accuracy_mistakes,
+    accuracy_mistakes,
 )
 check_accuracy_at.table(
     [

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .learner import Learner, describe_error, limited
+from .learner import Learner, NotWritten, TooSlow, describe_error, limited
 
 TOLERANCE = 1e-4  # absolute and relative
 NO_RETURN = "the function returned nothing: is `return` missing?"
@@ -31,10 +31,6 @@ class Wrong(Exception):
     def __init__(self, expected: str, actual: str, hint: str = ""):
         super().__init__(expected, actual, hint)
         self.expected, self.actual, self.hint = expected, actual, hint
-
-
-class NotWritten(Exception):
-    """The exercise still has its blanks."""
 
 
 # ---- Comparisons ----
@@ -301,47 +297,39 @@ class Exercise:
 
     def score(self, fn: Callable) -> Score:
         """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
-        try:
-            learner = Learner(fn, self.name)
-        except TypeError as error:
-            return self._not_written(str(error))
+        failures: list[Failure] = []
         python, numpy = random.getstate(), np.random.get_state()
         try:
-            return self._score(learner)
+            learner = Learner(fn, self.name)
+            for place, (name, case) in enumerate(self.cases):
+                failure = self._run(name, case, learner)
+                if failure and place == 0 and (blank := learner.blank()):
+                    raise NotWritten(blank)
+                failures += [failure] if failure else []
         except NotWritten as error:
-            return self._not_written(str(error))
+            failure = Failure("is it written?", self.signature, str(error))
+            return Score(self.name, 0, len(self.cases), (failure,), written=False)
         finally:  # The notebook's own random numbers go on as if nothing had been checked.
             random.setstate(python)
             np.random.set_state(numpy)
-
-    def _score(self, learner: Learner) -> Score:
-        failures: list[Failure] = []
-        for place, (name, case) in enumerate(self.cases):
-            if learner.too_slow > 1:  # One more endless loop a case would take minutes.
-                told = "not tried: the function did not come to an end twice"
-                failures.append(Failure(name, "", told))
-                continue
-            failure = self._run(name, case, learner)
-            if failure is not None:
-                if place == 0 and (blank := learner.blank()):
-                    raise NotWritten(blank)
-                failures.append(failure)
-        passed = len(self.cases) - len(failures)
-        note = learner.memo.get("note", "")
+        passed, note = len(self.cases) - len(failures), learner.memo.get("note", "")
         return Score(self.name, passed, len(self.cases), tuple(failures), note=note)
 
     def _run(self, name: str, case: Callable, learner: Learner) -> Failure | None:
+        if learner.too_slow > 1:  # One more endless loop a case would take minutes.
+            return Failure(name, "", "not tried: the function did not come to an end twice")
         learner.stopped = False
-        swallow = _Nowhere()
+        nowhere = _Nowhere()
         try:
-            with contextlib.ExitStack() as quiet:
-                quiet.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("ignore")
-                quiet.enter_context(np.errstate(all="ignore"))
-                quiet.enter_context(contextlib.redirect_stdout(swallow))
-                quiet.enter_context(contextlib.redirect_stderr(swallow))
-                quiet.enter_context(limited(self.seconds))
+            with (
+                warnings.catch_warnings(action="ignore"),
+                np.errstate(all="ignore"),
+                contextlib.redirect_stdout(nowhere),
+                contextlib.redirect_stderr(nowhere),
+                limited(self.seconds),
+            ):
                 case(learner)
+            return None
         except Wrong as wrong:
             return Failure(name, wrong.expected, wrong.actual, wrong.hint)
         except KeyboardInterrupt:
@@ -350,29 +338,21 @@ class Exercise:
             raise NotWritten(str(error) or "it raises NotImplementedError") from None
         except BaseException as error:
             learner.stopped = True
-            if type(error).__name__ == "TooSlow":
-                learner.too_slow += 1
-                hint = "look for a loop that never ends, or a generator that never yields"
-                return Failure(name, "a result", f"nothing within {self.seconds:.0f} seconds", hint)
+            learner.too_slow += isinstance(error, TooSlow)
             told = describe_error(error, learner.file)
+            if isinstance(error, TooSlow):
+                told = f"nothing within {self.seconds:.0f} seconds"
             return Failure(name, "a result", told, self._error_hint(error))
-        return None
-
-    def _not_written(self, why: str) -> Score:
-        failure = Failure("is it written?", self.signature, why)
-        return Score(self.name, 0, len(self.cases), (failure,), written=False)
 
     def _error_hint(self, error: BaseException) -> str:
         text = f"{type(error).__name__}: {error}"
         if isinstance(error, TypeError) and "argument" in text and f"{self.name}(" in text:
             return f"the exercise asks for {self.signature}"
-        for part, hint in ERROR_HINTS.items():
-            if part in text:
-                return hint
-        return ""
+        return next((hint for part, hint in ERROR_HINTS.items() if part in text), "")
 
 
 ERROR_HINTS = {
+    "TooSlow": "look for a loop that never ends, or a generator that never yields",
     "SystemExit": "a function returns; it does not end Python",
     "RecursionError": "the function calls itself without an end",
     "Tracer": "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
