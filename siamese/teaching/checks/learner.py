@@ -54,7 +54,7 @@ class Learner:
 
     def __init__(self, fn: Any, name: str):
         if not callable(fn):
-            raise NotWritten(f"{name} is {'None' if fn is None else f'a {type(fn).__name__}'}")
+            raise NotWritten(f"{name} is not a function but {type(fn).__name__}")
         plain = _plain(fn)
         module = str(getattr(plain, "__module__", ""))
         if module.split(".")[0] in ("siamese", "trax"):
