@@ -17,13 +17,26 @@ import re
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 from siamese.teaching.checks import EXERCISES
-from siamese.teaching.grade_session import MOST_RESTARTS, Limits, Session
+
+
+class Limits(NamedTuple):
+    """What a notebook may use.
+
+    Attributes:
+      cells: seconds for all its cells together. No cell takes more than half of what is left.
+      check: seconds for the check of one function.
+      gigabytes: memory, and the size of a file; 0 for no limit. Only where the system has such limits.
+    """
+
+    cells: float = 600.0
+    check: float = 180.0
+    gigabytes: float = 8.0
 
 
 @dataclass
@@ -60,18 +73,9 @@ class Grade:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON; `score` is points / out_of, from 0 to 1."""
-        return {
-            "file": self.file,
-            "notebook": self.notebook,
-            "points": self.points,
-            "out_of": self.out_of,
-            "score": round(self.points / self.out_of, 4) if self.out_of else 0.0,
-            "exercises": self.exercises,
-            "cells": self.cells,
-            "replaced": self.replaced,
-            "error": self.error,
-            "seconds": round(self.seconds, 1),
-        }
+        score = round(self.points / self.out_of, 4) if self.out_of else 0.0
+        found = {**asdict(self), "seconds": round(self.seconds, 1)}
+        return {**found, "points": self.points, "out_of": self.out_of, "score": score}
 
 
 def grade_notebooks(
@@ -97,47 +101,58 @@ def grade_notebooks(
         raise ArgumentError("Time limits are seconds above 0, the memory limit is gigabytes or 0.")
     if number is not None and number not in EXERCISES:
         raise ArgumentError(f"There are notebooks 1 to {max(EXERCISES)}; number is {number}.")
+    try:
+        from siamese.teaching.grade_session import Session
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Grading notebooks needs {error.name}: pip install ipykernel nbclient nbformat"
+        ) from error
     grades = []
-    # Read before any notebook runs: one could change the files.
-    sources = check_sources()
+    sources = check_sources()  # Read before any notebook runs: one could change the files.
     for path in paths:
         grade = Grade(str(path))
         started = time.monotonic()
         try:
             cells = read_code_cells(path)
             grade.notebook = number or which_notebook(path, cells)
-            _grade(grade, cells, sources, limits)
-        except MissingDependencyError:
-            raise
+            with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
+                _grade(grade, Session(Path(folder), cells, sources, limits))
         except SiameseError as error:
             grade.error = str(error)
         except Exception as error:  # Whatever it is, the others are graded.
             grade.error = f"{type(error).__name__}: {error}"
         grade.seconds = time.monotonic() - started
         grades.append(grade)
-        found = grade.error or f"{grade.points}/{grade.out_of}"
-        note(f"{path}: {found} ({grade.seconds:.0f} s)")
+        note(f"{path}: {grade.error or f'{grade.points}/{grade.out_of}'} ({grade.seconds:.0f} s)")
     return grades
 
 
+def _grade(grade: Grade, session) -> None:
+    try:
+        session.prepare()
+        for function in EXERCISES[grade.notebook]:
+            grade.exercises.append(session.check(grade.notebook, function))
+    finally:
+        session.stop()
+    grade.cells = [{"cell": i + 1, "what": what} for i, what in sorted(session.failed.items())]
+    grade.replaced = sorted(session.replaced)
+
+
 def check_sources() -> dict[str, str]:
-    """The text of each module of `siamese.teaching.checks`, by its name."""
-    folder = Path(__file__).resolve().parent / "checks"
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+    """The text of `isolated` and of each module of `siamese.teaching.checks`, by its name."""
+    here = Path(__file__).resolve().parent
+    paths = [here / "isolated.py", *sorted((here / "checks").glob("*.py"))]
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
 def read_code_cells(path: str | Path) -> list[str]:
     """The code of a notebook's code cells; empty for those that only check.
 
     Raises:
-      DataError: it cannot be read or is no notebook.
+      DataError: it cannot be read, or is not a notebook.
     """
-    try:
-        import nbformat
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Grading notebooks needs nbformat: pip install ipykernel jupyter_client nbformat"
-        ) from error
+    import nbformat
+
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -147,9 +162,9 @@ def read_code_cells(path: str | Path) -> list[str]:
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         return ["" if _only_checks(cell) else "".join(cell.source) for cell in code]
     except Exception as error:  # nbformat raises many kinds for a damaged file
-        reason = " ".join(str(error).split())[:200]
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise DataError(
-            f"{path} is no Jupyter notebook ({type(error).__name__}: {reason}). Give an .ipynb file."
+            f"{path} is not a Jupyter notebook ({reason}). Give an .ipynb file."
         ) from error
 
 
@@ -177,45 +192,33 @@ def which_notebook(path: str | Path, cells: Sequence[str]) -> int:
     best = max(shares, key=lambda n: shares[n])
     if shares[best] == 0:
         raise DataError(
-            f"Which notebook is {path}? Its name begins with no number from 1 to {max(EXERCISES)}, and "
-            "it defines no exercise. Say it with --notebook."
+            f"Which notebook is {path}? Its name does not begin with a number from 1 to "
+            f"{max(EXERCISES)}, and it defines no exercise. Pass --notebook."
         )
     return best
-
-
-def _grade(grade: Grade, cells, sources, limits: Limits) -> None:
-    with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
-        session = Session(Path(folder), cells, sources, limits)
-        try:
-            session.prepare()
-            for function in EXERCISES[grade.notebook]:
-                if session.kernel is None and session.restarts <= MOST_RESTARTS:
-                    session.prepare()
-                grade.exercises.append(session.check(grade.notebook, function))
-        finally:
-            session.stop()
-        grade.cells = [{"cell": i + 1, "what": what} for i, what in sorted(session.failed.items())]
-        grade.replaced = sorted(session.replaced)
 
 
 def table(grades: Sequence[Grade], *, details: bool = False) -> str:
     """The grades as text: a line for each exercise, and what went wrong; all hints with `details`."""
     lines = []
     for grade in grades:
-        title = f"{grade.file}" + (f"  (notebook {grade.notebook})" if grade.notebook else "")
-        lines.append(title)
+        lines.append(grade.file + (f"  (notebook {grade.notebook})" if grade.notebook else ""))
         if grade.error:
             lines.append(f"  not graded: {grade.error}")
         for exercise in grade.exercises:
-            note = exercise["note"].split("\n")[0]
-            if not note and exercise["failures"]:
-                first = exercise["failures"][0]
-                what = (first["hint"] or first["came"]).split("\n")[0]
-                note = f"{first['case']}: {what}"
+            note, failures = exercise["note"].split("\n")[0], exercise["failures"]
+            if not note and failures:
+                what = (failures[0]["hint"] or failures[0]["actual"]).split("\n")[0]
+                note = f"{failures[0]['case']}: {what}"
             points = f"{exercise['points']}/{exercise['out_of']}"
             lines.append(f"  {exercise['function']:<28}{points:>6}  {note[:110]}".rstrip())
-            for failure in exercise["failures"] if details else ():
-                lines += _failure_lines(failure)
+            for failure in failures if details else ():
+                lines.append(f"      ✗ {failure['case']}")
+                for name in ("expected", "actual", "hint"):
+                    if failure[name]:
+                        lines.append(
+                            f"          {name + ':':<9} " + " ".join(failure[name].split())
+                        )
         for cell in grade.cells:
             lines.append(f"  cell {cell['cell']}: {cell['what'][:120]}")
         if grade.replaced:
@@ -228,11 +231,3 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
         total, out_of = sum(g.points for g in grades), sum(g.out_of for g in grades)
         lines.append(f"{len(grades)} notebooks: {total}/{out_of}")
     return "\n".join(lines).rstrip()
-
-
-def _failure_lines(failure: dict[str, str]) -> list[str]:
-    lines = [f"      ✗ {failure['case']}"]
-    for name in ("expected", "came", "hint"):
-        if failure[name]:
-            lines.append(f"          {name + ':':<9} " + " ".join(failure[name].split()))
-    return lines

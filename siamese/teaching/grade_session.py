@@ -4,52 +4,152 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import json
+import os
 import secrets
+import signal
+import subprocess
 import time
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from siamese.teaching import kernel as kernels
+import ipykernel  # noqa: F401  (without it no kernel starts)
+from IPython.core.inputtransformer2 import TransformerManager
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient.util import run_sync
+from nbformat.v4 import new_code_cell, new_notebook
+
+from siamese.errors import DataError
 from siamese.teaching.checks import OUT_OF
-from siamese.teaching.kernel import ENDED, Kernel, Outcome
 
+START_SECONDS = 60
+GRACE_SECONDS = 5  # for a cell to end after it was interrupted
 MOST_RESTARTS = 8
-_DEFINITIONS = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Import,
-    ast.ImportFrom,
-)
+ENDED = "it ended Python"
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 
 
-class Limits(NamedTuple):
-    """What a notebook may use.
+class Outcome(NamedTuple):
+    """How a piece of code ended.
 
     Attributes:
-      cells: seconds for all its cells together. No cell takes more than half of what is left.
-      check: seconds for the check of one function.
-      gigabytes: memory, and the size of a file; 0 for no limit. Only where the system has such limits.
+      status: 'ok', 'error' (an exception), 'timeout' (interrupted, the kernel lives), or 'dead': the
+        kernel is gone, or had to be killed.
+      message: the exception's type and text, or what happened.
     """
 
-    cells: float = 600.0
-    check: float = 180.0
-    gigabytes: float = 8.0
+    status: str
+    message: str = ""
+
+
+class Kernel(NotebookClient):
+    """An IPython kernel of this Python; it survives its cells, and what they print is dropped.
+
+    Args:
+      folder: working directory of the kernel.
+
+    Raises:
+      DataError: the kernel does not start.
+    """
+
+    def __init__(self, folder: Path):
+        private = folder / ".grading"
+        private.mkdir(parents=True, exist_ok=True)
+        manager = AsyncKernelManager(
+            kernel_name="python3",
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # whatever kernels are installed
+            connection_file=str(private / "kernel.json"),
+        )
+        options = {"allow_errors": True, "startup_timeout": START_SECONDS}
+        super().__init__(new_notebook(), manager, shutdown_kernel="immediate", **options)
+        self.on_cell_executed = self._keep_reply
+        self._reply: dict[str, Any] = {}
+        self._running = contextlib.ExitStack()
+        package = str(Path(__file__).resolve().parents[2])
+        paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+        # No startup files of the teacher's.
+        env = {"IPYTHONDIR": str(private), "PYTHONPATH": os.pathsep.join(paths)}
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        setup = self.setup_kernel(
+            cleanup_kc=True, cwd=str(folder), env={**os.environ, **env}, **quiet
+        )
+        try:
+            self._running.enter_context(setup)
+        except RuntimeError as error:
+            raise DataError(
+                f"The notebook kernel did not start within {START_SECONDS} s ({error}). "
+                "Does `python -m ipykernel --version` work?"
+            ) from error
+
+    def run(self, code: str, seconds: float) -> Outcome:
+        """Runs code, interrupts it after that time, and kills the kernel where that does not help."""
+        self.timeout = max(1, round(seconds))
+        cell = new_code_cell(code)
+        self.nb.cells = [cell]
+        try:
+            self.execute_cell(cell, 0)
+        except DeadKernelError:
+            return Outcome("dead", ENDED)
+        except CellTimeoutError:
+            return self._interrupt()
+        if self._reply.get("status") != "error":
+            return Outcome("ok")
+        text = f"{self._reply.get('ename', '')}: {self._reply.get('evalue', '')}"
+        return Outcome("error", " ".join(text.split())[:300])
+
+    def _interrupt(self) -> Outcome:
+        seconds, self.timeout = self.timeout, GRACE_SECONDS
+        for _ in range(2):
+            run_sync(self.km.interrupt_kernel)()
+            try:
+                self.execute_cell(new_code_cell("pass"), 0)
+                return Outcome("timeout", f"stopped after {seconds} s")
+            except CellTimeoutError:
+                continue
+            except DeadKernelError:
+                return Outcome("dead", ENDED)
+        self.stop()
+        return Outcome("dead", f"did not end within {seconds} s, nor when interrupted")
+
+    def stop(self) -> None:
+        """Ends the kernel and every process that it started in its group."""
+        group = getattr(self.km and self.km.provisioner, "pgid", None)
+        if group and hasattr(os, "killpg") and group != os.getpgrp():
+            with contextlib.suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+        with contextlib.suppress(Exception):
+            self._running.close()
+
+    def output(self, outs, msg, display_id, cell_index) -> None:
+        """Drops what a cell prints: a cell that prints for ever fills nothing."""
+
+    def _keep_reply(self, cell, cell_index, execute_reply) -> None:
+        self._reply = execute_reply["content"]
 
 
 class Session:
-    """A notebook's kernel with all its cells run, made again when it is lost."""
+    """A notebook's kernel with all its cells run, made again when it is lost.
 
-    def __init__(self, folder: Path, cells: Sequence[str], sources, limits: Limits):
+    Args:
+      folder: an empty folder, where the notebook runs.
+      cells: the code of its cells.
+      sources: name -> text of the modules of the checks, and of `isolated`.
+      limits: a `siamese.teaching.grade.Limits`.
+    """
+
+    def __init__(self, folder: Path, cells: Sequence[str], sources: dict[str, str], limits):
         self.folder, self.cells, self.sources = folder, list(cells), sources
         self.kernel: Kernel | None = None
         self.failed: dict[int, str] = {}  # cell -> what happened
-        self.deadly: set[int] = set()  # cells of which only the definitions run
+        self.crashing: set[int] = set()  # cells of which only the definitions run
         self.replaced: set[str] = set()
-        self.restarts = -1  # the first start is none
+        self.starts = 0
         self._until = time.monotonic() + limits.cells
         self._gigabytes, self._check_seconds = limits.gigabytes, limits.check
 
@@ -60,37 +160,33 @@ class Session:
             self.kernel = None
 
     def prepare(self) -> None:
-        """A fresh kernel, and in it everything that the notebook's cells define."""
-        while self.restarts <= MOST_RESTARTS:
-            self.stop()
-            self.restarts += 1
-            work = self.folder / f"run-{self.restarts}"
+        """Without a kernel, starts one, and runs in it everything that the notebook's cells define."""
+        while self.kernel is None and self.starts <= MOST_RESTARTS:
+            self.starts += 1
+            work = self.folder / f"run-{self.starts}"
             work.mkdir(parents=True, exist_ok=True)  # The notebook may have removed it.
             self.kernel = Kernel(work)
-            self.kernel.run(
-                self._request(f"remember({self._gigabytes!r})"), kernels.START_SECONDS, silent=True
-            )
+            self.kernel.run(self._request(f"remember({self._gigabytes!r})"), START_SECONDS)
             # exit() in a cell ends that cell, not the kernel.
-            self.kernel.run("get_ipython().ask_exit = lambda: None", 10, silent=True)
-            if all(self._run_cell(i) for i in range(len(self.cells))):
-                return
-        self.stop()
+            self.kernel.run("get_ipython().ask_exit = lambda: None", START_SECONDS)
+            if not all(self._run_cell(i) for i in range(len(self.cells))):
+                self.stop()
 
     def _run_cell(self, i: int) -> bool:
         """Runs a cell as far as it goes; False where the kernel was lost."""
         left = self._until - time.monotonic()
         if not self.cells[i]:
             return True
-        if i not in self.deadly and left > 0:
-            outcome = self.kernel.run(self.cells[i], max(1.0, left / 2))
+        if left <= 0:
+            self.failed.setdefault(i, "not run, only its definitions: the notebook's time was over")
+        elif i not in self.crashing:
+            outcome = self.kernel.run(self.cells[i], left / 2)
             if outcome.status == "ok":
                 return True
             self.failed.setdefault(i, outcome.message)
             if outcome.status == "dead":
-                self.deadly.add(i)
+                self.crashing.add(i)
                 return False
-        elif left <= 0:
-            self.failed.setdefault(i, "not run, only its definitions: the notebook's time was over")
         for code in definitions(self.cells[i]):
             if self.kernel.run(code, 20).status == "dead":
                 self.cells[i] = ""
@@ -99,17 +195,17 @@ class Session:
 
     def check(self, number: int, function: str, *, again: bool = True) -> dict[str, Any]:
         """The score of one function as a dict; never raises for what the function does."""
+        self.prepare()
         if self.kernel is None:
             return _nothing(function, "the notebook ends Python again and again")
         result = self.folder / f"result-{secrets.token_hex(8)}.json"
         package = f"_checks_{secrets.token_hex(8)}"
         call = f"grade(sources, namespace, {number}, {function!r}, {package!r}, {str(result)!r})"
         self.folder.mkdir(parents=True, exist_ok=True)
-        outcome = self.kernel.run(self._request(call), self._check_seconds, silent=True)
+        outcome = self.kernel.run(self._request(call), self._check_seconds)
         if outcome.status == "dead":
             self.stop()
             if again and outcome.message == ENDED:  # Perhaps what an earlier cell had set going.
-                self.prepare()
                 return self.check(number, function, again=False)
         try:
             found = json.loads(result.read_text(encoding="utf-8"))
@@ -118,46 +214,39 @@ class Session:
                 return _nothing(function, f"there is no function {function} in the notebook")
             self.replaced.update(found["replaced"])
             failures = [dict(failure) for failure in score["failures"]]
-            written = bool(score["written"])
-            why = "" if written else failures[0]["came"]
-            return {
-                "function": function,
-                "points": int(score["points"]),
-                "out_of": int(score["out_of"]),
-                "written": written,
-                "failures": failures if written else [],
-                "note": ""
-                if written
-                else why
-                if "not written" in why
-                else f"not written yet: {why}",
-            }
+            if not score["written"]:
+                why = failures[0]["actual"]
+                return _nothing(
+                    function, why if "not written" in why else f"not written yet: {why}"
+                )
+            counts = {"points": int(score["points"]), "out_of": int(score["out_of"])}
+            return {**_nothing(function, ""), **counts, "written": True, "failures": failures}
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            return _nothing(function, _why_no_result(outcome))
+            told = outcome.message or "no result was written"
+            return _nothing(function, f"the check did not come to an end: {told}")
 
     def _request(self, call: str) -> str:
         """Code for the kernel: runs `call` with `isolated` and the sources, leaves nothing behind."""
         data = base64.b64encode(zlib.compress(json.dumps(self.sources).encode())).decode()
-        return (
-            "def __siamese_grade__():\n"  # It takes nothing by a name that the notebook may have reused.
-            "    import base64, builtins, json, zlib\n"
-            f"    sources = json.loads(zlib.decompress(base64.b64decode({data!r})))\n"
-            "    scope = {'__name__': '_siamese_isolated', 'sources': sources,\n"
-            "             'namespace': __siamese_grade__.__globals__}\n"
-            "    builtins.exec(builtins.compile(sources['isolated'], '<siamese.checks.isolated>', 'exec'),"
-            " scope)\n"
-            f"    builtins.exec({call!r}, scope)\n"
-            "try:\n"
-            "    __siamese_grade__()\n"
-            "finally:\n"
-            "    del __siamese_grade__\n"
-        )
+        # It takes nothing by a name that the notebook may have reused.
+        return f"""
+def __siamese_grade__():
+    import base64, builtins, json, zlib
+    sources = json.loads(zlib.decompress(base64.b64decode({data!r})))
+    scope = {{'__name__': '_siamese_isolated', 'sources': sources,
+              'namespace': __siamese_grade__.__globals__}}
+    code = builtins.compile(sources['isolated'], '<siamese.checks.isolated>', 'exec')
+    builtins.exec(code, scope)
+    builtins.exec({call!r}, scope)
+try:
+    __siamese_grade__()
+finally:
+    del __siamese_grade__
+"""
 
 
 def definitions(code: str) -> list[str]:
     """The top-level functions, classes and imports of a cell, one by one; magics are understood."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
     try:
         tree = ast.parse(TransformerManager().transform_cell(code))
     except (SyntaxError, ValueError):
@@ -165,20 +254,6 @@ def definitions(code: str) -> list[str]:
     return [ast.unparse(node) for node in tree.body if isinstance(node, _DEFINITIONS)]
 
 
-def _why_no_result(outcome: Outcome) -> str:
-    if outcome.status == "timeout":
-        return f"the check was {outcome.message}"
-    if outcome.status == "dead":
-        return f"no result: {outcome.message}"
-    return f"the check did not come to an end: {outcome.message or 'no result was written'}"
-
-
 def _nothing(function: str, note: str) -> dict[str, Any]:
-    return {
-        "function": function,
-        "points": 0,
-        "out_of": OUT_OF[function],
-        "written": False,
-        "failures": [],
-        "note": note,
-    }
+    counts = {"points": 0, "out_of": OUT_OF[function]}
+    return {"function": function, **counts, "written": False, "failures": [], "note": note}

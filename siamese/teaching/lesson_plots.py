@@ -29,11 +29,11 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
     Raises:
       DataError: no curve, or entries that are not pairs of numbers.
     """
+    if not history or len(history) > len(_CURVES):
+        raise DataError(
+            f"history must hold 1 to {len(_CURVES)} named curves; {len(history)} given."
+        )
     with new_picture() as figure:
-        if not history or len(history) > len(_CURVES):
-            raise DataError(
-                f"history must hold 1 to {len(_CURVES)} named curves; {len(history)} given."
-            )
         axes = figure.add_subplot()
         for (colour, line, marker), (name, curve) in zip(_CURVES, history.items()):
             try:
@@ -79,58 +79,55 @@ def plot_similarity_matrix(
     Raises:
       ShapeError: a matrix that is not square, or texts of another number.
     """
+    scores = np.asarray(scores, dtype=float)
+    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or not len(scores):
+        raise ShapeError(f"scores must be [batch, batch]; its shape is {scores.shape}.")
+    size = len(scores)
+    for name, texts in (("rows", rows), ("columns", columns)):
+        if texts is not None and len(texts) != size:
+            raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
+    known = np.zeros(scores.shape, bool) if same is None else np.array(same, bool)
+    if known.shape != scores.shape:
+        raise ShapeError(f"same has shape {known.shape}; scores has {scores.shape}.")
+    np.fill_diagonal(known, False)
     with new_picture() as figure:
         from matplotlib.patches import Rectangle
 
-        scores = np.asarray(scores, dtype=float)
-        if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or not len(scores):
-            raise ShapeError(f"scores must be [batch, batch]; its shape is {scores.shape}.")
-        size = len(scores)
-        for name, texts in (("rows", rows), ("columns", columns)):
-            if texts is not None and len(texts) != size:
-                raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
         axes = figure.add_subplot()
         side = min(max(3.6, 0.55 * size + 2.2), 9.0)
         figure.set_size_inches(side + (3.4 if rows is not None else 0.8), side)
         image = axes.imshow(scores, cmap="Greys", vmin=-1, vmax=1.9)  # the boxes stay visible
-        bar = figure.colorbar(image, ax=axes, label="cosine", shrink=0.8)
-        bar.ax.set_ylim(-1, 1)
+        figure.colorbar(image, ax=axes, label="cosine", shrink=0.8).ax.set_ylim(-1, 1)
         if size <= 12:
             for (i, j), value in np.ndenumerate(scores):
                 axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9,
                           color="white" if value > 0.6 else "black")  # fmt: skip
-        kept_apart = np.zeros(scores.shape, bool) if same is None else np.asarray(same, bool).copy()
-        if kept_apart.shape != scores.shape:
-            raise ShapeError(f"same has shape {kept_apart.shape}; scores has {scores.shape}.")
-        np.fill_diagonal(kept_apart, False)
 
-        def box(i, j, **options):
-            axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **options))
+        def boxes(places, **style):
+            for i, j in places:
+                corner = (j - 0.46, i - 0.46)
+                axes.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **style))
 
-        for i, j in np.argwhere(kept_apart):
-            box(i, j, hatch="xx", edgecolor="white" if scores[i, j] > 0.3 else GREY, linewidth=0)
-        for i in range(size):
-            box(i, i, edgecolor=DARK, linewidth=2.6)
+        hatched = {"hatch": "xx", "edgecolor": GREY, "linewidth": 0}
+        boxes(np.argwhere(known & (scores <= 0.3)), **hatched)
+        boxes(np.argwhere(known & (scores > 0.3)), **{**hatched, "edgecolor": "white"})
+        solid = {"edgecolor": DARK, "linewidth": 2.6}
+        boxes(zip(range(size), range(size)), **solid)
+        legend = {"positive": solid}
         if closest is not None:
-            for i, j in closest_places(scores, closest, kept_apart):
-                box(i, j, edgecolor=LIGHT, linewidth=2.2, linestyle=(0, (2, 1)))
-        marks = [Rectangle((0, 0), 1, 1, fill=False, edgecolor=DARK, linewidth=2.6)]
-        names = ["positive"]
-        if closest is not None:
-            marks.append(
-                Rectangle((0, 0), 1, 1, fill=False, edgecolor=LIGHT, linewidth=2.2, linestyle="--")
-            )
-            names.append(f"closest negative ({closest.replace('_', ' ')})")
-        if kept_apart.any():
-            marks.append(Rectangle((0, 0), 1, 1, fill=False, hatch="xx", edgecolor=GREY))
-            names.append("known duplicates: no negatives")
-        figure.legend(marks, names, loc="outside lower center", ncols=1 if size < 8 else len(names))
+            dashed = {"edgecolor": LIGHT, "linewidth": 2.2, "linestyle": (0, (2, 1))}
+            boxes(closest_places(scores, closest, known), **dashed)
+            legend[f"closest negative ({closest.replace('_', ' ')})"] = dashed
+        if known.any():
+            legend["known duplicates: not negatives"] = {**hatched, "linewidth": 1}
+        marks = [Rectangle((0, 0), 1, 1, fill=False, **style) for style in legend.values()]
+        ncols = 1 if size < 8 else len(legend)
+        figure.legend(marks, list(legend), loc="outside lower center", ncols=ncols)
         axes.grid(False)
         if size <= 32:
-            short = [str(i) for i in range(size)]
-            axes.set_xticks(range(size), _short(columns) or short, rotation=0 if not columns else 60,
-                            ha="center" if not columns else "right")  # fmt: skip
-            axes.set_yticks(range(size), _short(rows) or short)
+            turned = {"rotation": 60, "ha": "right"} if columns else {}
+            axes.set_xticks(range(size), _short(columns) or range(size), **turned)
+            axes.set_yticks(range(size), _short(rows) or range(size))
         axes.set(xlabel="question 2", ylabel="question 1")
         axes.set_title(title)
     return figure
@@ -143,16 +140,12 @@ def closest_places(scores: Any, closest: str, same: Any = None) -> list[tuple[in
       >>> closest_places(np.array([[0.5, 0.9], [0.1, 0.6]]), "semi_hard")
       [(1, 0)]
     """
+    scores, negative = np.asarray(scores), ~np.eye(len(scores), dtype=bool)
+    if same is not None:
+        negative &= ~np.asarray(same, bool)
     values = np.asarray(closest_negative(scores, closest, false_negative_mask=same))
-    found = []
-    for i, value in enumerate(values):
-        allowed = np.arange(len(scores)) != i
-        if same is not None:
-            allowed &= ~np.asarray(same, bool)[i]
-        here = np.flatnonzero(allowed & (np.asarray(scores)[i] == value))
-        if len(here):
-            found.append((i, int(here[0])))
-    return found
+    here = negative & (scores == values[:, None])
+    return [(i, int(row.argmax())) for i, row in enumerate(here) if row.any()]
 
 
 def plot_masks(masks: Mapping[str, Any], values: Any = None):
@@ -169,30 +162,27 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
       ShapeError: masks (or values) of different shapes.
       ArgumentError: no mask at all.
     """
-    with new_picture() as figure:
-        if not masks:
-            raise ArgumentError("masks is empty: give a name and a bool matrix for each mask.")
-        arrays = {name: np.asarray(mask, bool) for name, mask in masks.items()}
-        shapes = {array.shape for array in arrays.values()}
-        if values is not None:
-            shapes.add(np.shape(values))
-        if len(shapes) > 1 or len(next(iter(shapes))) != 2:
-            raise ShapeError(
-                f"Masks and values must be matrices of one shape; these have {shapes}."
-            )
-        height, width = next(iter(shapes))
-        cell = 0.45 if max(height, width) <= 12 else 4.5 / max(height, width)
-        figure.set_size_inches(
-            max(2.2, cell * width + 0.6) * len(arrays), max(1.8, cell * height + 0.9)
-        )
+    if not masks:
+        raise ArgumentError("masks is empty: give a name and a bool matrix for each mask.")
+    arrays = {name: np.asarray(mask, bool) for name, mask in masks.items()}
+    shapes = {array.shape for array in arrays.values()}
+    if values is not None:
+        shapes.add(np.shape(values))
+    shape = next(iter(shapes))
+    if len(shapes) > 1 or len(shape) != 2:
+        raise ShapeError(f"Masks and values must be matrices of one shape; these have {shapes}.")
+    (height, width), largest = shape, max(shape)
+    cell = 0.45 if largest <= 12 else 4.5 / largest
+    size = max(2.2, cell * width + 0.6) * len(arrays), max(1.8, cell * height + 0.9)
+    with new_picture(*size) as figure:
         for axes, (name, mask) in zip(np.ravel(figure.subplots(1, len(arrays))), arrays.items()):
             axes.imshow(mask, cmap="Greys", vmin=0, vmax=2.2)
             axes.set_title(name, fontsize=10)
             axes.grid(False)
-            if max(height, width) <= 16:
+            if largest <= 16:
                 axes.set_xticks(range(width))
                 axes.set_yticks(range(height))
-            if values is not None and max(height, width) <= 12:
+            if values is not None and largest <= 12:
                 for i, j in np.argwhere(mask):
                     axes.text(j, i, f"{np.asarray(values)[i, j]:.2g}", ha="center", va="center",
                               fontsize=8)  # fmt: skip

@@ -33,6 +33,10 @@ SAME_WORK = {
 }
 
 
+class NotWritten(Exception):
+    """The exercise still has its blanks, or is not the learner's own work."""
+
+
 class TooSlow(BaseException):
     """The time of a case is over. Not an Exception: a learner's `except Exception` must not keep it."""
 
@@ -45,22 +49,20 @@ class Learner:
       name: what the exercise calls it.
 
     Raises:
-      TypeError: it is no function, or the library's own.
+      NotWritten: it is not a function, or the library's own.
     """
 
     def __init__(self, fn: Any, name: str):
-        if fn is None:
-            raise TypeError(f"{name} is None")
         if not callable(fn):
-            raise TypeError(f"{name} is no function, but {type(fn).__name__}")
+            raise NotWritten(f"{name} is not a function but {type(fn).__name__}")
         plain = _plain(fn)
         module = str(getattr(plain, "__module__", ""))
         if module.split(".")[0] in ("siamese", "trax"):
-            raise TypeError(f"this is the function of {module}: write your own")
+            raise NotWritten(f"this is the function of {module}: write your own")
         code = getattr(plain, "__code__", None)
         borrowed = _borrowed(plain, {name, *SAME_WORK.get(name, ())}) if code else ""
         if borrowed:
-            raise TypeError(f"it calls the library's own {borrowed}: write your own")
+            raise NotWritten(f"it calls the library's own {borrowed}: write your own")
         self.fn, self.name = fn, name
         self.file = code.co_filename if code else ""
         self.stopped = False  # whether the case ended with an error
@@ -74,12 +76,22 @@ class Learner:
         self.result = self.fn(*arguments, **options)
         return self.result
 
-    def blank(self, stopped: bool) -> str:
+    def once(self, key: Any, make: Callable) -> Any:
+        """What `make` gives, made once for all cases; an error is raised again in each."""
+        if key not in self.memo:
+            try:
+                self.memo[key] = make(), None
+            except BaseException as error:
+                self.memo[key] = None, error
+        value, error = self.memo[key]
+        if error is not None:
+            raise error
+        return value
+
+    def blank(self) -> str:
         """What shows that the learner's code is still missing; empty where nothing does.
 
-        Args:
-          stopped: whether the function ended with an error; without one, only a name that is None
-            and stays None counts.
+        Where the last case did not end with an error, only a name that is None and stays None counts.
         """
         nothing = "it returned None; is `return` missing?" if self.result is None else ""
         try:
@@ -88,7 +100,7 @@ class Learner:
         except (OSError, TypeError, SyntaxError):
             return nothing
         lines = source.splitlines()
-        for value in _nones(tree, stopped):
+        for value in _nones(tree, self.stopped):
             return f"there is a None to replace: {lines[value.lineno - 1].strip()}"
         body = tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else []
         if body and all(isinstance(node, ast.Pass) or _is_text(node) for node in body):
@@ -118,45 +130,37 @@ def _borrowed(fn: Any, names: set[str]) -> str:
         code = waiting.pop()
         used.update(part for name in code.co_names for part in name.split("."))
         waiting += [constant for constant in code.co_consts if inspect.iscode(constant)]
-    if "siamese" in used and used & names:
-        return min(used & names)
+    found = used & names if "siamese" in used else set()
     for value in map(fn.__globals__.get, used):
         if str(getattr(value, "__module__", "")).startswith("siamese."):
-            name = getattr(value, "__name__", "")
-            if name in names:
-                return name
-    return ""
+            found |= {getattr(value, "__name__", "")} & names
+    return min(found, default="")
 
 
 def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
     """Constants None where code belongs; defaults, comparisons and `return None` are proper code."""
-    assigned = [
-        ast.unparse(target)
-        for node in ast.walk(tree)
-        for target in (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr))
-            else []
-        )
-    ]
+    assigned: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            assigned += map(ast.unparse, node.targets)
+        elif isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr)):
+            assigned.append(ast.unparse(node.target))
     for node in ast.walk(tree):
         values: list = []
         if isinstance(node, ast.Assign) and assigned.count(ast.unparse(node.targets[0])) == 1:
             values = [node.value, *getattr(node.value, "elts", [])]
         elif stopped and isinstance(node, ast.Call):
-            words = [word.value for word in node.keywords if word.arg != "axis"]
-            values = [*node.args, *words]
+            values = [*node.args, *(word.value for word in node.keywords if word.arg != "axis")]
         elif stopped and isinstance(node, (ast.If, ast.While)):
             values = [node.test]
         elif stopped and isinstance(node, ast.For):
             values = [node.iter]
         elif stopped and isinstance(node, ast.BinOp):
             values = [node.left, node.right]
-        elif stopped and isinstance(node, (ast.AugAssign, ast.Return)):
+        elif stopped and isinstance(node, ast.AugAssign):
             values = [node.value, *getattr(node.value, "elts", [])]
-            values = values[isinstance(node, ast.Return) :]
+        elif stopped and isinstance(node, ast.Return):
+            values = getattr(node.value, "elts", [])
         for value in values:
             if isinstance(value, ast.Constant) and value.value is None:
                 yield value
@@ -168,22 +172,17 @@ def _is_text(node: ast.AST) -> bool:
 
 def describe_error(error: BaseException, file: str = "") -> str:
     """The error in one line, with the learner's line that raised it."""
-    text = " ".join(str(error).split())
-    kind = type(error).__name__
+    kind, text = type(error).__name__, " ".join(str(error).split())
     if kind == "LayerError":  # Trax puts a whole traceback into the message; its end is the error.
         lines = [line.strip() for line in str(error).splitlines()]
         told = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
         error = error.__context__ or error
         kind, _, text = (told[-1] if told else f"LayerError: {lines[-1]}").partition(": ")
         kind = kind.split(".")[-1]
-    if len(text) > 300:
-        text = text[:300] + " ..."
+    text = text if len(text) <= 300 else text[:300] + " ..."
     said = f"{kind}: {text}" if text else kind
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(HERE)
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in frames if not frame.filename.startswith(HERE)]
     own = [frame for frame in frames if frame.filename == file] or frames[:1]
     if own:
         linecache.checkcache(own[-1].filename)
@@ -214,31 +213,3 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def take(batches: Any, count: int) -> list:
-    """The first items of an iterable or generator; fewer where it ends."""
-    found = []
-    for item in batches:
-        found.append(item)
-        if len(found) == count:
-            break
-    return found
-
-
-def once(make: Callable) -> Callable:
-    """A function that makes its value at the first call and keeps it, or the error that came."""
-    kept: list = []
-
-    def value():
-        if not kept:
-            try:
-                kept.append((make(), None))
-            except BaseException as error:
-                kept.append((None, error))
-        result, error = kept[0]
-        if error is not None:
-            raise error
-        return result
-
-    return value

@@ -1,4 +1,4 @@
-"""Scores of an exercise: cases that a learner's function passes or fails, and what a failure says.
+"""An exercise: its cases, comparisons that say what is wrong, and the score of a learner's function.
 
 The checks stand on the standard library and NumPy (and Trax where an exercise is about it), never on
 the rest of `siamese`: the reference stays apart from what it judges, and `siamese grade` can load a
@@ -8,31 +8,134 @@ copy of this folder that a notebook cannot have changed.
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import random
-import sys
+import re
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from .learner import Learner, describe_error, limited
+from .learner import Learner, NotWritten, TooSlow, describe_error, limited
 
-CASE_SECONDS = 20.0
+TOLERANCE = 1e-4  # absolute and relative
+NO_RETURN = "the function returned nothing: is `return` missing?"
 
 
 class Wrong(Exception):
-    """A case's finding: what was expected, what came, and a hint at the mistake."""
+    """A case's finding: the expected and the actual result, and a hint at the mistake."""
 
-    def __init__(self, expected: str, came: str, hint: str = ""):
-        super().__init__(expected, came, hint)
-        self.expected, self.came, self.hint = expected, came, hint
+    def __init__(self, expected: str, actual: str, hint: str = ""):
+        super().__init__(expected, actual, hint)
+        self.expected, self.actual, self.hint = expected, actual, hint
 
 
-class NotWritten(Exception):
-    """The exercise still has its blanks."""
+# ---- Comparisons ----
+
+
+def require(right: Any, expected: str, actual: Any, hint: str = "") -> None:
+    """Raises `Wrong` with those words unless `right` is true."""
+    if not right:
+        raise Wrong(expected, str(actual), hint)
+
+
+def expect(
+    actual: Any, expected: Any, hint: str = "", mistakes: Iterable[tuple[Any, str]] = ()
+) -> None:
+    """Raises `Wrong` unless `actual` has the shape and values of `expected`.
+
+    Args:
+      actual: a number or array; NumPy, JAX, or lists.
+      expected: likewise.
+      hint: what to say where no known mistake fits.
+      mistakes: (result, hint): what known mistakes give; the first that fits is named.
+    """
+    wanted = np.asarray(expected, np.float64)
+    found = as_numbers(actual, wanted)
+    if _close(found, wanted):
+        return
+    for value, message in mistakes:
+        if value is not None and _close(found, value) and not _close(value, wanted):
+            raise Wrong(show(wanted), show(found), message)
+    if found.shape != wanted.shape:
+        shapes = [f"shape {array.shape}: {show(array)}" for array in (wanted, found)]
+        raise Wrong(*shapes, _shape_hint(found.shape, wanted.shape))
+    if not np.isfinite(found).all():
+        hint = f"there is nan or inf in the result: look for a division by zero. {hint}"
+    raise Wrong(show(wanted), show(found), hint.strip())
+
+
+def as_numbers(actual: Any, wanted: np.ndarray) -> np.ndarray:
+    """`actual` as float64; raises `Wrong` where it is not a number or an array."""
+    require(actual is not None, show(wanted), "None", NO_RETURN)
+    try:
+        array = np.asarray(actual)
+        if array.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        kind = "numbers" if wanted.ndim else "a number"
+        found = f"{type(actual).__name__}: {_short(repr(actual))}"
+        raise Wrong(f"{kind}: {show(wanted)}", found) from None
+
+
+def expect_unchanged(name: str, before: Any, now: Any) -> None:
+    """Raises `Wrong` where the function changed its input."""
+    if isinstance(before, np.ndarray):
+        same = np.array_equal(before, now)
+    else:
+        same = before == now
+    hint = f"the function changed its input {name}: work on a copy"
+    require(same, f"{name} as it was: {show(before)}", f"{name} is now {show(now)}", hint)
+
+
+def _close(a: Any, b: Any) -> bool:
+    return np.shape(a) == np.shape(b) and np.allclose(
+        a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True
+    )
+
+
+def _shape_hint(actual: tuple, wanted: tuple) -> str:
+    """What usually gives that shape."""
+    if not wanted:
+        return "one number was asked for: something is not summed or averaged"
+    if actual == wanted[:1] * 2:
+        return (
+            "a [batch] array met a [batch, 1] array, and broadcasting made a matrix of them: "
+            "give both the same shape"
+        )
+    if actual == (*wanted, 1) or actual == (1, *wanted):
+        return "there is an axis of length 1 too many (keepdims, reshape)"
+    if actual == ():
+        return "the result is one number: something is summed or averaged over all axes"
+    return "look at the axis along which you sum, average or take the maximum"
+
+
+def show(value: Any) -> str:
+    """A number or array in a few words."""
+    if isinstance(value, str):
+        return repr(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return _short(repr(value))
+    if array.dtype.kind not in "biuf":
+        return _short(repr(value))
+    if array.ndim == 0:
+        item = array.item()
+        return f"{item:.6g}" if isinstance(item, float) else str(item)
+    text = np.array2string(array, precision=4, suppress_small=True, threshold=60)
+    return _short(text.replace("\n", ""), 400)
+
+
+def _short(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else text[:most] + " ..."
+
+
+# ---- Scores ----
 
 
 @dataclass(frozen=True)
@@ -42,19 +145,19 @@ class Failure:
     Attributes:
       case: its name, which says what was tried.
       expected: the result that was expected, in words or numbers.
-      came: the result, or the error with the learner's own line.
+      actual: the result, or the error with the learner's own line.
       hint: where to look; never the solution.
     """
 
     case: str
     expected: str
-    came: str
+    actual: str
     hint: str = ""
 
     def __str__(self) -> str:
         lines = [f"  ✗ {self.case}"]
-        for name, text in (("expected", self.expected), ("came", self.came), ("hint", self.hint)):
-            if text:
+        for name in ("expected", "actual", "hint"):
+            if text := getattr(self, name):
                 lines.append(f"      {name + ':':<9} " + text.replace("\n", "\n" + " " * 16))
         return "\n".join(lines)
 
@@ -90,52 +193,73 @@ class Score:
 
     def __str__(self) -> str:
         if not self.written:
-            why = self.failures[0].came
+            why = self.failures[0].actual
             told = "" if "not written" in why else f" ({why})"
             return f"exercise {self.exercise} is not written yet{told}"
-        sign = "✓" if self.full else "✗"
-        head = f"{sign} {self.exercise}: {self.points} of {self.out_of} cases"
-        head += f", {self.note}" if self.note else ""
-        lines, alike = [head], 0
-        for before, failure in zip((None, *self.failures), self.failures):
-            if before and (before.came, before.hint) == (failure.came, failure.hint):
+        head = f"{'✓' if self.full else '✗'} {self.exercise}: {self.points} of {self.out_of} cases"
+        lines = [head + (f", {self.note}" if self.note else "")]
+        alike, before = 0, None
+        for failure in self.failures:
+            if (failure.actual, failure.hint) == before:
                 alike += 1  # The same error again says nothing new.
-                continue
-            lines.append(str(failure))
+            else:
+                lines.append(str(failure))
+            before = failure.actual, failure.hint
         if alike:
             lines.append(f"  ✗ and the same in {alike} more")
         return "\n".join(lines)
 
-    def __repr__(
-        self,
-    ) -> str:  # The last line of a notebook's cell shows it below what was printed.
+    def __repr__(self) -> str:  # A notebook shows it below what was printed.
         return f"<Score {self.exercise} {self.points}/{self.out_of}>"
 
 
-@dataclass
+# ---- Exercises ----
+
+
 class Exercise:
-    """An exercise and its cases; a case is a function (learner's function) that raises `Wrong`.
+    """The check of an exercise: call it with the learner's function; it prints and returns the score.
 
     Cases run in order, the plainest first. Where that one does not even give a result and the
     function still has a `None` to replace, the exercise counts as not written.
 
+    Args:
+      signature: the function with its arguments, as the exercise states it.
+      about: what goes in and what comes out, with shapes.
+      reference: function (*arguments) -> the right result; for cases of `table`.
+      mistakes: function (*arguments) -> [(the result of a known mistake, hint)]; likewise.
+      seconds: the most that a case may take.
+
     Example:
-      >>> doubled = Exercise("doubled", "doubled(x)")
-      >>> @doubled.case("a number")
-      ... def _(fn):
-      ...     if fn(2) != 4:
-      ...         raise Wrong("4", str(fn(2)))
-      >>> doubled.score(lambda x: 2 * x)
-      <Score doubled 1/1>
+      >>> check_doubled = Exercise("doubled(x)", "a number", lambda x: 2 * x)
+      >>> check_doubled.table([("a number", (2,), ""), ("zero", (0,), "")])
+      >>> check_doubled(lambda x: 2 * x)
+      ✓ doubled: 2 of 2 cases
+      <Score doubled 2/2>
     """
 
-    name: str
-    signature: str
-    cases: list[tuple[str, Callable]] = field(default_factory=list)
-    seconds: float = CASE_SECONDS
+    def __init__(
+        self,
+        signature: str,
+        about: str,
+        reference: Callable | None = None,
+        mistakes: Callable | None = None,
+        seconds: float = 20.0,
+    ):
+        self.signature, self.seconds = signature, seconds
+        self.name = signature.split("(")[0]
+        self.reference, self.mistakes = reference, mistakes or (lambda *given, **options: ())
+        self.cases: list[tuple[str, Callable]] = []
+        self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+        self.__doc__ = f"Checks ``{signature}``: {about}"
+
+    def __call__(self, fn: Callable) -> Score:
+        """Scores the function, prints the score and returns it."""
+        score = self.score(fn)
+        print(score)
+        return score
 
     def case(self, name: str) -> Callable:
-        """Decorator that adds a case of that name."""
+        """Decorator: adds a case, a function (learner's function) that raises `Wrong`."""
 
         def add(function: Callable) -> Callable:
             self.cases.append((name, function))
@@ -143,119 +267,106 @@ class Exercise:
 
         return add
 
-    def check(self, fn: Callable) -> Score:
-        """Scores the function, prints the score and returns it."""
-        score = self.score(fn)
-        print(score)
-        return score
+    def table(self, rows: Iterable[tuple], keep: tuple[str, ...] = ()) -> None:
+        """Adds a case for each row.
+
+        Args:
+          rows: (name, arguments, hint where no known mistake fits) or (name, arguments, hint,
+            keyword arguments).
+          keep: names of the first arguments, which the function must not change.
+        """
+        for name, arguments, hint, *options in rows:
+            self.case(name)(self._compared(arguments, hint, *options, keep=keep))
+
+    def _compared(self, arguments, hint, options=None, *, keep=()):
+        options = options or {}
+
+        def case(fn: Learner) -> None:
+            given = copy.deepcopy(arguments)
+            actual = fn(*given, **options)
+            expected = self.answer(fn, actual, *arguments, **options)
+            expect(actual, expected, hint, self.mistakes(*arguments, **options))
+            for part, before, now in zip(keep, arguments, given):
+                expect_unchanged(part, before, now)
+
+        return case
+
+    def answer(self, fn: Learner, actual: Any, *arguments, **options) -> Any:
+        """The right result; an exercise with several right answers chooses by the actual one."""
+        return self.reference(*arguments, **options)
 
     def score(self, fn: Callable) -> Score:
         """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
-        try:
-            learner = Learner(fn, self.name)
-        except TypeError as error:
-            return self._not_written(str(error))
+        failures: list[Failure] = []
         python, numpy = random.getstate(), np.random.get_state()
         try:
-            return self._score(learner)
+            learner = Learner(fn, self.name)
+            for place, (name, case) in enumerate(self.cases):
+                failure = self._run(name, case, learner)
+                if failure and place == 0 and (blank := learner.blank()):
+                    raise NotWritten(blank)
+                failures += [failure] if failure else []
+        except NotWritten as error:
+            failure = Failure("is it written?", self.signature, str(error))
+            return Score(self.name, 0, len(self.cases), (failure,), written=False)
         finally:  # The notebook's own random numbers go on as if nothing had been checked.
             random.setstate(python)
             np.random.set_state(numpy)
-
-    def _score(self, learner: Learner) -> Score:
-        failures = []
-        for place, (name, case) in enumerate(self.cases):
-            try:
-                failure = self._run(name, case, learner)
-            except NotWritten as error:
-                return self._not_written(str(error))
-            if failure is not None:
-                blank = learner.blank(stopped=learner.stopped) if place == 0 else ""
-                if blank:
-                    return self._not_written(blank)
-                failures.append(failure)
-                if learner.too_slow > 1:  # One more endless loop a case would take minutes.
-                    failures += [
-                        Failure(rest, "", "not tried: the function did not come to an end twice")
-                        for rest, _ in self.cases[place + 1 :]
-                    ]
-                    break
-        passed = len(self.cases) - len(failures)
-        note = learner.memo.get("note", "")
+        passed, note = len(self.cases) - len(failures), learner.memo.get("note", "")
         return Score(self.name, passed, len(self.cases), tuple(failures), note=note)
 
     def _run(self, name: str, case: Callable, learner: Learner) -> Failure | None:
+        if learner.too_slow > 1:  # One more endless loop a case would take minutes.
+            return Failure(name, "", "not tried: the function did not come to an end twice")
         learner.stopped = False
-        swallow = _Bounded()
+        nowhere = _Nowhere()
         try:
-            with contextlib.ExitStack() as quiet:
-                quiet.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("ignore")
-                quiet.enter_context(np.errstate(all="ignore"))
-                quiet.enter_context(contextlib.redirect_stdout(swallow))
-                quiet.enter_context(contextlib.redirect_stderr(swallow))
-                quiet.enter_context(limited(self.seconds))
+            with (
+                warnings.catch_warnings(action="ignore"),
+                np.errstate(all="ignore"),
+                contextlib.redirect_stdout(nowhere),
+                contextlib.redirect_stderr(nowhere),
+                limited(self.seconds),
+            ):
                 case(learner)
+            return None
         except Wrong as wrong:
-            return Failure(name, wrong.expected, wrong.came, wrong.hint)
+            return Failure(name, wrong.expected, wrong.actual, wrong.hint)
         except KeyboardInterrupt:
             raise
         except NotImplementedError as error:
             raise NotWritten(str(error) or "it raises NotImplementedError") from None
         except BaseException as error:
             learner.stopped = True
-            if type(error).__name__ == "TooSlow":
-                learner.too_slow += 1
-                came, hint = (
-                    f"nothing within {self.seconds:.0f} seconds",
-                    "look for a loop that never ends, or a generator that never yields",
-                )
-            else:
-                came, hint = describe_error(error, learner.file), _error_hint(error, self)
-            return Failure(name, "a result", came, hint)
-        return None
+            learner.too_slow += isinstance(error, TooSlow)
+            told = describe_error(error, learner.file)
+            if isinstance(error, TooSlow):
+                told = f"nothing within {self.seconds:.0f} seconds"
+            return Failure(name, "a result", told, self._error_hint(error))
 
-    def _not_written(self, why: str) -> Score:
-        failure = Failure("is it written?", self.signature, why)
-        return Score(self.name, 0, len(self.cases), (failure,), written=False)
+    def _error_hint(self, error: BaseException) -> str:
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, TypeError) and "argument" in text and f"{self.name}(" in text:
+            return f"the exercise asks for {self.signature}"
+        return next((hint for part, hint in ERROR_HINTS.items() if part in text), "")
 
 
-class _Bounded(io.TextIOBase):
-    """Takes what a function prints and keeps its beginning only."""
+ERROR_HINTS = {
+    "TooSlow": "look for a loop that never ends, or a generator that never yields",
+    "SystemExit": "a function returns; it does not end Python",
+    "RecursionError": "the function calls itself without an end",
+    "Tracer": "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
+    "not with NumPy, float() or if on the values",
+    "read-only": "the function writes into its input: make a new array instead",
+    "immutable": "the function writes into its input: make a new array instead",
+}
 
-    def __init__(self, most: int = 10_000):
-        self.text, self._most = "", most
+
+class _Nowhere(io.TextIOBase):
+    """Takes what a function prints, and drops it."""
 
     def write(self, text: str) -> int:
-        if len(self.text) < self._most:
-            self.text += text[: self._most]
         return len(text)
 
     def writable(self) -> bool:
         return True
-
-    def getvalue(self) -> str:
-        return self.text
-
-
-def printed() -> str:
-    """What the function printed so far in this case."""
-    return sys.stdout.getvalue() if hasattr(sys.stdout, "getvalue") else ""
-
-
-def _error_hint(error: BaseException, exercise: Exercise) -> str:
-    text = f"{type(error).__name__}: {error}"
-    if isinstance(error, TypeError) and "argument" in text and f"{exercise.name}(" in text:
-        return f"the exercise asks for {exercise.signature}"
-    if isinstance(error, SystemExit):
-        return "a function returns; it does not end Python"
-    if isinstance(error, RecursionError):
-        return "the function calls itself without an end"
-    if "Tracer" in text:
-        return (
-            "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
-            "not with NumPy, float() or if on the values"
-        )
-    if "read-only" in text or "immutable" in text:
-        return "the function writes into its input: make a new array instead"
-    return ""

@@ -1,0 +1,436 @@
+"""Checks of data_generator, classify and predict, exercises 1, 5 and 6 of the assignment (notebook 04)."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from .learner import describe_error
+from .numbers import accuracy_mistakes
+from .score import NO_RETURN, Exercise, Wrong, expect, expect_unchanged, require, show
+
+# ---- data_generator ----
+
+Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
+Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]
+MISTAKES = {
+    "no power": "padded to the longest question: the next power of two of its length is asked for",
+    "next power": "a length that is a power of two already stays: 4 needs no padding to 8",
+    "all data": "padded to the longest question of all data: only the batch's own questions count",
+    "each side": "each side has a length of its own: both arrays take the longer side's",
+    "only Q1": "the length looks at Q1 only: Q2 may hold the longest question",
+    "pad is 1": "padded with 1 whatever pad says: use the argument",
+    "pad is 0": "padded with 0: use the argument pad",
+    "pads in front": "the padding stands before the question: it belongs after it",
+    "short batch": "the last batch of a pass is short: it runs over into the next pass",
+    "drops the rest": "the pairs left over at the end of a pass are lost: the batch runs over",
+    "keeps the rows": "the batch still holds the batch before: empty the lists after each yield",
+    "never shuffles": "the order is never shuffled",
+    "shuffles once": "shuffled at the start only: each pass has an order of its own",
+    "shuffles anyway": "shuffled although shuffle=False",
+}
+
+
+def course_batches(Q1, Q2, batch_size, pad=1, shuffle=True, *, mistake="") -> Iterator[tuple]:
+    """The reference, the course's generator; `mistake` makes one of the known mistakes instead."""
+    first = shuffle and mistake != "never shuffles"
+    again = (first and mistake != "shuffles once") or mistake == "shuffles anyway"
+    order = list(range(len(Q1)))
+    if first:
+        random.shuffle(order)
+    index, rows = 0, []
+    while True:
+        if index >= len(order):
+            index = 0
+            if mistake == "short batch" and rows:
+                yield _padded(Q1, Q2, rows, pad, mistake)
+            if mistake in ("short batch", "drops the rest"):
+                rows = []
+            if again:
+                random.shuffle(order)
+        rows.append(order[index])
+        index += 1
+        if len(rows) >= batch_size:
+            yield _padded(Q1, Q2, rows, pad, mistake)
+            rows = rows if mistake == "keeps the rows" else []
+
+
+def _padded(Q1, Q2, rows, pad, mistake):
+    pad = {"pad is 1": 1, "pad is 0": 0}.get(mistake, pad)
+    counted = range(len(Q1)) if mistake == "all data" else rows
+    longest = [max(len(side[i]) for i in counted) for side in (Q1, Q2)]
+    if mistake != "each side":
+        longest = [longest[0] if mistake == "only Q1" else max(longest)] * 2
+    arrays = []
+    for side, n in zip((Q1, Q2), longest):
+        lengths = {"next power": 1 << n.bit_length(), "no power": n}
+        length = lengths.get(mistake, 1 << (n - 1).bit_length())
+        cut = [list(side[i])[:length] for i in rows]
+        fill = [[pad] * (length - len(q)) for q in cut]
+        parts = zip(fill, cut) if mistake == "pads in front" else zip(cut, fill)
+        arrays.append(np.array([left + right for left, right in parts]))
+    return tuple(arrays)
+
+
+check_data_generator = Exercise(
+    "data_generator(Q1, Q2, batch_size, pad=1, shuffle=True)", "endless padded batches.", seconds=10
+)
+
+
+def _drawn(make, count, *arguments, **options) -> list:
+    random.seed(34)
+    batches = make(copy.deepcopy(Q1), copy.deepcopy(Q2), *arguments, **options)
+    return list(itertools.islice(batches, count))
+
+
+def _batches_case(name, count, *calls, hint="", strict=False, **options):
+    """A case: the first batches are the course's, or those of a known mistake.
+
+    With `strict`, lists and floats in place of arrays of whole numbers are wrong: in one case only.
+    """
+
+    @check_data_generator.case(name)
+    def _(fn):
+        for arguments in calls:
+            expected = _drawn(course_batches, count, *arguments, **options)
+            actual = _arrays(_drawn(fn, count, *arguments, **options), strict)
+            if _same(actual, expected):
+                continue
+            told = hint
+            for mistake, words in MISTAKES.items():
+                made = _drawn(course_batches, count, *arguments, **options, mistake=mistake)
+                told = words if _same(actual, made) else told
+            for place, (found, wanted) in enumerate(zip(actual, expected)):
+                shown = [f"batch {place}: q1 {show(a)} q2 {show(b)}" for a, b in (wanted, found)]
+                require(_same([found], [wanted]), *shown, told)
+            endless = "the generator is endless: while True"
+            raise Wrong(f"{count} batches, and more", f"{len(actual)} batches", endless)
+
+
+def _arrays(batches, strict=False) -> list:
+    require(batches, "a batch", "nothing", "the generator ended without a yield")
+    for batch in batches:
+        pair = isinstance(batch, (tuple, list)) and len(batch) == 2
+        require(
+            pair, "two arrays (q1, q2) a batch", f"a {type(batch).__name__}", "yield both sides"
+        )
+    return [tuple(_whole_numbers(side, strict) for side in batch) for batch in batches]
+
+
+def _whole_numbers(side, strict) -> np.ndarray:
+    if strict:
+        hint = "yield arrays: np.array of the padded questions"
+        require(hasattr(side, "dtype"), "NumPy arrays", type(side).__name__, hint)
+    hint = "token ids are whole numbers; rows of unequal length make an array of objects"
+    try:
+        array = np.asarray(side)
+    except ValueError:  # lists of unequal length
+        raise Wrong("rows of one length", show(side), hint) from None
+    right = array.dtype.kind in ("iu" if strict else "iuf")
+    require(right, "arrays of whole numbers", f"dtype {array.dtype}", hint)
+    return array
+
+
+def _same(a, b) -> bool:
+    return len(a) == len(b) and all(
+        np.array_equal(x, y) for left, right in zip(a, b) for x, y in zip(left, right)
+    )
+
+
+_batches_case("one batch in order", 1, (2,), strict=True, shuffle=False,
+              hint="rows 0 and 1, padded with 1 to 4 tokens")  # fmt: skip
+_batches_case("the longest question decides the length", 4, (1,), (3,), shuffle=False)
+_batches_case("another padding", 2, (2, 9, False))
+_batches_case("a batch runs over the end", 3, (2,), shuffle=False,
+              hint="after pair 4 the batch goes on with pair 0")  # fmt: skip
+_batches_case("without shuffling the order stays, pass after pass", 12, (2,), shuffle=False,
+              hint="start again with pair 0 after the last one")  # fmt: skip
+_batches_case("more rows than there are pairs", 2, (12,), shuffle=False,
+              hint="a batch may pass the end more than once")  # fmt: skip
+
+
+@check_data_generator.case("questions stay with their partners")
+def _(fn):
+    batches = _arrays(_drawn(fn, 20, 2))
+    hint = "question1 and question2 are taken by the same shuffled index"
+    for q1, q2 in batches:
+        for first, second in zip(q1.tolist(), q2.tolist()):
+            paired = first[0] // 10 == second[0] // 10
+            require(paired, "rows of one pair", f"{first} beside {second}", hint)
+    orders = {tuple(q1[:, 0]) for q1, _ in batches}
+    hint = MISTAKES["never shuffles"]
+    require(len(orders) >= 4, "another order in each pass", "the same rows again", hint)
+
+
+@check_data_generator.case("every pair comes once in a pass")
+def _(fn):
+    hint = "shuffle the order of the pairs; do not draw pairs at random"
+    for q1, _ in _arrays(_drawn(fn, 6, 5)):
+        rows = sorted(int(row[0]) // 10 for row in q1)
+        require(rows == [1, 2, 3, 4, 5], "pairs 1 to 5 in a pass", f"pairs {rows}", hint)
+
+
+_batches_case("random.seed(34) gives the course's order", 12, (2,), hint="random.shuffle of the list "
+              "of indexes: once at the start, and once when a pass is over")  # fmt: skip
+
+
+@check_data_generator.case("the questions stay as they are")
+def _(fn):
+    given = copy.deepcopy(Q1), copy.deepcopy(Q2)
+    _arrays(list(itertools.islice(fn(*given, 2, shuffle=False), 6)))
+    for name, before, now in zip(("Q1", "Q2"), (Q1, Q2), given):
+        expect_unchanged(name, before, now)
+
+
+# ---- What classify and predict are given ----
+
+# The vector of a question is chosen by its first token; the dot products are exact numbers.
+DIRECTIONS = np.zeros((16, 2), np.float32)
+DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6, 0.8]]
+
+
+def first_token_model(questions):
+    """(q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, 2] each."""
+    hint = "the model takes one argument, the pair (q1, q2)"
+    pair = isinstance(questions, (tuple, list)) and len(questions) == 2
+    require(pair, "model((q1, q2))", f"model({type(questions).__name__})", hint)
+    q1, q2 = (np.asarray(q) for q in questions)
+    hint = "the generator makes both sides of a batch equally long"
+    alike = q1.ndim == 2 and q1.shape == q2.shape
+    found = f"shapes {q1.shape} and {q2.shape}"
+    require(alike, "two arrays [batch, length] of one shape", found, hint)
+    return DIRECTIONS[q1[:, 0]], DIRECTIONS[q2[:, 0]]
+
+
+def recording_generator(log: list):
+    """The course's generator, which notes how it was called."""
+
+    def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
+        log.append({"batch_size": batch_size, "pad": pad, "shuffle": shuffle})
+        return course_batches(Q1, Q2, batch_size, pad, shuffle)
+
+    return data_generator
+
+
+def _expect_called(log, pad, hint):
+    require(log, "data_generator was called", "it was not called", hint)
+    other = [call["pad"] for call in log if call["pad"] != pad]
+    hint = "the padding is what the vocabulary says: vocab['<PAD>']"
+    require(not other, f"pad={pad}", f"pad={next(iter(other), pad)}", hint)
+
+
+# ---- classify ----
+
+check_classify = Exercise(
+    "classify(test_Q1, test_Q2, y, threshold, model, vocab, data_generator=..., batch_size=...)",
+    "the share of pairs whose answer, ``dot(v1, v2) > threshold``, is right.",
+)
+
+
+def _questions(n, seed=5):
+    draw = np.random.default_rng(seed)
+    q1, q2 = (
+        [[int(t), *[9] * int(k)] for t, k in zip(draw.integers(2, 8, n), draw.integers(0, 4, n))]
+        for _ in range(2)
+    )
+    if n > 2:  # Two dot products of exactly 0.5.
+        q1[1][0], q2[1][0], q1[2][0], q2[2][0] = 2, 3, 3, 2
+    scores = np.array([float(DIRECTIONS[a[0]] @ DIRECTIONS[b[0]]) for a, b in zip(q1, q2)])
+    y = (scores > 0.45).astype(np.int64)
+    y[::4] = 1 - y[::4]  # A model that is sometimes wrong.
+    return q1, q2, y, scores
+
+
+def _classify_mistakes(scores, y, threshold, batch_size):
+    right, n = (scores > threshold) == y.astype(bool), len(y)
+    found = [
+        *accuracy_mistakes(scores, y, threshold),
+        (right.sum() / batch_size, "divided by the batch size: divide by the number of pairs"),
+    ]
+    if n % batch_size == 0:
+        return found
+    batches = -(-n // batch_size)
+    whole, wrapped = right[: n - n % batch_size], right[np.arange(batches * batch_size) % n]
+    left_out = "the pairs of the last, short batch are left out"
+    twice = "the last batch was filled up with pairs that were counted before"
+    return [
+        (whole.mean(), left_out),
+        (whole.sum() / n, left_out),
+        (wrapped.mean(), twice),
+        (wrapped.sum() / n, twice),
+        (right.sum() / len(wrapped), "divided by the size of all batches: the last one is short"),
+        *found,
+    ]
+
+
+def _number(actual):
+    """An array of one element as a number: sums of np.dot(v1, v2.T) > threshold end as [[0.7]]."""
+    return actual.reshape(()) if getattr(actual, "size", 0) == 1 and np.ndim(actual) else actual
+
+
+def _try(fn, n, batch_size, threshold, hint="", labels=int, pad=1):
+    """Calls classify on n pairs and raises `Wrong` unless its answer and its calls are right."""
+    q1, q2, y, scores = _questions(n)
+    y = y.astype(labels)
+    log: list = []
+    given = copy.deepcopy((q1, q2, y))
+    made = {"data_generator": recording_generator(log), "batch_size": batch_size}
+    vocab = {"<PAD>": pad, "word": 9}
+    actual = _number(fn(*given, threshold, first_token_model, vocab, **made))
+    mistakes, shuffled = _classify_mistakes(scores, y, threshold, batch_size), False
+    if any(call["shuffle"] for call in log):
+        mistakes, shuffled = [], True
+        hint = "the batches are shuffled, and y is not: shuffle=False"
+    expect(actual, np.mean((scores > threshold) == y.astype(bool)), hint, mistakes)
+    _expect_called(log, pad, "make the batches with the argument data_generator")
+    require(not shuffled, "shuffle=False", "shuffle=True", hint)
+    largest = max(call["batch_size"] for call in log)
+    right, hint = largest in (batch_size, min(batch_size, n)), "use the argument batch_size"
+    require(right, f"batches of {batch_size}", f"batches of {largest}", hint)
+    for name, before, now in zip(("test_Q1", "test_Q2", "y"), (q1, q2, y), given):
+        expect_unchanged(name, before, now)
+
+
+for _name, *_arguments in (
+    ("24 pairs in batches of 8", 24, 8, 0.45),
+    ("another threshold", 24, 8, -0.3),
+    ("dot products exactly at the threshold", 24, 8, 0.5, "a dot product of exactly 0.5 is not above 0.5"),
+    ("all pairs in one batch", 8, 8, 0.45),
+    ("batches of one", 6, 1, 0.45),
+    ("labels True and False", 24, 8, 0.45, "y may be bool", bool),
+    ("a padding of 7", 24, 8, 0.45, "", int, 7),
+):  # fmt: skip
+    check_classify.case(_name)(lambda fn, arguments=_arguments: _try(fn, *arguments))
+
+
+@check_classify.case("a last batch that is short")
+def _(fn):
+    told = "with 21 or 5 pairs in batches of 8 the last batch holds 5: "
+    ask = (
+        "ask the generator for as many pairs as there are. (The course's own loop takes full "
+        "batches only, and its test pairs fill them; this one case asks for more.)"
+    )
+    for n in (21, 5):  # What this costs costs one case: the course's loop takes full batches only.
+        try:
+            _try(fn, n, 8, 0.45)
+        except Wrong as wrong:
+            raise Wrong(wrong.expected, wrong.actual, told + wrong.hint) from None
+        except (LookupError, ValueError, TypeError) as error:
+            found = describe_error(error, fn.file)
+            raise Wrong("the share of right answers", found, told + ask) from None
+
+
+@check_classify.case("each pair with its own partner")
+def _(fn):
+    # One vector fits all: a matrix of all pairs has other entries than its diagonal.
+    first, second, y = [2, 4, 5, 2], [2, 4, 5, 4], np.array([1, 1, 1, 0])
+    rows = [[token] for token in first], [[token] for token in second]
+    made = {"data_generator": recording_generator([]), "batch_size": 4}
+    actual = fn(*rows, y.copy(), 0.7, first_token_model, {"<PAD>": 1}, **made)
+    crossed = (DIRECTIONS[first] @ DIRECTIONS[second].T > 0.7) == y.astype(bool)
+    hint = "question 1 of a row is compared with question 2 of the same row only"
+    expect(_number(actual), 1.0, hint, [(crossed.mean(), hint), (crossed.sum() / 4, hint)])
+
+
+# ---- predict ----
+
+check_predict = Exercise(
+    "predict(question1, question2, threshold, model, vocab, data_generator=..., verbose=False)",
+    "whether the cosine of the two questions is above the threshold.",
+)
+_WORDS = "<PAD> How old are you ? What is your age Is it cold Cats Dogs Why"
+WORD_IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
+
+
+def bag_of_words_model(pad=1):
+    """A model whose cosine counts common words, whatever their order; padding does not count."""
+
+    def model(questions):
+        first_token_model(tuple(np.clip(q, 0, 15) for q in questions))  # checks the shapes
+        vectors = []
+        for q in questions:
+            counts = (np.asarray(q)[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
+            counts[:, pad] = 0
+            lengths = np.sqrt((counts**2).sum(axis=1, keepdims=True))
+            vectors.append(counts / np.maximum(lengths, 1e-9))
+        return tuple(vectors)
+
+    return model
+
+
+def _vocabulary(kind=defaultdict, pad=1):
+    words = {**WORD_IDS, "<PAD>": pad}
+    return defaultdict(int, words) if kind is defaultdict else words
+
+
+def _answer(fn, q1, q2, threshold, vocab, model=None, log=None, **options):
+    model, log = model or bag_of_words_model(vocab["<PAD>"]), [] if log is None else log
+    options["data_generator"] = recording_generator(log)
+    actual = fn(q1, q2, threshold, model, vocab, **options)
+    require(actual is not None, "True or False", "None", NO_RETURN)
+    array = np.asarray(actual)
+    # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one answer too.
+    hint = "compare the cosine with the threshold, and return that"
+    found = type(actual).__name__ + (f" of shape {array.shape}" if array.shape else "")
+    right = array.size == 1 and array.dtype == bool
+    require(right, "True or False", f"{found}: {show(actual)}", hint)
+    return bool(array.item())
+
+
+def _predict_case(name, q1, q2, threshold, expected, hint="", kind=defaultdict, pad=1, **options):
+    @check_predict.case(name)
+    def _(fn):
+        log: list = []
+        actual = _answer(fn, q1, q2, threshold, _vocabulary(kind, pad), log=log, **options)
+        right = f"{expected} for {q1!r} and {q2!r} at {threshold}"
+        require(actual == expected, right, actual, hint)
+        _expect_called(log, pad, "make the batch of one pair with the argument data_generator")
+
+
+_SAME = "How old are you?", "How old are you ?"
+for _row in (
+    ("two questions alike", *_SAME, 0.7, True),
+    ("two questions about other things", "What is your age?", "Why Cats", 0.7, False),
+    ("a low threshold", "What is your age?", "Is it cold?", 0.1, True, "use the argument"),
+    ("the question mark is a word", "Is it cold?", "Is it?", 0.84, True,
+     "'cold?' is not in the vocabulary: word_tokenize takes the question mark off"),
+    ("capitals stay", "Cats", "Dogs", 0.5, False,
+     "the vocabulary knows 'Cats', not 'cats': leave the case"),
+    ("unknown words count as 0", "How Zorblax Quux", "Why Blah Bleh", 0.6, True,
+     "an unknown word has the id 0, and is not left out"),
+    ("a plain dict as vocabulary", "Is it cold?", "Is it?", 0.8, True,
+     "a vocabulary is a dict, word -> id", dict),
+    ("a padding of 31", "How old are you?", "How old?", 0.7, True, "vocab['<PAD>']", defaultdict, 31),
+):  # fmt: skip
+    _predict_case(*_row)
+_VERBOSE = "verbose prints more; the answer is the same"
+_predict_case("verbose=True", *_SAME, 0.7, True, _VERBOSE, verbose=True)
+
+
+@check_predict.case("unknown words do not enter the vocabulary")
+def _(fn):
+    vocab = _vocabulary()
+    same = _answer(fn, "Is Zorblax cold?", "Is Zorblax cold?", 0.9, vocab)
+    require(same, "True for the same question twice", "False", "an unknown word has the id 0")
+    new = [word for word in vocab if word not in WORD_IDS]
+    hint = (
+        "looking a word up in a defaultdict with [] puts it in: look it up in another way "
+        "(the course's own solution has this flaw; it costs this one case)"
+    )
+    require(not new, "a vocabulary as it was", f"the vocabulary has now {new}", hint)
+
+
+@check_predict.case("a cosine exactly at the threshold")
+def _(fn):
+    def model(questions):
+        first_token_model(tuple(np.clip(q, 0, 15) for q in questions))
+        return DIRECTIONS[[2]], DIRECTIONS[[3]]
+
+    above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), model)
+    expected = "False: the cosine 0.5 is not above 0.5"
+    require(not above, expected, "True", "above the threshold: > and not >=")

@@ -1,0 +1,265 @@
+"""Checks of the losses: TripletLossFn (notebook 04) and symmetric_loss (notebook 05)."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+
+from .score import Exercise, Wrong, expect, require
+from .similarity import (
+    HAND_MADE,
+    ONE_SIZE,
+    SEMI_HARD,
+    hardest_negatives,
+    mean_of_negatives,
+    off_diagonal,
+    semi_hard_negatives,
+    unit_rows,
+)
+
+# ---- The reference, in NumPy float64 ----
+
+
+def row_losses(mean, closest, positive, margin):
+    """max(mean - positive + margin, 0) + max(closest - positive + margin, 0), row by row."""
+    return np.maximum(mean - positive + margin, 0) + np.maximum(closest - positive + margin, 0)
+
+
+def rows_loss(scores, margin=0.25) -> float:
+    """The assignment's loss of a similarity matrix: hardest negatives, rows, mean."""
+    mean, closest = mean_of_negatives(scores), hardest_negatives(scores)
+    return float(row_losses(mean, closest, np.diag(scores), margin).mean())
+
+
+def averaged_loss(scores, margin=0.25) -> float:
+    """A row's and a column's negatives averaged before the hinge."""
+    mean = (mean_of_negatives(scores) + mean_of_negatives(scores, axis=0)) / 2
+    closest = (hardest_negatives(scores) + hardest_negatives(scores, axis=0)) / 2
+    return float(row_losses(mean, closest, np.diag(scores), margin).mean())
+
+
+def added_losses(scores, margin=0.25) -> float:
+    """The loss of the rows and the loss of the columns, added."""
+    return rows_loss(scores, margin) + rows_loss(scores.T, margin)
+
+
+def of_vectors(loss):
+    """That loss as a function (v1, v2, margin)."""
+    return lambda v1, v2, margin=0.25: loss(similarities(v1, v2), margin)
+
+
+def similarities(v1, v2) -> np.ndarray:
+    """Float64 [batch, batch]."""
+    return np.asarray(v1, np.float64) @ np.asarray(v2, np.float64).T
+
+
+def vectors(batch: int, seed: int, d_model: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Two batches of unit rows, float32 [batch, d_model]; row i of both are alike."""
+    draw = np.random.default_rng(seed)
+    first = draw.normal(size=(batch, d_model))
+    second = first + draw.normal(size=(batch, d_model))
+    return tuple(unit_rows(v).astype(np.float32) for v in (first, second))
+
+
+def from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
+    """Unit rows whose dot products are the matrix: v1 @ v2.T == scores, float32 [batch, batch + 2].
+
+    S = U diag(s) V.T gives rows U sqrt(s) and V sqrt(s); scaling S before and the rows after evens out
+    their lengths. Two more columns, one for each side, fill the lengths up to 1.
+    """
+    left, right = np.ones((2, len(scores)))
+    for _ in range(100):
+        u, size, v = np.linalg.svd(left[:, None] * scores * right)
+        first, second = u * np.sqrt(size) / left[:, None], v.T * np.sqrt(size) / right[:, None]
+        missing = [1 - (rows * rows).sum(axis=1) for rows in (first, second)]
+        if np.min(missing) >= 0:
+            break
+        left, right = (scale * (1 - gap) ** 0.25 for scale, gap in zip((left, right), missing))
+    else:
+        raise ValueError("no unit rows have these dot products")
+    none = np.zeros(len(scores))
+    columns = [first, np.sqrt(missing[0]), none], [second, none, np.sqrt(missing[1])]
+    return tuple(np.column_stack(side).astype(np.float32) for side in columns)
+
+
+def _diagonal_mistakes(scores, margin):
+    batch, positive = len(scores), np.diag(scores)
+    mean, closest = mean_of_negatives(scores), hardest_negatives(scores)
+    masked = scores * off_diagonal(scores)
+
+    def of(mean=mean, closest=closest):
+        return row_losses(mean, closest, positive, margin).mean()
+
+    has_positive = "the mean negative has the positive in it"
+    return [
+        (of(closest=scores.max(axis=1)), "the closest negative may be the positive itself: mask the "
+         "diagonal"),
+        (of(closest=masked.max(axis=1)), "the diagonal counts as a negative of 0: mask it with "
+         "something below every cosine"),
+        (of(mean=scores.mean(axis=1)), has_positive),
+        (of(mean=scores.sum(axis=1) / (batch - 1)), has_positive),
+        (of(mean=masked.mean(axis=1)), "the mean negative is divided by the batch size: how many "
+         "negatives has a row?"),
+        (of(scores.mean(axis=1), scores.max(axis=1)), "the diagonal is left in, in the mean and in the "
+         "closest negative"),
+    ]  # fmt: skip
+
+
+FIXED_MARGIN, NO_MARGIN = "the margin is always 0.25: use the argument", "the margin is missing"
+
+
+def _loss_mistakes(v1, v2, margin=0.25):
+    scores = similarities(v1, v2)
+    batch, positive = len(scores), np.diag(scores)
+    mean, closest = mean_of_negatives(scores), hardest_negatives(scores)
+    masked = scores * off_diagonal(scores)
+    right = row_losses(mean, closest, positive, margin)
+    both = mean + closest - 2 * positive + 2 * margin  # the two terms in one, without a hinge
+    side = rows_loss(scores.T, margin)
+    grids = [row_losses(mean[None, :], closest[None, :], positive[:, None], margin),
+             row_losses(mean[:, None], closest[:, None], positive[None, :], margin)]  # fmt: skip
+    broadcast = (
+        "a [batch, 1] array met a [batch] array, and broadcasting made a matrix of losses: "
+        "keep all of shape [batch]"
+    )
+    return [
+        (rows_loss(scores, 0.25), FIXED_MARGIN),
+        (rows_loss(scores, 0.0), NO_MARGIN),
+        (rows_loss(scores, -margin), "the margin has the wrong sign"),
+        (right.sum(), "this is the sum over the batch: the assignment's loss is the mean"),
+        (right, "one number is asked for: the mean over the batch"),
+        (side, "rows and columns are exchanged: rows belong to v1, columns to v2"),
+        (side * batch, "rows and columns are exchanged, and this is the sum"),
+        (row_losses(mean, semi_hard_negatives(scores), positive, margin).mean(), SEMI_HARD),
+        *_diagonal_mistakes(scores, margin),
+        (row_losses(masked.mean(axis=1), masked.max(axis=1), positive, margin).mean(),
+         "the diagonal counts as a negative of 0"),
+        (row_losses(mean, -9, positive, margin).mean(), "only the mean negative is used"),
+        (row_losses(-9, closest, positive, margin).mean(), "only the closest negative is used"),
+        (both.mean(), "a row's loss is never below 0: the hinge is missing"),
+        (np.maximum(both, 0).mean(), "the two losses have a hinge each: they are not added inside one"),
+        (max(both.mean(), 0), "the hinge comes before the mean"),
+        (right.mean() / 2, "half of it: the two losses are added, not averaged"),
+        (row_losses(-mean, -closest, -positive, margin).mean(), "positive and negative are exchanged"),
+        *((grid.mean(), broadcast) for grid in grids),
+        *((grid.sum(), broadcast) for grid in grids),
+    ]  # fmt: skip
+
+
+_V1 = np.array([[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]])
+_EQUAL = np.full((4, 4), 0.5)
+LOSS_CASES = [
+    ("six pairs", vectors(6, 1), ""),
+    ("the assignment's two pairs", (_V1, _V1 * [[1], [-1]]), ""),
+    ("the documents' four pairs", from_scores(HAND_MADE), ""),
+    ("a larger margin", vectors(5, 2), "", {"margin": 0.8}),
+    ("margin 0", from_scores(HAND_MADE), "margin=0 is a margin too", {"margin": 0.0}),
+    ("all vectors equal", (_EQUAL, _EQUAL), "equal vectors give twice the margin"),
+    ("all negatives far below 0", from_scores(0.75 * np.eye(4) - 0.55), ""),
+    ("negatives far below 0, and positives too", from_scores(-0.6 - 0.2 * np.eye(4)), ""),
+    ("a batch of eleven", vectors(11, 3), ONE_SIZE),
+]
+
+
+def compiled(exercise):
+    """The case of a loss inside Trax: compiled, and with its gradient."""
+
+    def case(fn):
+        import jax
+
+        v1, v2 = vectors(4, 7)
+        loss, gradient = jax.jit(jax.value_and_grad(lambda v1, v2: fn(v1, v2)))(v1, v2)
+        expect(loss, exercise.answer(fn, ..., v1, v2))
+        # The slope by differences, along a turn of one vector: its length stays 1, to first order.
+        turn = np.zeros_like(v1, dtype=np.float64)
+        turn[1] = np.eye(len(v1[1]))[2] - v1[1, 2] * v1[1]
+        sides = [exercise.answer(fn, ..., v1 + size * turn, v2) for size in (1e-5, -1e-5)]
+        slope, found = (sides[0] - sides[1]) / 2e-5, float((np.asarray(gradient) * turn).sum())
+        hint = "the gradient does not flow: is a part computed in NumPy, rounded or detached?"
+        require(abs(found - slope) < 1e-2, f"a gradient of {slope:.4f}", f"{found:.4f}", hint)
+
+    return case
+
+
+# ---- TripletLossFn ----
+
+check_triplet_loss_fn = Exercise(
+    "TripletLossFn(v1, v2, margin=0.25)",
+    "unit rows [batch, d] twice -> the loss, a number.",
+    of_vectors(rows_loss),
+    _loss_mistakes,
+    seconds=60,
+)
+check_triplet_loss_fn.table(LOSS_CASES, ("v1", "v2"))
+check_triplet_loss_fn.case("compiled, and with its gradient")(compiled(check_triplet_loss_fn))
+
+# ---- symmetric_loss ----
+
+
+def _symmetric_mistakes(v1, v2, margin=0.25):
+    scores = similarities(v1, v2)
+    positive = np.diag(scores)
+    rows, columns = rows_loss(scores, margin), rows_loss(scores.T, margin)
+    mean = mean_of_negatives(scores) + mean_of_negatives(scores, axis=0)
+    sides = hardest_negatives(scores), hardest_negatives(scores, axis=0)
+    is_sum = "this is the sum over the batch: the mean is asked for"
+    return [
+        (averaged_loss(scores, 0.25), FIXED_MARGIN),
+        (averaged_loss(scores, 0.0), NO_MARGIN),
+        (rows, "this is the loss of the rows alone: what do the columns add?"),
+        (columns, "this is the loss of the columns alone"),
+        ((rows + columns) / 2, "two finished losses were averaged: average the row's and the column's "
+         "negatives before the hinge, or add the finished losses"),
+        (rows + columns, "some cases average the negatives, and this one adds two finished losses: "
+         "either is right, but the same one in all cases"),
+        (added_losses(scores, 0.25), FIXED_MARGIN),
+        (added_losses(scores, 0.0), NO_MARGIN),
+        ((rows + columns) * len(scores), is_sum),
+        (averaged_loss(scores, margin) * len(scores), is_sum),
+        (rows_loss((scores + scores.T) / 2, margin), "the matrix was made symmetric first: the closest "
+         "negatives of rows and columns are chosen each in its own direction"),
+        (row_losses(mean / 2, np.maximum(*sides), positive, margin).mean(), "the larger of the two "
+         "closest negatives was taken: their average is asked for"),
+        (row_losses(mean, sum(sides), positive, margin).mean(), "the row's and the column's negatives "
+         "were added: average them"),
+        *_diagonal_mistakes(scores, margin),
+    ]  # fmt: skip
+
+
+class TwoAnswers(Exercise):
+    """An exercise with two right answers; the first result that is one of them decides which."""
+
+    def answer(self, fn, actual, *arguments, **options):
+        """The result of the chosen answer."""
+        if "answer" not in fn.memo:
+            for loss, told in FORUM.items():
+                with contextlib.suppress(Wrong, TypeError):
+                    expect(actual, of_vectors(loss)(*arguments, **options))
+                    fn.memo["answer"], fn.memo["note"] = loss, told
+                    break
+        return of_vectors(fn.memo.get("answer", averaged_loss))(*arguments, **options)
+
+
+FORUM = {
+    averaged_loss: "negatives averaged before the hinge (what the asker in the forum proposed)",
+    added_losses: "the two losses added (what the mentor in the forum answered)",
+}
+check_symmetric_loss = TwoAnswers(
+    "symmetric_loss(v1, v2, margin=0.25)",
+    "negatives averaged, or both losses added; the score's note says which of the two it saw.",
+    mistakes=_symmetric_mistakes,
+    seconds=60,
+)
+check_symmetric_loss.table(LOSS_CASES, ("v1", "v2"))
+
+
+@check_symmetric_loss.case("v1 and v2 exchanged")
+def _(fn):
+    v1, v2 = vectors(6, 11)
+    for first, second in ((v1, v2), (v2, v1)):
+        expected = check_symmetric_loss.answer(fn, ..., v1, v2)
+        expect(fn(first, second), expected, "exchanging v1 and v2 must change nothing")
+
+
+check_symmetric_loss.case("compiled, and with its gradient")(compiled(check_symmetric_loss))

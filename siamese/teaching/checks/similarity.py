@@ -1,0 +1,243 @@
+"""Checks of the cosine, of negatives and of rows of length 1 (notebooks 01 and 02)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .score import Exercise, expect
+
+# The documents' matrix: rows question1, columns question2, duplicates on the diagonal.
+HAND_MADE = np.array(
+    [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
+)  # fmt: skip
+ONE_SIZE = "does the function count on one batch size?"
+
+
+def random_scores(batch: int, seed: int) -> np.ndarray:
+    """A matrix of cosines that is not symmetric; float64 [batch, batch]."""
+    return np.random.default_rng(seed).uniform(-0.9, 0.9, (batch, batch))
+
+
+def off_diagonal(scores) -> np.ndarray:
+    """Bool matrix: True for the negatives."""
+    return ~np.eye(len(scores), dtype=bool)
+
+
+# ---- cosine_similarity ----
+
+
+def cosine(a, b) -> float:
+    """The reference."""
+    return a @ b / np.sqrt((a @ a) * (b @ b))
+
+
+def _cosine_mistakes(a, b):
+    a, b = a.astype(float), b.astype(float)
+    dot, size_a, size_b = float(a @ b), np.linalg.norm(a), np.linalg.norm(b)
+    return [
+        (dot, "this is the dot product: it still grows with the vectors' lengths"),
+        (dot / (size_a * size_b) ** 2, "divided by the squared lengths: a length has a square root"),
+        (dot / size_a, "only the first vector's length is divided out"),
+        (dot / size_b, "only the second vector's length is divided out"),
+        (dot / (size_a + size_b), "the lengths are added: they belong multiplied"),
+        (dot / len(a), "divided by the number of entries, not by the lengths"),
+        (1 - cosine(a, b), "this is the cosine distance, 1 - cosine"),
+        (abs(cosine(a, b)), "the sign is lost: opposite vectors have cosine -1"),
+        (np.linalg.norm(a - b), "this is the Euclidean distance"),
+        (np.arccos(np.clip(cosine(a, b), -1, 1)), "this is the angle, not its cosine"),
+        (dot / (np.abs(a).sum() * np.abs(b).sum()), "the lengths are sums of absolute values: a "
+         "vector's length is the root of its squares"),
+    ]  # fmt: skip
+
+
+check_cosine_similarity = Exercise(
+    "cosine_similarity(v1, v2)",
+    "two float vectors [d] -> their cosine, a number.",
+    cosine,
+    _cosine_mistakes,
+)
+check_cosine_similarity.table(
+    (name, (np.array(v1), np.array(v2)), hint)
+    for name, v1, v2, hint in (
+        ("two vectors that are nearly parallel", [1.0, 2, 3], [1, 2, 3.5], ""),
+        ("opposite vectors", [1.0, 2, 3], [-1.0, -2, -3], "opposite vectors have cosine -1"),
+        ("vectors of very different lengths", [0.01, 0.02, -0.01], [0.0, -42, 1], ""),
+        ("a right angle", [2.0, 0, 1], [-1.0, 5, 2], "a right angle has cosine 0"),
+        ("whole numbers", [1, 2, 3], [0, -42, 1],
+         "for whole numbers the result is cut off: is an array of integers filled?"),
+    )
+)  # fmt: skip
+check_cosine_similarity.table(
+    [("the inputs stay as they are", (np.array([3.0, 4]), np.array([5.0, 12])), "")], ("v1", "v2")
+)
+
+# ---- mean_negative ----
+
+
+def mean_of_negatives(scores, axis=1):
+    """The reference, as a loop."""
+    scores = scores if axis == 1 else scores.T
+    return np.array([np.mean(np.delete(row, i)) for i, row in enumerate(scores)])
+
+
+def _mean_mistakes(scores):
+    batch = len(scores)
+    kept = scores * off_diagonal(scores)
+    left_in = "the diagonal is left in: the positive is not a negative"
+    return [
+        (kept.mean(axis=1), "divided by the batch size: how many negatives has a row?"),
+        (scores.mean(axis=1), left_in),
+        (scores.sum(axis=1) / (batch - 1), left_in),
+        (mean_of_negatives(scores, axis=0), "the wrong axis: these are the means of the columns"),
+        (kept.mean(axis=0), "the wrong axis, and divided by the batch size"),
+        (kept.sum(axis=1), "this is the sum of the negatives, not their mean"),
+        (kept[kept != 0].mean(), "one mean for all rows: each row has its own"),
+    ]
+
+
+_LEAVE_OUT = "leave the diagonal out, and average what is left of each row"
+check_mean_negative = Exercise(
+    "mean_negative(scores)",
+    "float [batch, batch] -> mean of each row's negatives [batch].",
+    mean_of_negatives,
+    _mean_mistakes,
+)
+check_mean_negative.table(
+    [
+        ("the documents' four pairs", (HAND_MADE,), _LEAVE_OUT),
+        ("five pairs, rows and columns different", (random_scores(5, 1),), _LEAVE_OUT),
+        ("a batch of two", (random_scores(2, 2),), "with two pairs each row has one negative"),
+        ("a batch of nine", (random_scores(9, 3),), ONE_SIZE),
+        ("negatives of exactly 0", (np.where(np.abs(HAND_MADE) < 0.2, 0.0, HAND_MADE),),
+         "a negative of exactly 0 is a negative too: count by place, not by value"),
+    ]
+)  # fmt: skip
+check_mean_negative.table([("the input stays as it is", (HAND_MADE,), "")], ("scores",))
+
+# ---- closest_negative ----
+
+
+def hardest_negatives(scores, axis=1):
+    """The reference, as a loop: the largest similarity off the diagonal."""
+    scores = scores if axis == 1 else scores.T
+    return np.array([np.max(np.delete(row, i)) for i, row in enumerate(scores)])
+
+
+def semi_hard_negatives(scores):
+    """The lecture's closest negatives: the largest that does not exceed the positive; -2 if none."""
+    allowed = off_diagonal(scores) & (scores <= np.diag(scores)[:, None])
+    return np.where(allowed, scores, -2.0).max(axis=1)
+
+
+SEMI_HARD = (
+    "only negatives below the positive were allowed, as in the lecture; "
+    "the assignment takes the hardest of all"
+)
+
+
+def _closest_mistakes(scores):
+    negative = off_diagonal(scores)
+    kept = scores * negative
+    far = np.abs(scores - np.diag(scores)[:, None]) + 9 * np.eye(len(scores))
+    return [
+        (scores.max(axis=1), "the diagonal is left in: the positive is not a negative"),
+        (hardest_negatives(scores, axis=0), "the wrong axis: these are the maxima of the columns"),
+        (kept.max(axis=1), "the diagonal counts as 0, which is more than any negative below 0: "
+         "mask it with something below every cosine"),
+        (scores.max(axis=0), "the wrong axis, and the diagonal is left in"),
+        (kept.max(axis=0), "the wrong axis, and the diagonal counts as 0"),
+        (semi_hard_negatives(scores), SEMI_HARD),
+        (scores[np.arange(len(scores)), far.argmin(axis=1)],
+         "this is the negative nearest to the positive; the exercise asks for the largest"),
+        (np.where(negative, scores, 2.0).min(axis=1), "this is the smallest negative"),
+        (np.where(negative, scores, -2.0).argmax(axis=1),
+         "these are the places of the closest negatives (argmax), not their similarities"),
+        (hardest_negatives(scores).max(), "one maximum for all rows: each row has its own"),
+    ]  # fmt: skip
+
+
+_MASK = "mask the diagonal, then take each row's largest"
+check_closest_negative = Exercise(
+    "closest_negative(scores)",
+    "float [batch, batch] -> each row's hardest negative [batch].",
+    hardest_negatives,
+    _closest_mistakes,
+)
+check_closest_negative.table(
+    [
+        ("the documents' four pairs", (HAND_MADE,), _MASK),
+        ("five pairs, rows and columns different", (random_scores(5, 1),), _MASK),
+        ("all negatives below 0",
+         (np.where(np.eye(4), 0.9, -np.abs(random_scores(4, 4))),), _MASK),
+        ("positives lower than every negative",
+         (np.where(np.eye(4), -0.5, np.abs(random_scores(4, 5))),), _MASK),
+        ("a batch of two", (random_scores(2, 6),), _MASK),
+        ("a batch of nine", (random_scores(9, 7),), ONE_SIZE),
+    ]
+)  # fmt: skip
+check_closest_negative.table([("the input stays as it is", (HAND_MADE,), "")], ("scores",))
+
+# ---- normalize ----
+
+
+def unit_rows(x):
+    """The reference, as a loop over rows."""
+    return np.array([row / np.sqrt(sum(number * number for number in row)) for row in x])
+
+
+def _normal_mistakes(x):
+    lengths = np.sqrt((x * x).sum(axis=1))
+    size = np.abs(x)
+    by_row = {"axis": 1, "keepdims": True}
+    only_lengths = "these are the rows' lengths: divide the rows by them"
+    square = x.shape[0] == x.shape[1]
+    return [
+        (x / np.sqrt((x * x).sum(axis=0)), "the columns have length 1: normalise the rows"),
+        (x / np.sqrt((x * x).sum()), "one length for the whole batch: each row has its own"),
+        (x / (x * x).sum(**by_row), "divided by the squared length: a root is missing"),
+        (x / size.sum(**by_row), "divided by the sum of absolute values: a length is the root of the "
+         "sum of squares"),
+        (x / x.sum(**by_row), "divided by the sum: a length is the root of squares"),
+        (x / size.max(**by_row), "divided by the largest entry, not by the length"),
+        (x / np.sqrt((x * x).mean(**by_row)), "the mean of the squares, not their sum"),
+        (lengths, only_lengths),
+        (lengths[:, None], only_lengths),
+        (x, "the rows are as they were"),
+        (x / lengths if square else None, "row i was divided by the length of row j: lengths [batch] "
+         "meet x [batch, d], and broadcasting lines them up with the columns"),
+    ]  # fmt: skip
+
+
+check_normalize = Exercise(
+    "normalize(x)",
+    "float [batch, d] -> the same with rows of length 1; runs compiled.",
+    unit_rows,
+    _normal_mistakes,
+)
+check_normalize.table(
+    (
+        (name, (np.array(rows),), hint)
+        for name, rows, hint in (
+            (
+                "two rows of five",
+                [[0.77, 0.02, 0.63, 0.75, 0.5], [0.22, 0.2, 0.76, 0.17, 0.09]],
+                "",
+            ),
+            ("a square matrix", [[3.0, 4, 0], [0, 5, 12], [8, 0, 15]], "does it broadcast?"),
+            ("negative numbers", [[-3.0, 4], [-5, -12], [0.5, -0.5]], "the signs stay"),
+            ("one row", [[0.0, 3, 4]], ""),
+            ("rows of length 1 already", [[0.6, -0.8], [1, 0]], "these stay as they are"),
+        )
+    ),
+    ("x",),
+)
+
+
+@check_normalize.case("inside a Trax layer, compiled")
+def _(fn):
+    import jax
+    from trax import layers as tl
+
+    x = np.array([[3.0, 4.0, 0.0], [0.0, 5.0, 12.0]], np.float32)
+    layer = tl.Fn("Normalize", lambda x: fn(x))
+    expect(jax.jit(lambda x: layer(x))(x), unit_rows(x), mistakes=_normal_mistakes(x))

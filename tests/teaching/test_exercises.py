@@ -1,0 +1,102 @@
+"""The checks of the notebooks' exercises: solutions score full, and learners' mistakes are named."""
+
+import exercise_solutions
+import pytest
+from exercise_mistakes import GET, WRONG, changed, failed_hints, two_losses
+
+from siamese.checks import EXERCISES, OUT_OF
+
+CHECKS = {name: check for found in EXERCISES.values() for name, check in found.items()}
+# Trax builds and compiles a model or two for each; an endless loop runs into its limit.
+SLOW = {"shared_towers", "Siamese", "TripletLossFn", "train_model", "symmetric_loss"}
+
+
+def marks(name, hint=""):
+    return pytest.mark.slow if name in SLOW or "never ends" in hint else ()
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in OUT_OF])
+def test_the_solution_scores_full(name, capsys):
+    score = CHECKS[name](getattr(exercise_solutions, name))
+    assert score.points == score.out_of == OUT_OF[name] >= 5 and not score.failures, score
+    assert capsys.readouterr().out.startswith(f"✓ {name}: {score.out_of} of {score.out_of}")
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        pytest.param(name, row, id=f"{name}-{number}", marks=marks(name, row[-1]))
+        for name, rows in WRONG.items()
+        for number, row in enumerate(rows)
+    ],
+)
+def test_a_mistake_is_named(name, row):
+    *change, message = row
+    score = CHECKS[name](change[0] if callable(change[0]) else changed(name, *change))
+    assert score.points < score.out_of
+    assert message in failed_hints(score)
+
+
+def test_every_exercise_has_five_mistakes():
+    assert set(WRONG) == set(OUT_OF)
+    assert min(map(len, WRONG.values())) >= 5
+
+
+ARRAYS = "yield np.array(b1), np.array(b2)"
+
+
+@pytest.mark.parametrize(
+    ("name", "replacements", "case"),
+    [
+        ("data_generator", (ARRAYS, "yield b1, b2"), "one batch in order"),
+        ("data_generator", ("np.array(b1)", "np.array(b1, float)"), "one batch in order"),
+        ("classify", ("len(part1), vocab", "batch_size, vocab", "range(len(part1))",
+         "range(batch_size)"), "a last batch that is short"),
+        ("predict", (GET, "vocab[w]"), "unknown words do not enter the vocabulary"),
+    ],
+)  # fmt: skip
+def test_one_flaw_costs_one_case(name, replacements, case):
+    assert [f.case for f in CHECKS[name](changed(name, *replacements)).failures] == [case]
+
+
+UNIT = "({0} / fastnp.linalg.norm({0}, axis=1, keepdims=True))"
+AGAIN = "(v1, v2.T)", f"({UNIT.format('v1')}, {UNIT.format('v2')}.T)"
+
+
+@pytest.mark.parametrize(
+    ("name", "replacements"),
+    [
+        # What np.dot(v1, v2.T) > threshold gives, as in the course's own solution: [[True]].
+        ("predict", ("v1[0], v2[0].T", "v1, v2.T")),
+        ("classify", ("v1[j], v2[j].T", "v1[j : j + 1], v2[j : j + 1].T")),
+        ("classify", ("return right", "return np.ones(1) * right")),
+        # The rows have length 1, as the docstring promises: normalising once more changes nothing.
+        pytest.param("TripletLossFn", AGAIN, marks=pytest.mark.slow),
+        pytest.param("symmetric_loss", AGAIN, marks=pytest.mark.slow),
+    ],
+)
+def test_unusual_answers_are_right(name, replacements):
+    assert CHECKS[name](changed(name, *replacements)).full
+
+
+@pytest.mark.slow
+def test_both_answers_of_the_forum_are_right_and_told_apart(capsys):
+    check = CHECKS["symmetric_loss"]
+    assert check(exercise_solutions.symmetric_loss).full
+    assert "negatives averaged before the hinge" in capsys.readouterr().out
+    added = check(two_losses(lambda rows, columns: rows + columns))
+    assert added.full and "the two losses added" in added.note
+    assert "what the mentor in the forum answered" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_one_of_the_two_answers_in_all_cases():
+    loss = two_losses(lambda rows, columns: rows + columns)
+
+    def symmetric_loss(v1, v2, margin=0.25):
+        chosen = loss if margin == 0.8 else exercise_solutions.symmetric_loss
+        return chosen(v1, v2, margin)
+
+    score = CHECKS["symmetric_loss"](symmetric_loss)
+    assert [failure.case for failure in score.failures] == ["a larger margin"]
+    assert "the same one in all cases" in failed_hints(score)
