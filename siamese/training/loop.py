@@ -118,12 +118,12 @@ class Loop(training.Loop):
         ):
             super().__init__(model, [task], **stock)
         del self.load_checkpoint
+        devices.replicate_trainer(self._mesh, self._trainer_per_task[0])
         self.load_checkpoint()
 
     def _init_trainer(self, task):
         trainer = super()._init_trainer(task)
         trainer._accelerated_update_fn = update_step(trainer, self._lazy_adam)
-        devices.replicate_trainer(self._mesh, trainer)
         return trainer
 
     # ---- Running ----
