@@ -218,7 +218,7 @@ q1, q2 = next(
 v1, v2 = (np.asarray(v) for v in healthy((q1, q2)))
 same = row_cluster[rows][:, None] == row_cluster[rows][None, :]
 scores = siamese.similarity_matrix(v1, v2)
-plot_similarity_matrix(scores, same=same, rows=[train.question1[i] for i in rows])
+plot_similarity_matrix(scores, false_negative_mask=same, rows=[train.question1[i] for i in rows])
 
 # %%
 from siamese.course.loss import loss_from_scores
