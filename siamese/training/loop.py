@@ -22,7 +22,7 @@ import jax
 import numpy as np
 from trax.supervised import training
 
-from siamese.compat.malloc import keep_freed_memory
+from siamese.compat.malloc import keep_memory
 from siamese.compat.randomness import keeping_generators
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import enable_compile_cache
@@ -95,7 +95,7 @@ class Loop(training.Loop):
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
         enable_compile_cache()
-        keep_freed_memory()
+        keep_memory()
         if margin is None:
             margin = getattr(task.loss_layer, "_margin", None)
         self._collapse, self._patience = CollapseWatch(margin), patience
