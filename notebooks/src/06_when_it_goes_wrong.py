@@ -228,7 +228,7 @@ print(f"loss with the false negatives: {loss_from_scores(scores):.4f}")
 print(f"without them:                  {loss_from_scores(scores, false_negative_mask=apart):.4f}")
 
 # %% [markdown]
-# **Mended by** leaving them out: `same`, a matrix that says which entries are no negatives. `siamese.PairBatches`
+# **Mended by** leaving them out: the false-negative mask, a matrix that says which entries are not negatives. `siamese.PairBatches`
 # makes it from the clusters. Trained both ways, on batches by length, where it matters most:
 
 # %%

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import DataError
 from siamese.nn.ragged import Ragged
 
 # Rows checked at a time: enough for NumPy's speed, little memory however many rows there are.
 CHUNK = 1 << 18
-
-
-def whole_number(value: Any, name: str, least: int) -> int:
-    """`value` as an int of at least `least`.
-
-    Raises:
-      ArgumentError: it is not a whole number, or smaller; the message names the argument.
-
-    Example:
-      >>> whole_number(np.int64(3), "batch_size", 1)
-      3
-    """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name} must be a whole number, not {value!r}.") from None
-    if number < least:
-        raise ArgumentError(f"{name} must be at least {least}, not {number}.")
-    return number
 
 
 def token_rows(rows: Any, name: str) -> Ragged:
@@ -93,13 +71,3 @@ def check_no_empty(rows: Ragged, name: str) -> None:
             f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name}): it has no "
             "token. Leave out pairs with an empty question."
         )
-
-
-def one_of(value: Any, name: str, allowed: tuple) -> None:
-    """Refuses a value that is not among those allowed.
-
-    Raises:
-      ArgumentError: naming the argument and what is allowed.
-    """
-    if value not in allowed:
-        raise ArgumentError(f"{name} must be one of {allowed}, not {value!r}.")

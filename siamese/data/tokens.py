@@ -126,7 +126,7 @@ def tokenize_questions(
       processes: worker processes at most; 1 works in this process alone. None: one a core, but
         none where they would take longer to start than to work.
       progress: False shows none. Else work of over two seconds shows a bar, or plain lines where
-        stderr is no terminal.
+        stderr is not a terminal.
       lowercase: fold the words to lower case (after tokenizing, which looks at capitals).
 
     Raises:

@@ -98,7 +98,7 @@ class DuplicateDetector:
             )
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Writes the model's directory, whole or not at all; see `siamese.search.saved_model`."""
+        """Writes the model's directory, atomically; see `siamese.search.saved_model`."""
         return saved_model.write_model(
             path,
             self.weights,

@@ -85,7 +85,7 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
-        raise DataError(f"{path} is no text in UTF-8, so no vocabulary.") from None
+        raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
     if text.lstrip()[:1] not in ("{", "["):
         words = [line.removesuffix("\r") for line in text.split("\n")]
         while words and not words[-1]:
@@ -121,7 +121,7 @@ def _from_list(words: list[Any], path: Any, unit: str) -> Vocabulary:
     seen: dict[str, int] = {}
     for number, word in enumerate(words, start=1):
         if not isinstance(word, str) or not word:
-            raise DataError(f"{path}, {unit} {number:,}: {word!r:.40} is no word.")
+            raise DataError(f"{path}, {unit} {number:,}: {word!r:.40} is not a word.")
         if word in seen:
             raise DataError(
                 f"{path}, {unit} {number:,}: {word!r:.40} stands on {unit} {seen[word]:,} already."

@@ -25,7 +25,7 @@ class Hit(NamedTuple):
     """An old question that was found, with its similarity (cosine) to the new one.
 
     `probability` is None where the model has no calibration; `columns` holds the other columns that
-    the question came with.
+    belong to the question.
     """
 
     id: str | int
@@ -129,7 +129,7 @@ class QuestionIndex:
         return cls.build(detector, found.questions, ids=found.ids, columns=found.columns, **options)
 
     def save(self, path: str | os.PathLike, *, model: str | os.PathLike | None = None) -> Path:
-        """Writes the index's directory, whole or not at all; see `siamese.search.index_files`.
+        """Writes the index's directory, atomically; see `siamese.search.index_files`.
 
         Args:
           path: the directory; an older index there is replaced.
