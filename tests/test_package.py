@@ -14,7 +14,6 @@ PACKAGE = Path(siamese.__file__).parent
 # From the bottom to the top: a folder imports from those above it in this list, never from below or beside.
 LAYERS = [
     {"errors"},
-    {"arguments", "progress"},
     {"compat"},
     {"storage"},
     {"nn"},
