@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.arguments import one_of, whole_number
 from siamese.batching.pairs import LabelledPairs, Pairs, cluster_numbers, sides
 from siamese.batching.plan import PlannedBatch, batch_lengths, plan_epoch
+from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 

@@ -10,10 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import as_number, check_labels, whole_number
 from siamese.course import generator
-from siamese.data.token_rows import check_no_empty, check_pairs, token_rows
-from siamese.data.vocabulary import word_ids, word_tokenize
+from siamese.data.arguments import (
+    as_number,
+    check_labels,
+    check_no_empty,
+    check_pairs,
+    token_rows,
+    whole_number,
+)
+from siamese.data.tokenizer import word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.nn.encoder import TowerConfig, towers
 

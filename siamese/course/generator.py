@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import whole_number
-from siamese.data.token_rows import check_no_empty, check_pairs, token_rows
+from siamese.data.arguments import check_no_empty, check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError
 
 __all__ = ["DataGenerator", "data_generator"]

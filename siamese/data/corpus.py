@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese.arguments import whole_number
+from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese.data.progress import Progress
 from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.progress import Progress
 from siamese.storage.atomic import explain, open_atomically, remove_stale
 
 _log = logging.getLogger("siamese")
