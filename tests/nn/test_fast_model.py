@@ -179,13 +179,14 @@ def test_100_steps_of_the_course_have_the_losses_of_the_layers():
 
 
 @pytest.mark.slow
-def test_50_steps_in_which_the_loss_falls_are_alike():
-    # Rounding in another order, grown by Adam: about 3e-4 after 55 steps, and more from the course's start.
+def test_40_steps_in_which_the_loss_falls_are_alike():
+    # Rounding in another order, grown by Adam: below 1e-5 for 45 steps, then another hardest negative wins
+    # and the two runs part.
     options = {"schedule": lambda step: 0.01, "lstm_bias": "forget_gate"}
-    found, _ = train(None, 50, **options)
-    expected, _ = train(None, 50, fast=False, **options)
+    found, _ = train(None, 40, **options)
+    expected, _ = train(None, 40, fast=False, **options)
     assert expected[-1] < 0.4  # It learns: two lines at 0.5 would say nothing.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-5)
 
 
 def test_dropout_is_done_in_training_alone():
