@@ -172,8 +172,8 @@ class DuplicateDetector:
         """
         if self.calibration is None:
             raise ArgumentError(
-                "This model has no calibration, so no probabilities: train it with labelled held-out "
-                "pairs, or calibrate it with `siamese evaluate MODEL --questions ... --calibrate`."
+                "This model has no calibration, so no probabilities. A model that `siamese train` "
+                "fits on a file with labelled held-out pairs has one; `siamese import-weights` makes none."
             )
         return self.calibrated(self.similarity(question1, question2))
 
