@@ -182,9 +182,8 @@ def evaluate_one_shot(
     if len(members) < 2:
         raise ArgumentError(f"Fewer than two classes have more than {max(examples)} questions.")
     used = np.sort(np.concatenate(members))
-    from siamese.search.encode_many import encode_questions
 
-    vectors = encode_questions(detector, questions)
+    vectors = detector.encode(questions)
     rng = np.random.default_rng(seed)
     rows = []
     for count in examples:

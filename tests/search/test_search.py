@@ -7,7 +7,6 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.search.encode_many import encode_questions
 from siamese.search.index import QuestionIndex
 from siamese.storage.store import find_current
 
@@ -143,7 +142,7 @@ def test_ids_must_differ_and_be_plain(detector):
 
 def test_many_questions_are_encoded_as_few(detector):
     questions = random_questions(4500)
-    vectors = encode_questions(detector, questions)
+    vectors = detector.encode(questions)
     np.testing.assert_allclose(vectors[:30], detector.encode(questions[:30]), atol=1e-5)
     np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
 
