@@ -162,12 +162,12 @@ def explain(flags: argparse.Namespace) -> Result:
     """`siamese explain`: which words pull a similarity up or down."""
     from siamese.search.detector import DuplicateDetector
     from siamese.search.explain import explain as explained
+    from siamese.search.explain import plot_explanation
 
     found = explained(DuplicateDetector.load(flags.model), flags.question1, flags.question2)
     if not flags.plot:
         return str(found), found.as_dict()
     from siamese.evaluation.picture import save_picture
-    from siamese.search.explanation_plot import plot_explanation
 
     save_picture(plot_explanation(found), flags.plot)
     return f"{found}\n\nDrawn in {flags.plot}.", {**found.as_dict(), "plot": flags.plot}

@@ -8,8 +8,7 @@ from small_models import make_detector
 
 from siamese.cli.main import main
 from siamese.evaluation.picture import to_png
-from siamese.search.explain import Explanation, WordEffect, explain
-from siamese.search.explanation_plot import MOST_WORDS, plot_explanation
+from siamese.search.explain import MOST_WORDS, Explanation, WordEffect, explain, plot_explanation
 
 
 def test_bars_are_the_effects_in_the_questions_order():

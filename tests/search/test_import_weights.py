@@ -98,7 +98,7 @@ def test_a_list_of_words_may_start_with_a_bracket(tmp_path):
         ('{"how": 2}', "<PAD> 1"),
         ('{"<PAD>": 1, "how": 3}', "'how' has 3"),
         ('{"<PAD>": 1, "how": "2"}', "'how' has '2'"),
-        ('{"<PAD>": 1', "not whole JSON"),
+        ('{"<PAD>": 1', "not complete JSON"),
         ("[5]", "entry 1"),
     ],
 )
