@@ -115,7 +115,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
 def predict_many(flags: argparse.Namespace) -> int:
     """`siamese predict MODEL FILE`: one line out for each line in; 1 where a line had an error."""
     from siamese.search.detector import DuplicateDetector
-    from siamese.search.streaming import answer_stream, open_lines, write_answers
+    from siamese.search.streaming import answer_stream, open_lines
 
     if flags.json:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
@@ -124,8 +124,11 @@ def predict_many(flags: argparse.Namespace) -> int:
     answers = answer_stream(
         detector, open_lines(flags.question1), threshold=flags.threshold, name=name
     )
+    count = failed = 0
     try:
-        count, failed = write_answers(answers)
+        for line, good in answers:
+            print(line, flush=True)
+            count, failed = count + 1, failed + (not good)
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -58,10 +58,8 @@ def similar_pairs(
         for other in range(start, n, BLOCK):
             columns = rows if other == start else vectors.rows(slice(other, other + BLOCK))
             scores = buffer[: len(rows), : len(columns)]
-            if scores.flags.c_contiguous:
-                np.matmul(rows, columns.T, out=scores)
-            else:
-                scores = rows @ columns.T
+            whole = scores.flags.c_contiguous
+            scores = np.matmul(rows, columns.T, out=scores if whole else None)
             found = np.flatnonzero(scores > threshold)
             i, j = np.divmod(found, scores.shape[1])
             similarities = scores.ravel()[found]
@@ -96,23 +94,21 @@ def duplicate_groups(
     n = len(vectors)
     if not n:
         return []
-    kept: list[np.ndarray] = []
-    count = 0
+    kept, count = [np.zeros((0, 2), np.int64)], 0
     for i, j, _ in similar_pairs(vectors, threshold, progress):
         kept.append(np.stack([i, j], axis=1))
         count += len(i)
         if count > MOST_EDGES:  # Joined so far: a tree of at most n - 1 edges says the same.
             kept = [_tree(connected_groups(n, np.concatenate(kept)))]
             count = len(kept[0])
-    edges = np.concatenate(kept) if kept else np.zeros((0, 2), np.int64)
-    labels = connected_groups(n, edges)  # [n]
-    sizes = np.bincount(labels)
+    labels = connected_groups(n, np.concatenate(kept))  # [n]
     order = np.argsort(labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    groups = []
-    for label in np.flatnonzero(sizes > 1):
-        groups.append(_ordered(vectors, order[starts[label] : starts[label + 1]]))
+    members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    groups = [_ordered(vectors, rows) for rows in members if len(rows) > 1]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+
+
+_OWN = ("group", "id", "question", "similarity", "central")
 
 
 def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any]]:
@@ -131,9 +127,6 @@ def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any
             }
 
 
-_OWN = ("group", "id", "question", "similarity", "central")
-
-
 def _tree(labels: np.ndarray) -> np.ndarray:
     """Edges from each thing to the first of its group, int64 [m, 2]."""
     _, first = np.unique(labels, return_index=True)
@@ -144,9 +137,8 @@ def _tree(labels: np.ndarray) -> np.ndarray:
 def _ordered(vectors: StoredVectors, rows: np.ndarray) -> list[Member]:
     found = vectors.rows(rows)  # [members, d]
     central = int(np.argmax(found @ found.mean(axis=0)))
-    similarities = np.vecdot(found, found[central])
-    rest = [at for at in np.argsort(-similarities, kind="stable") if at != central]
-    return [
-        Member(int(rows[at]), float(similarities[at]), bool(at == central))
-        for at in (central, *rest)
+    similarities = np.vecdot(found, found[central]).tolist()
+    rest = [
+        at for at in np.argsort(-np.array(similarities, np.float32), kind="stable") if at != central
     ]
+    return [Member(int(rows[at]), similarities[at], at == central) for at in (central, *rest)]
