@@ -10,6 +10,7 @@ import numpy as np
 
 from siamese.arguments import whole_number
 from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.thresholds import threshold_cuts
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,10 @@ def evaluate_mining(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> Mi
         raise DataError("The clusters hold no two questions together: there is nothing to mine.")
     ends, values = _checked_candidates(pairs, scores, len(cluster))
     right = cluster[ends[:, 0]] == cluster[ends[:, 1]]  # [candidates]
-    order = np.argsort(-values, kind="stable")
-    falling, hits = values[order], np.cumsum(right[order])
-    last = np.flatnonzero(np.append(falling[:-1] != falling[1:], True)) if len(order) else []
-    if not len(last):
+    if not len(values):
         return MiningMetrics(positives, 0, 0, 0.0, 0.0, float("inf"))
     # One step for each distinct score: equal scores have no order among themselves.
-    kept, hits = last + 1, hits[last]
+    _, kept, hits = (found[1:] for found in threshold_cuts(values, right))
     gained = np.diff(hits, prepend=0)
     f1 = 2 * hits / (kept + positives)
     best = int(np.argmax(f1))
@@ -147,7 +145,7 @@ def evaluate_mining(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> Mi
         candidates=len(values),
         average_precision=float((hits / kept * gained).sum() / positives),
         best_f1=float(f1[best]),
-        best_threshold=float(falling[last[best]]),
+        best_threshold=float(-np.sort(-values)[kept[best] - 1]),
     )
 
 

@@ -142,10 +142,7 @@ def short_table(evaluation: Evaluation) -> str:
     for strategy, error in evaluation.calibration_error.items():
         title = "calibration error"
         lines.append(f"{title:<22}{error:.3f} (15 {strategy.replace('_', '-')} bins)")
-    lines += [
-        "",
-        "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs.",
-    ]
+    lines += ["", "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs."]
     return "\n".join(lines)
 
 

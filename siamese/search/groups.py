@@ -6,7 +6,7 @@ never in memory; pairs are folded into groups as they come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,14 +34,13 @@ class Member(NamedTuple):
 
 
 def similar_pairs(
-    vectors: StoredVectors, threshold: float, progress: Callable[[int], None] | None = None
+    vectors: StoredVectors, threshold: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yields all pairs whose cosine is above a threshold, each once, block by block.
 
     Args:
       vectors: rows of length 1.
       threshold: a cosine, from -1 to 1.
-      progress: called with the number of rows done.
 
     Yields:
       rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
@@ -68,19 +67,14 @@ def similar_pairs(
                 i, j, similarities = i[upper], j[upper], similarities[upper]
             if len(i):
                 yield i + start, j + other, similarities
-        if progress is not None:
-            progress(min(start + BLOCK, n))
 
 
-def duplicate_groups(
-    vectors: StoredVectors, threshold: float, progress: Callable[[int], None] | None = None
-) -> list[list[Member]]:
+def duplicate_groups(vectors: StoredVectors, threshold: float) -> list[list[Member]]:
     """Groups of questions joined by pairs above a threshold, directly or through others.
 
     Args:
       vectors: the questions' vectors, rows of length 1.
       threshold: cosine above which two are joined. A low one joins nearly all to one group.
-      progress: called with the number of rows compared.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
@@ -95,7 +89,7 @@ def duplicate_groups(
     if not n:
         return []
     kept, count = [np.zeros((0, 2), np.int64)], 0
-    for i, j, _ in similar_pairs(vectors, threshold, progress):
+    for i, j, _ in similar_pairs(vectors, threshold):
         kept.append(np.stack([i, j], axis=1))
         count += len(i)
         if count > MOST_EDGES:  # Joined so far: a tree of at most n - 1 edges says the same.

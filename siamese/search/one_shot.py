@@ -179,25 +179,23 @@ def evaluate_one_shot(
     if len(members) < 2:
         raise ArgumentError(f"Fewer than two classes have more than {max(examples)} questions.")
     used = np.sort(np.concatenate(members))
-
     vectors = detector.encode(questions)
     # TF-IDF learns its word weights from all the texts, without labels: in its favour.
-    table = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
-    words = table.transform(questions)
+    words = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
+    words = words.transform(questions)
     rng = np.random.default_rng(seed)
+
+    def accuracies(count: int) -> list[float]:
+        """Of the model and of TF-IDF, with `count` examples a class drawn anew."""
+        shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
+        rest = np.setdiff1d(used, shots)
+        products = vectors[rest] @ vectors[shots].T, (words[rest] @ words[shots].T).toarray()
+        nearest = (shots[scores.argmax(axis=1)] for scores in products)
+        return [float((owners[found] == owners[rest]).mean()) for found in nearest]
+
     rows = []
     for count in examples:
-        right = []  # [repeats, (model, tfidf)]
-        for _ in range(repeats):
-            shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
-            rest = np.setdiff1d(used, shots)
-            products = vectors[rest] @ vectors[shots].T, (words[rest] @ words[shots].T).toarray()
-            nearest = [shots[scores.argmax(axis=1)] for scores in products]
-            right.append([(owners[found] == owners[rest]).mean() for found in nearest])
-        mean, deviation = np.mean(right, axis=0).tolist(), np.std(right, axis=0).tolist()
-        rows.append(
-            OneShotAccuracy(
-                count, mean[0], deviation[0], mean[1], deviation[1], len(members), len(used)
-            )
-        )
+        model, tfidf = zip(*(accuracies(count) for _ in range(repeats)))
+        figures = map(float, (np.mean(model), np.std(model), np.mean(tfidf), np.std(tfidf)))
+        rows.append(OneShotAccuracy(count, *figures, len(members), len(used)))
     return rows

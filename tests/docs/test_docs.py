@@ -150,7 +150,9 @@ def test_commands_and_flags_in_the_packages_strings_exist():
     every = {f for p in (build_parser(), *parsers.values()) for f in p._option_string_actions}
     told = set()
     for file, text in strings_of_the_package():
-        for command, rest in re.findall(r"(?:`|^ {2,}|it: )siamese ([a-z][a-z-]*)([^`\n]*)", text, re.M):
+        for command, rest in re.findall(
+            r"(?:`|^ {2,}|it: )siamese ([a-z][a-z-]*)([^`\n]*)", text, re.M
+        ):
             told.add(command)
             assert command in parsers, f"{file}: there is no command `siamese {command}`"
             asked = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", rest))

@@ -31,17 +31,8 @@ def made(probabilities=True, n=80, **options):
     first = [NASTY[i % len(NASTY)] for i in range(n)]
     second = [NASTY[(i * 3 + 1) % len(NASTY)] for i in range(n)]
     promised = (scores + 1) / 2 if probabilities else None
-    return summary.evaluate_pairs(
-        first,
-        second,
-        scores,
-        labels,
-        0.2,
-        threshold_from="best accuracy on <valid>",
-        probabilities=promised,
-        resamples=50,
-        **options,
-    )
+    options |= {"probabilities": promised, "threshold_from": "best accuracy on <valid>"}
+    return summary.evaluate_pairs(first, second, scores, labels, 0.2, resamples=50, **options)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +76,7 @@ def test_well_formed_and_nothing_of_the_questions_became_markup(page):
     }
     assert reader.tags.count("h1") == reader.tags.count("style") == reader.tags.count("body") == 1
     assert {name for _, name, _ in reader.attributes} <= {
-        *("lang", "charset", "http-equiv", "content", "name", "class", "src", "alt"),
+        *("lang", "charset", "http-equiv", "content", "name", "class", "src", "alt")
     }
     text = "".join(reader.text)
     assert "A & B <run>" in text and "runs/<best>" in text and "best accuracy on <valid>" in text
@@ -128,14 +119,8 @@ def test_without_probabilities():
 
 
 def test_worst_mistakes_by_hand():
-    evaluation = summary.evaluate_pairs(
-        list("abcdef"),
-        list("abcdef"),
-        [0.9, 0.8, 0.7, 0.1, 0.2, 0.3],
-        [0, 1, 0, 1, 0, 1],
-        0.5,
-        resamples=5,
-    )
+    scores, labels = [0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0, 1, 0, 1, 0, 1]
+    evaluation = summary.evaluate_pairs("abcdef", "abcdef", scores, labels, 0.5, resamples=5)
     wrongly, missed = worst_mistakes(evaluation)
     assert (wrongly.tolist(), missed.tolist()) == ([0, 2], [3, 5])
     assert [rows.tolist() for rows in worst_mistakes(evaluation, 1)] == [[0], [3]]
