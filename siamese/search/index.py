@@ -24,8 +24,8 @@ LARGE = 500_000  # from so many questions on an index gets a graph unasked, wher
 class Hit(NamedTuple):
     """An old question that was found, with its similarity (cosine) to the new one.
 
-    `probability` is None where the model has no calibration; `columns` holds the other columns that
-    the question came with.
+    `probability` is None where the model has no calibration; `columns` holds the question's other
+    columns.
     """
 
     id: str | int

@@ -57,7 +57,7 @@ class OneShotClassifier:
 
     @property
     def classes(self) -> tuple:
-        """The classes' labels, in the order they came."""
+        """The classes' labels, in the order of their first examples."""
         return self._state.classes
 
     def fit(self, examples: Sequence[str], labels: Sequence[Hashable]) -> OneShotClassifier:
