@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from siamese.compat.malloc import keep_freed_memory
+from siamese.compat.malloc import keep_memory
 from siamese.nn.encoder import TowerConfig, encode, towers
 from siamese.nn.lstm import lstm, lstm_mean
 
@@ -287,7 +287,7 @@ def main() -> None:
     )
     flags = parser.parse_args()
     if not flags.give_back:
-        keep_freed_memory()
+        keep_memory()
     if flags.step:
         print(step_table(flags.runs))
         return

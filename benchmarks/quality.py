@@ -37,10 +37,10 @@ REMOVED = {  # Name -> what `best` has there, undone.
     "triplet loss, no labelled pairs": {
         "loss": "triplet", "pair_batch_size": 0, "hard_negatives": 0,
     },
-    "no implied duplicates": {"transitive_closure": False},
+    "no transitive closure": {"transitive_closure": False},
     "no labelled pairs": {"pair_batch_size": 0, "hard_negatives": 0},
     "no duplicates among the labelled": {"pair_duplicates": 0.0},
-    "no near misses": {"hard_negatives": 0},
+    "no hard negatives": {"hard_negatives": 0},
     "no batches by subject": {"topic_block": 0},
     "every word known, the rest one unknown": {"min_count": 1, "unknown_ids": 0},
     "no dropout": {"embedding_dropout": 0.0, "word_dropout": 0.0},

@@ -29,7 +29,7 @@ def make_trax(vocab: int, sample):
     from siamese import compat
 
     # Only Trax's import is eased. What glibc does is Trax's own affair (or the environment's).
-    compat.keep_freed_memory = lambda: False
+    compat.keep_memory = lambda: False
     compat.prepare()
     import trax
     from trax import layers as tl

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from siamese import Siamese, TripletLoss, compat
-from siamese.compat.malloc import keep_freed_memory
+from siamese.compat.malloc import keep_memory
 from siamese.training.step import update_step
 
 compat.prepare()
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=12)
     parser.add_argument("--runs", type=int, default=25)
     flags = parser.parse_args()
-    keep_freed_memory()
+    keep_memory()
     kinds = ("Trax's step", "slots donated", "lazy Adam")
     print(f"256 pairs of length {flags.length}, masked; ms a step.\n")
     print("| words | of them in the batch | " + " | ".join(kinds) + " |")

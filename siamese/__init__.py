@@ -15,8 +15,8 @@ from siamese.errors import explain_missing_trax
 
 __version__ = "0.1.0"
 
-# Public name -> the module (room) that defines it. A name must not be that of a room: importing the
-# room would put the module in the name's place.
+# Public name -> the module that defines it. A name must not be that of a module of this folder: importing
+# that module would take the name's place.
 _EXPORTS = {
     "SiameseError": "errors",
     "ShapeError": "errors",

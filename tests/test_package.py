@@ -17,7 +17,6 @@ PACKAGE = Path(siamese.__file__).parent
 # From the bottom to the top: a folder imports from those above it in this list, never from below or beside.
 LAYERS = [
     {"errors"},
-    {"arguments", "progress"},
     {"compat"},
     {"storage"},
     {"nn"},
@@ -73,6 +72,13 @@ def test_imports_between_folders_run_one_way():
         if here != there and layer[there] >= layer[here]:
             upwards.add((module, imported))
     assert not upwards
+
+
+def test_files_and_folders_stay_small_enough_to_read():
+    for path in PACKAGE.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 450, path
+    for folder in [PACKAGE, *(path for path in PACKAGE.rglob("*") if path.is_dir())]:
+        assert sum(entry.name != "__pycache__" for entry in folder.iterdir()) <= 16, folder
 
 
 # Python as it is where Trax is not installed: its import fails as it does there.

@@ -275,17 +275,17 @@ assert score.full, "Some cases do not pass yet: see above."
 
 # %%
 off_diagonal = ~np.eye(4, dtype=bool)
-below_positive = off_diagonal & (scores <= positive[:, None])
+semi_hard = off_diagonal & (scores <= positive[:, None])
 plot_masks(
     {
         "assignment": off_diagonal,
-        "lecture": below_positive,
+        "lecture": semi_hard,
     },
     scores,
 )
 
 # %%
-lecture = np.where(below_positive, scores, -2.0).max(axis=1)
+lecture = np.where(semi_hard, scores, -2.0).max(axis=1)
 print("assignment:", closest_negative(scores))
 print("lecture:   ", lecture)
 

@@ -265,7 +265,7 @@ print(
 # ## What you take along
 #
 # * Beside every accuracy: the base rate, and a cheap method.
-# * The threshold is no part of the training. Choose it on validation pairs, report on others.
+# * The threshold is not part of the training. Choose it on validation pairs, report on others.
 # * `>` and not `>=`; whichever, but the same everywhere.
 # * A threshold belongs to a base rate; ROC AUC does not.
 # * Say how sure you are: an interval costs one line.

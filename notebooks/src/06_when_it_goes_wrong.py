@@ -218,7 +218,7 @@ q1, q2 = next(
 v1, v2 = (np.asarray(v) for v in healthy((q1, q2)))
 same = row_cluster[rows][:, None] == row_cluster[rows][None, :]
 scores = siamese.similarity_matrix(v1, v2)
-plot_similarity_matrix(scores, same=same, rows=[train.question1[i] for i in rows])
+plot_similarity_matrix(scores, false_negative_mask=same, rows=[train.question1[i] for i in rows])
 
 # %%
 from siamese.course.loss import loss_from_scores
@@ -228,7 +228,7 @@ print(f"loss with the false negatives: {loss_from_scores(scores):.4f}")
 print(f"without them:                  {loss_from_scores(scores, false_negative_mask=apart):.4f}")
 
 # %% [markdown]
-# **Mended by** leaving them out: `same`, a matrix that says which entries are no negatives. `siamese.PairBatches`
+# **Mended by** leaving them out: the false-negative mask, a matrix that says which entries are not negatives. `siamese.PairBatches`
 # makes it from the clusters. Trained both ways, on batches by length, where it matters most:
 
 # %%

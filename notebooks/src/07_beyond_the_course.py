@@ -113,7 +113,7 @@ plot_roc(
 # %% [markdown]
 # ## 2. Probabilities that mean something
 #
-# "Cosine 0.8" is no probability. But on labelled pairs one can look up how often 0.8 *was* a duplicate, and fit a
+# "Cosine 0.8" is not a probability. But on labelled pairs one can look up how often 0.8 *was* a duplicate, and fit a
 # rising curve through that: **calibration**. A model is calibrated when, of all pairs for which it says 70 %,
 # seventy in a hundred are duplicates.
 #

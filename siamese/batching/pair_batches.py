@@ -16,7 +16,7 @@ import numpy as np
 
 from siamese.batching.pairs import LabelledPairs, Pairs, cluster_numbers, sides
 from siamese.batching.plan import PlannedBatch, batch_lengths, plan_epoch
-from siamese.data.token_rows import one_of, whole_number
+from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from siamese.batching.plan import LABELLED, PlannedBatch
-from siamese.data.token_rows import check_pairs, token_rows
+from siamese.data.arguments import check_pairs, token_rows
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 

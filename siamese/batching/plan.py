@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese.data.token_rows import whole_number
+from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError
 
 # What a random stream is for: streams of one seed must not be the same numbers.

@@ -19,7 +19,7 @@ _TRAX = "1.4.1"
 # Package -> (module, what it adds, how to install it).
 _OPTIONAL = {
     "tensorflow": ("tensorflow", "Trax's TensorFlow parts", "make tensorflow"),
-    "tensorflow-datasets": ("tensorflow_datasets", "glue/qqp by network", "make tensorflow"),
+    "tensorflow-datasets": ("tensorflow_datasets", "trax.data.TFDS", "make tensorflow"),
     "pyarrow": ("pyarrow", "Parquet files", "pip install pyarrow"),
     "matplotlib": ("matplotlib", "plots", "pip install matplotlib"),
 }

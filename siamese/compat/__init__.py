@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, redirect_stdout
 
 from siamese.compat import standins
-from siamese.compat.malloc import keep_freed_memory
+from siamese.compat.malloc import keep_memory
 from siamese.errors import ArgumentError, CheckpointError
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
@@ -46,7 +46,7 @@ def prepare() -> None:
     sys.meta_path.insert(0, _Hooks())
     _silence_known_warnings()
     # Before JAX has threads: glibc gives each a heap of its own, which holds no large block.
-    after_import("jax", lambda module: keep_freed_memory())
+    after_import("jax", lambda module: keep_memory())
     after_import("jax", _restore_jax_functions)
     after_import("jax.interpreters.xla", _restore_device_array)
     after_import("trax.layers.assert_shape", _use_light_inspect)

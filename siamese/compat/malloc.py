@@ -17,7 +17,7 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -4, -8
 
 
 @functools.cache
-def keep_freed_memory() -> bool:
+def keep_memory() -> bool:
     """Tells glibc to keep freed memory for the next step; does nothing on other C libraries.
 
     Returns:

@@ -10,10 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import as_number, check_labels, whole_number
 from siamese.course import generator
-from siamese.data.token_rows import check_no_empty, check_pairs, token_rows
-from siamese.data.vocabulary import word_ids, word_tokenize
+from siamese.data.arguments import (
+    as_number,
+    check_labels,
+    check_no_empty,
+    check_pairs,
+    token_rows,
+    whole_number,
+)
+from siamese.data.tokenizer import word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.nn.encoder import TowerConfig, towers
 
@@ -60,7 +66,7 @@ def classify(
       The accuracy, from 0 to 1.
 
     Raises:
-      DataError: no pairs, sides of unequal length, empty questions, ids that are no integers.
+      DataError: no pairs, sides of unequal length, empty questions, ids that are not integers.
       ArgumentError: labels other than 0 and 1, a vocabulary without ``<PAD>``, a threshold that is
         no number.
       ShapeError: a model that does not return two matrices of one row a pair.
@@ -224,7 +230,7 @@ class _CourseBatches:
 
 
 def _largest_difference(scores: np.ndarray, others: np.ndarray) -> float:
-    """The largest difference, infinite where only one of two is NaN; a pair of NaN is no difference."""
+    """The largest difference, infinite where only one of two is NaN; NaN against NaN does not count."""
     if not np.array_equal(np.isnan(scores), np.isnan(others)):
         return np.inf
     return float(np.nanmax(np.abs(scores.astype(float) - others), initial=0.0))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.token_rows import check_no_empty, check_pairs, token_rows, whole_number
+from siamese.data.arguments import check_no_empty, check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError
 
 __all__ = ["DataGenerator", "data_generator"]
@@ -38,7 +38,7 @@ def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
     Raises:
       DataError: for no pairs, sides of unequal length, an empty question, or ids that are no
         integers; at the call, not at the first batch.
-      ArgumentError: for a `batch_size` below 1 or a `pad` that is no whole number.
+      ArgumentError: for a `batch_size` below 1 or a `pad` that is not a whole number.
 
     Example:
       >>> batches = data_generator([[5, 6, 7], [8]], [[5], [8, 9]], batch_size=2, shuffle=False)
@@ -112,7 +112,7 @@ class DataGenerator(Iterator):
             random.Random().setstate(generator_state)  # refused here, before anything has changed
             whole = sorted(order) == list(range(len(order)))
         except (KeyError, TypeError, ValueError) as error:
-            raise ArgumentError(f"This is no state of a data_generator: {error!r}.") from None
+            raise ArgumentError(f"This is not a state of a data_generator: {error!r}.") from None
         if not whole or len(order) != len(self._q1) or not 0 <= index <= len(order):
             raise ArgumentError(
                 f"The state is that of a generator over {len(order)} pairs; this one has "

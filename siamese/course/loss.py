@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import one_of
 from siamese.compat.randomness import keeping_generators
 from siamese.course.similarity import array_namespace, as_float, similarity_matrix
+from siamese.data.arguments import one_of
 from siamese.errors import ArgumentError, ShapeError
 
 CLOSEST = ("hardest", "semi_hard", "below_positive")  # the last is an older name of semi_hard

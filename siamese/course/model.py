@@ -9,9 +9,9 @@ import numpy as np
 from trax import fastmath
 from trax import layers as tl
 
-from siamese.arguments import one_of, whole_number
 from siamese.compat.randomness import keeping_generators
 from siamese.course.similarity import l2_normalize
+from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.encoder import Dropout, TowerConfig, encode, towers
 

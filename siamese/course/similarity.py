@@ -105,13 +105,14 @@ def similarity_matrix(v1, v2, *, normalize: bool = True):
 
 def array_namespace(*arrays: Any):
     """The NumPy-like module to compute with: that of the first argument that is not plain NumPy."""
-    jax = sys.modules.get("jax")
-    tensorflow = sys.modules.get("tensorflow")
+    # Another thread may be importing one of them: a module without the class has made no array yet.
+    jax_array = getattr(sys.modules.get("jax"), "Array", ())
+    tensor = getattr(sys.modules.get("tensorflow"), "Tensor", ())
     for array in arrays:
-        if jax is not None and isinstance(array, jax.Array):
+        if isinstance(array, jax_array):
             return sys.modules["jax.numpy"]
-        if tensorflow is not None and isinstance(array, tensorflow.Tensor):
-            return tensorflow.experimental.numpy
+        if isinstance(array, tensor):
+            return sys.modules["tensorflow"].experimental.numpy
     return np
 
 

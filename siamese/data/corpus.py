@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.data.token_rows import whole_number
 from siamese.errors import ArgumentError
 
 __all__ = ["CorpusQuestion", "EmbeddedCorpus", "embedded_corpus"]

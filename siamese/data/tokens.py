@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese.data.progress import Progress
 from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.progress import Progress
 from siamese.storage.atomic import explain, open_atomically, remove_stale
 
 _log = logging.getLogger("siamese")
@@ -126,7 +126,7 @@ def tokenize_questions(
       processes: worker processes at most; 1 works in this process alone. None: one a core, but
         none where they would take longer to start than to work.
       progress: False shows none. Else work of over two seconds shows a bar, or plain lines where
-        stderr is no terminal.
+        stderr is not a terminal.
       lowercase: fold the words to lower case (after tokenizing, which looks at capitals).
 
     Raises:

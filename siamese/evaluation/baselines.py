@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import check_labels
+from siamese.data.arguments import check_labels
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold

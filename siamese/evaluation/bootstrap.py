@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import as_number, one_of, whole_number
+from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import check_scores
 

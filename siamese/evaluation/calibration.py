@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import one_of, whole_number
+from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.metrics import check_scores
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import as_number, check_labels
+from siamese.data.arguments import as_number, check_labels
 from siamese.errors import ArgumentError, DataError
 
 

@@ -70,7 +70,7 @@ def to_png(figure, dpi: int = 150) -> bytes:
 
 
 def save_picture(figure, path: os.PathLike | str, dpi: int = 150) -> None:
-    """Writes a figure as a file: .png, .svg or .pdf by its name; atomically.
+    """Writes a figure as a file: .png, .svg or .pdf by its name, atomically.
 
     Raises:
       ArgumentError: another ending.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import as_number
+from siamese.data.arguments import as_number
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.calibration import expected_calibration_error, reliability_curve
 from siamese.evaluation.metrics import check_scores, evaluate_scores

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import whole_number
+from siamese.data.arguments import whole_number
 from siamese.data.vocabulary import word_tokenize
 from siamese.errors import DataError
 from siamese.evaluation import plots

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import whole_number
+from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.thresholds import threshold_cuts
 

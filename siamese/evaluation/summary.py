@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.arguments import as_number
+from siamese.data.arguments import as_number
 from siamese.errors import DataError
 from siamese.evaluation.baselines import baselines, word_overlap
 from siamese.evaluation.bootstrap import Interval, bootstrap_interval

@@ -208,6 +208,11 @@ class Encoder:
                     f"The model's weights do not fit its configuration: {name} has shape {found}, and "
                     f"{shape} is wanted. The files belong to different models."
                 )
+            if weights[name].dtype.kind != "f" or not np.isfinite(weights[name]).all():
+                raise CheckpointError(
+                    f"The model's weights are damaged: {name} must hold finite floating-point numbers "
+                    f"(its dtype is {weights[name].dtype}). Train the model again, or take another copy."
+                )
         self.weights = {
             name: np.ascontiguousarray(weights[name], np.float32) for name in config.shapes()
         }

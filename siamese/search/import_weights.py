@@ -85,7 +85,7 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
-        raise DataError(f"{path} is not text in UTF-8, so not a vocabulary.") from None
+        raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
     content = None
     try:
         if text.lstrip()[:1] in ("{", "["):

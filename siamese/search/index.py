@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.arguments import whole_number
+from siamese.data.arguments import whole_number
 from siamese.data.question_list import read_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.approximate import Graph, usearch_installed

@@ -166,7 +166,7 @@ class _Reader(pickle._Unpickler):
     def load_newobj(self):
         arguments, made = self.stack.pop(), self.stack.pop()
         if made is not _signature or arguments != ():
-            raise _Refused("makes an object that is no part of an array")
+            raise _Refused("makes an object that is not part of an array")
         self.append(self._begun(object.__new__(Signature)))
 
     def load_build(self):

@@ -89,7 +89,7 @@ class Kernel(NotebookClient):
 
     def run(self, code: str, seconds: float) -> Outcome:
         """Runs code, interrupts it after that time, and kills the kernel where that does not help."""
-        self.timeout = max(1, round(seconds))
+        self.timeout, self._reply = max(1, round(seconds)), {}
         cell = new_code_cell(code)
         self.nb.cells = [cell]
         try:

@@ -40,18 +40,15 @@ def remember(gigabytes: float) -> None:
 @contextlib.contextmanager
 def put_back():
     """The guarded modules as they were; yields the names of what the notebook had replaced."""
-    kept = sys.modules.get("_siamese_grading") or {}
     found = {}
-    for name, values in kept.items():
-        ignored = OWN_BUSINESS.get(name, set())
-        module = sys.modules.get(name)
+    for name, values in (sys.modules.get("_siamese_grading") or {}).items():
+        ignored, module = OWN_BUSINESS.get(name, set()), sys.modules.get(name)
         if ignored is None or module is None:
             continue
         for key, value in values.items():
             now = vars(module).get(key, found)
-            if key.startswith("__") and key != "__import__":
-                continue
-            if key not in ignored and now is not value and callable(value):
+            mine = key in ignored or (key.startswith("__") and key != "__import__")
+            if not mine and now is not value and callable(value):
                 found[name, key] = now
                 setattr(module, key, value)
     try:
@@ -93,13 +90,11 @@ def load(sources: dict, package: str):
 
 def grade(sources: dict, namespace: dict, number: int, function: str, package: str, result: str):
     """Checks ``namespace[function]`` and writes the score as JSON to the file `result`."""
-    missing = function not in namespace
+    score = None
     with put_back() as replaced, contextlib.redirect_stdout(io.StringIO()):
-        if missing:
-            score = None
-        else:
-            checks = load(sources, package)
-            score = checks.EXERCISES[number][function](namespace[function]).to_dict()
+        if function in namespace:
+            check = load(sources, package).EXERCISES[number][function]
+            score = check(namespace[function]).to_dict()
         text = json.dumps({"score": score, "replaced": replaced})
         with open(result + ".part", "w", encoding="utf-8") as file:
             file.write(text)

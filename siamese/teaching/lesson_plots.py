@@ -55,7 +55,7 @@ def plot_similarity_matrix(
     scores: Any,
     *,
     closest: str | None = "hardest",
-    same: Any = None,
+    false_negative_mask: Any = None,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     title: str = "Similarity matrix",
@@ -68,7 +68,7 @@ def plot_similarity_matrix(
     Args:
       scores: float [batch, batch]; rows question 1, columns question 2.
       closest: 'hardest', 'semi_hard', or None to mark no negatives.
-      same: None, or bool [batch, batch]: cells that are no negatives; hatched.
+      false_negative_mask: None, or bool [batch, batch]: cells that are not negatives; hatched.
       rows: texts beside the rows, cut at 28 characters.
       columns: texts under the columns, likewise.
       title: over the picture.
@@ -86,9 +86,13 @@ def plot_similarity_matrix(
     for name, texts in (("rows", rows), ("columns", columns)):
         if texts is not None and len(texts) != size:
             raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
-    known = np.zeros(scores.shape, bool) if same is None else np.array(same, bool)
+    known = (
+        np.zeros(scores.shape, bool)
+        if false_negative_mask is None
+        else np.array(false_negative_mask, bool)
+    )
     if known.shape != scores.shape:
-        raise ShapeError(f"same has shape {known.shape}; scores has {scores.shape}.")
+        raise ShapeError(f"false_negative_mask has shape {known.shape}; scores has {scores.shape}.")
     np.fill_diagonal(known, False)
     with new_picture() as figure:
         from matplotlib.patches import Rectangle
@@ -133,7 +137,7 @@ def plot_similarity_matrix(
     return figure
 
 
-def closest_places(scores: Any, closest: str, same: Any = None) -> list[tuple[int, int]]:
+def closest_places(scores: Any, closest: str, mask: Any = None) -> list[tuple[int, int]]:
     """Where each row's closest negative stands, as (row, column); rows without one are left out.
 
     Example:
@@ -141,9 +145,9 @@ def closest_places(scores: Any, closest: str, same: Any = None) -> list[tuple[in
       [(1, 0)]
     """
     scores, negative = np.asarray(scores), ~np.eye(len(scores), dtype=bool)
-    if same is not None:
-        negative &= ~np.asarray(same, bool)
-    values = np.asarray(closest_negative(scores, closest, false_negative_mask=same))
+    if mask is not None:
+        negative &= ~np.asarray(mask, bool)
+    values = np.asarray(closest_negative(scores, closest, false_negative_mask=mask))
     here = negative & (scores == values[:, None])
     return [(i, int(row.argmax())) for i, row in enumerate(here) if row.any()]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.loss import loss_from_scores
+from siamese.course.loss import closest_negative, hinge, loss_from_scores, mean_negative
 from siamese.course.similarity import cosine_similarity
 from siamese.errors import ArgumentError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
@@ -65,19 +65,15 @@ def plot_loss_by_margin(scores: Any, margins: Sequence[float] | None = None):
     Returns:
       A Matplotlib figure.
     """
-    from siamese.course.loss import closest_negative, hinge, mean_negative
-
     scores = np.asarray(scores, float)
     margins = np.linspace(0, 1, 101) if margins is None else np.asarray(margins, float)
     positive = np.diagonal(scores)
     with new_picture(5.6, 4.6) as figure:
         axes = figure.add_subplot()
-        for name, negative, colour, line in (
-            ("mean negative", mean_negative(scores), LIGHT, "--"),
-            ("closest negative", closest_negative(scores), GREY, "-."),
-        ):
-            term = [hinge(positive, negative, float(a)).mean() for a in margins]
-            axes.plot(margins, term, line, color=colour, label=f"term of the {name}")
+        terms = {"mean": (mean_negative, LIGHT, "--"), "closest": (closest_negative, GREY, "-.")}
+        for name, (negative, colour, line) in terms.items():
+            term = [hinge(positive, negative(scores), float(a)).mean() for a in margins]
+            axes.plot(margins, term, line, color=colour, label=f"term of the {name} negative")
         whole = [float(loss_from_scores(scores, float(a))) for a in margins]
         axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
         axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
@@ -115,16 +111,14 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
             f"plot_clusters shows at least one panel and at most {len(_MARKS)} clusters; "
             f"{len(panels)} panels and {len(distinct)} clusters were given."
         )
+    from sklearn.decomposition import PCA
+
     planes = {}
     for title, vectors in panels.items():
         vectors = np.asarray(vectors, float)
         if vectors.ndim != 2 or len(vectors) != len(names):
             raise ShapeError(f"{title}: {len(names)} names, but vectors of shape {vectors.shape}.")
-        centred = vectors - vectors.mean(axis=0)
-        _, _, directions = np.linalg.svd(centred, full_matrices=False)
-        # A direction and its opposite are the same: fix the sign, so that pictures repeat.
-        signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
-        planes[title] = centred @ (directions * signs[:, None])[:2].T  # [n, 2]
+        planes[title] = PCA(2).fit_transform(vectors)  # [n, 2]
     reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
     with new_picture(3.4 * len(panels), 3.8 + 0.2 * len(distinct)) as figure:
         row = np.ravel(figure.subplots(1, len(panels), sharex=True, sharey=True))

@@ -179,6 +179,10 @@ class TrainConfig:
         """The preset of that name, with changes."""
         if name not in PRESETS:
             raise ArgumentError(f"The presets are {', '.join(PRESETS)}; there is no {name!r}.")
+        if (
+            "steps" in changes
+        ):  # Whoever asks for steps means them, also where the preset counts epochs.
+            changes = {"epochs": 0.0, **changes}
         return cls(**{**PRESETS[name], **changes})
 
     @classmethod

@@ -22,7 +22,7 @@ import jax
 import numpy as np
 from trax.supervised import training
 
-from siamese.compat.malloc import keep_freed_memory
+from siamese.compat.malloc import keep_memory
 from siamese.compat.randomness import keeping_generators
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import enable_compile_cache
@@ -95,7 +95,7 @@ class Loop(training.Loop):
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
         enable_compile_cache()
-        keep_freed_memory()
+        keep_memory()
         if margin is None:
             margin = getattr(task.loss_layer, "_margin", None)
         self._collapse, self._patience = CollapseWatch(margin), patience
@@ -118,12 +118,12 @@ class Loop(training.Loop):
         ):
             super().__init__(model, [task], **stock)
         del self.load_checkpoint
+        devices.replicate_trainer(self._mesh, self._trainer_per_task[0])
         self.load_checkpoint()
 
     def _init_trainer(self, task):
         trainer = super()._init_trainer(task)
         trainer._accelerated_update_fn = update_step(trainer, self._lazy_adam)
-        devices.replicate_trainer(self._mesh, trainer)
         return trainer
 
     # ---- Running ----

@@ -20,9 +20,9 @@ from siamese.compat.randomness import keeping_generators
 from siamese.course.loss import TripletLoss
 from siamese.course.model import Siamese, tower_weights
 from siamese.data.pairs import QuestionPairs
+from siamese.data.progress import Progress
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import TowerConfig
-from siamese.progress import Progress
 from siamese.search.detector import DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.batches import make_batches

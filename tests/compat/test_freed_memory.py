@@ -1,4 +1,4 @@
-"""keep_freed_memory: a large array that is freed and made again faults no page anew."""
+"""keep_memory: a large array that is freed and made again faults no page anew."""
 
 import platform
 import subprocess
@@ -9,10 +9,10 @@ import pytest
 SCRIPT = """
 import resource, sys
 import numpy as np
-from siamese.compat.malloc import keep_freed_memory
+from siamese.compat.malloc import keep_memory
 if sys.argv[1] == "keep":
-    assert keep_freed_memory() is True
-    assert keep_freed_memory() is True
+    assert keep_memory() is True
+    assert keep_memory() is True
 for _ in range(12):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     array = np.ones(25_000_000, np.float32)
@@ -35,7 +35,7 @@ def test_elsewhere_it_does_nothing(monkeypatch):
     from siamese.compat import malloc as freed_memory
 
     monkeypatch.setattr(freed_memory.sys, "platform", "darwin")
-    assert freed_memory.keep_freed_memory.__wrapped__() is False
+    assert freed_memory.keep_memory.__wrapped__() is False
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc only")
@@ -44,10 +44,10 @@ def test_it_is_set_before_jax_has_threads():
     script = """
 import siamese, siamese.compat, sys
 siamese.compat.prepare()
-from siamese.compat.malloc import keep_freed_memory
-assert keep_freed_memory.cache_info().currsize == 0, "too soon"
+from siamese.compat.malloc import keep_memory
+assert keep_memory.cache_info().currsize == 0, "too soon"
 import jax
 from jax._src import xla_bridge
-assert keep_freed_memory.cache_info().currsize == 1 and not xla_bridge._backends
+assert keep_memory.cache_info().currsize == 1 and not xla_bridge._backends
 """
     subprocess.run([sys.executable, "-c", script], check=True)

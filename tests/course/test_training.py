@@ -308,7 +308,6 @@ def test_two_processes_joined_have_the_losses_of_one(tmp_path):
         import sys, json, jax
         port, processes, number, folder = sys.argv[1:]
         from siamese.training import devices
-from siamese.training.monitor import COLLAPSE_STEPS
         if processes != "1":
             devices.connect(f"localhost:{port}", int(processes), int(number))
         import test_training as t

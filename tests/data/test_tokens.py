@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -323,25 +322,15 @@ def test_a_script_without_a_main_guard_works():
     assert done.stderr.read() == ""
 
 
-@pytest.mark.slow
-def test_a_worker_killed_in_the_middle(caplog):
-    """The tokens are the same, and a line says that this process did the rest."""
-    known = set(workers_of(os.getpid()))
-
-    def kill_one():
-        wait_until(lambda: set(workers_of(os.getpid())) - known)
-        for worker in set(workers_of(os.getpid())) - known:
-            os.kill(worker, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_one)
-    killer.start()
-    questions = [f"{text} {n}" for n in range(2) for text in HARD]
-    with caplog.at_level(logging.WARNING):
-        found = tokenize_questions(questions, cache_dir=False, processes=2)
-    killer.join()
-    assert tokens_of(found)[::50] == [word_tokenize(text) for text in questions[::50]]
-    (record,) = caplog.records
-    assert "in one process" in record.getMessage()
+def test_a_worker_killed_in_the_middle():
+    """The tokens are the same, and a line says that one process did the rest."""
+    process = run_tokenizing([f"I cannot say {n}" for n in range(5000)], False, wait=False)
+    workers = []
+    wait_until(lambda: workers.extend(workers_of(process.pid)) or workers)
+    os.kill(workers[0], signal.SIGKILL)
+    assert process.stdout.read().strip() == "['I', 'can', 'not', 'say', '4999']"
+    assert "tokenized in one process, as a worker failed" in process.stderr.read()
+    process.wait()
 
 
 def test_few_questions_start_no_process():

@@ -170,6 +170,17 @@ def test_damaged_weights_are_refused_by_name(damage):
         Encoder(COURSE, weights)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, None])
+def test_weights_that_are_not_finite_numbers_are_refused(value):
+    weights = weights_of(MASKED)
+    if value is None:
+        weights["lstm/bias"] = weights["lstm/bias"].astype(np.int32)
+    else:
+        weights["lstm/bias"][3] = value
+    with pytest.raises(CheckpointError, match="lstm/bias must hold finite"):
+        Encoder(MASKED, weights)
+
+
 @pytest.mark.parametrize("bad", [-1, VOCAB])
 def test_ids_outside_the_embedding_are_refused(bad):
     with pytest.raises(DataError, match=f"{bad}"):

@@ -64,7 +64,7 @@ def test_known_duplicates_are_never_the_chosen_negative():
         ({"scores": np.ones((2, 3))}, r"\(2, 3\)"),
         ({"scores": np.ones((0, 0))}, r"\(0, 0\)"),
         ({"scores": LECTURE, "rows": ["a"]}, "rows must hold 4"),
-        ({"scores": LECTURE, "same": np.eye(3)}, r"\(3, 3\)"),
+        ({"scores": LECTURE, "false_negative_mask": np.eye(3)}, r"\(3, 3\)"),
     ],
 )
 def test_wrong_matrices(arguments, says):
@@ -87,7 +87,9 @@ def every_picture():
     yield lesson_plots.plot_losses({"training": [(1, 0.5), (2, 0.3)]}, margin=0.25)
     # A dollar sign or a backslash in a question is text, not a formula.
     texts = ["costs $5 and $6", r"\frac{", "$", "x" * 90]
-    yield lesson_plots.plot_similarity_matrix(LECTURE, rows=texts, columns=texts, same=np.eye(4))
+    yield lesson_plots.plot_similarity_matrix(
+        LECTURE, rows=texts, columns=texts, false_negative_mask=np.eye(4)
+    )
     yield lesson_plots.plot_similarity_matrix(np.ones((40, 40)), closest=None)
     yield lesson_plots.plot_masks({"all": np.ones((40, 40))})
 

@@ -98,3 +98,8 @@ def test_linear_with_more_warm_up_than_steps_never_reaches_the_full_rate():
     mine = learning_rate(TrainConfig.best(warmup_steps=100, learning_rate=0.1), lambda: 10)
     assert max(mine(step) for step in range(1, 11)) <= 0.1
     assert all(mine(step) > 0 for step in range(1, 11))
+
+
+def test_steps_that_are_asked_for_win_over_the_presets_epochs():
+    assert TrainConfig.best(steps=50).epochs == 0 and TrainConfig.best().epochs > 0
+    assert TrainConfig.best(steps=50, epochs=2.0).epochs == 2

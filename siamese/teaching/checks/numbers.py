@@ -236,65 +236,62 @@ check_count_false_negatives.table(
 
 # ---- one_shot ----
 
+
+def best_name(vector, examples, names, threshold):
+    """The reference: the name of the best example, None where its cosine is not above the threshold."""
+    scores = examples @ vector
+    return names[scores.argmax()] if scores.max() > threshold else None
+
+
+NOT_FIRST = "not the first above the threshold but the best"
+
+
+def _one_shot_mistakes(vector, examples, names, threshold):
+    scores = examples @ vector
+    best, least, largest = scores.argmax(), scores.argmin(), np.abs(scores).argmax()
+    first = [name for name, score in zip(names, scores) if score > threshold]
+    return [
+        (best, "this is the place of the best example: return its name"),
+        (names[best], "no cosine is above the threshold (equal is not above: > is asked for, not >=): "
+         "the answer is None"),
+        (names[largest], "a cosine of -1 is the opposite, not the same: no absolute values"),
+        (names[least], "this is the least similar example: larger cosines are more alike"),
+        (first[0] if first else None, f"another example has a larger cosine: {NOT_FIRST}"),
+    ]  # fmt: skip
+
+
 check_one_shot = Exercise(
-    "one_shot(vector, examples, names, threshold)", "the best example's name, or None."
+    "one_shot(vector, examples, names, threshold)",
+    "the best example's name, or None.",
+    best_name,
+    _one_shot_mistakes,
 )
 COMPASS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, -0.6], [-1.0, 0.0]])
 NAMES = ["east", "north-east", "north", "south-west", "west"]
-
-
-def _one_shot_case(name, vector, threshold, expected, hint="", examples=COMPASS, names=NAMES):
-    @check_one_shot.case(name)
-    def _(fn):
-        given = np.array(vector), examples.copy(), list(names)
-        actual = fn(*given, threshold)
-        before = np.array(vector), examples, list(names)
-        for part, kept, now in zip(("vector", "examples", "names"), before, given):
-            expect_unchanged(part, kept, now)
-        right = actual is None if expected is None else actual is not None and actual == expected
-        if not right:
-            told = _one_shot_hint(actual, expected, examples @ np.array(vector), names, hint)
-            require(False, repr(expected), show(actual), told)
-
-
-def _one_shot_hint(actual, expected, scores, names, hint):
-    if actual is not None and not isinstance(actual, str):
-        if np.shape(actual) == () and actual == scores.argmax():
-            return "this is the place of the best example: return its name"
-        return "return the name alone, or None"
-    if hint:
-        return hint
-    if actual is None:
-        return "the best cosine, the largest, is above the threshold: it has a name"
-    if expected is None:
-        told = "no cosine is above the threshold"
-        if actual == names[int(np.argmax(scores))]:
-            return f"{told}: the answer is None"
-        return f"{told}, and this is not even the best example"
-    if actual == names[int(np.argmax(np.abs(scores)))]:
-        return OPPOSITE
-    if actual == names[int(np.argmin(scores))]:
-        return "this is the least similar example: larger cosines are more alike"
-    return f"another example has a larger cosine: {NOT_FIRST}"
-
-
-OPPOSITE = "a cosine of -1 is the opposite, not the same: no absolute values"
-NOT_FIRST = "not the first above the threshold but the best"
-for _row in (
-    ("a vector near one example", [0.8, 0.6], 0.7, "north-east"),
-    ("nothing above the threshold", [0.0, -1.0], 0.7, None),
-    ("a cosine exactly at the threshold", [0.0, 1.0], 1.0, None,
-     "a cosine equal to the threshold is not above it: > is asked for, not >="),
-    ("several above the threshold", [0.28, 0.96], 0.1, "north", NOT_FIRST, COMPASS[[1, 2, 0]],
-     ["north-east", "north", "east"]),
-    ("opposite vectors", [0.8, 0.6], 0.3, "east", OPPOSITE, COMPASS[[3, 0]], ["south-west", "east"]),
-    ("several examples of one class", [1.0, 0.0], 0.9, "east",
-     "the best example decides, not the sum over a class's examples",
-     np.array([[0.8, 0.6], [0.8, -0.6], [1.0, 0.0]]), ["sum", "sum", "east"]),
-    ("a negative threshold", [0.0, -1.0], -0.7, "south-west", "use the argument threshold"),
-    ("one example", [1.0, 0.0], 0.5, "only", "", np.array([[0.8, 0.6]]), ["only"]),
-):  # fmt: skip
-    _one_shot_case(*_row)
+CLASS = np.array([[0.8, 0.6], [0.8, -0.6], [1.0, 0.0], [-1.0, 0.0]]), ["sum", "sum", "east", "west"]
+check_one_shot.table(
+    (
+        (name, (np.array(vector), *examples, threshold), hint)
+        for name, vector, examples, threshold, hint in (
+            ("a vector near one example", [0.8, 0.6], (COMPASS, NAMES), 0.7,
+             "the best cosine, the largest, is above the threshold: it has a name"),
+            ("nothing above the threshold", [0.0, -1.0], (COMPASS, NAMES), 0.7,
+             "no cosine is above the threshold, and this is not even the best example"),
+            ("a cosine exactly at the threshold", [0.0, 1.0], (COMPASS, NAMES), 1.0,
+             "a cosine equal to the threshold is not above it: > is asked for, not >="),
+            ("several above the threshold", [0.28, 0.96],
+             (COMPASS[[1, 2, 0]], ["north-east", "north", "east"]), 0.1, NOT_FIRST),
+            ("opposite vectors", [0.8, 0.6], (COMPASS[[3, 0]], ["south-west", "east"]), 0.3,
+             "the best cosine, the largest, is above the threshold: it has a name"),
+            ("several examples of one class", [1.0, 0.0], CLASS, 0.9,
+             "the best example decides, not the sum over a class's examples"),
+            ("a negative threshold", [0.0, -1.0], (COMPASS, NAMES), -0.7, "use the argument threshold"),
+            ("one example", [1.0, 0.0], (np.array([[0.8, 0.6]]), ["only"]), 0.5,
+             "the best cosine, the largest, is above the threshold: it has a name"),
+        )
+    ),
+    ("vector", "examples", "names"),
+)  # fmt: skip
 
 # ---- expected_calibration_error ----
 

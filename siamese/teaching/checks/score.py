@@ -53,6 +53,8 @@ def expect(
       hint: what to say where no known mistake fits.
       mistakes: (result, hint): what known mistakes give; the first that fits is named.
     """
+    if expected is None or isinstance(expected, str):
+        return _expect_text(actual, expected, hint, mistakes)
     wanted = np.asarray(expected, np.float64)
     found = as_numbers(actual, wanted)
     if _close(found, wanted):
@@ -66,6 +68,19 @@ def expect(
     if not np.isfinite(found).all():
         hint = f"there is nan or inf in the result: look for a division by zero. {hint}"
     raise Wrong(show(wanted), show(found), hint.strip())
+
+
+def _expect_text(actual, expected, hint, mistakes) -> None:
+    """As `expect`, where a text or None is expected."""
+
+    def same(value):
+        return actual is value or (isinstance(actual, str | int | np.integer) and actual == value)
+
+    if not same(expected):
+        if not isinstance(actual, str | None):
+            hint = "return the text alone, or None"
+        hint = next((message for value, message in mistakes if same(value)), hint)
+        raise Wrong(repr(expected), show(actual), hint)
 
 
 def as_numbers(actual: Any, wanted: np.ndarray) -> np.ndarray:
