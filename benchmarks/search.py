@@ -40,7 +40,6 @@ from siamese.data.clusters import clusters
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
 from siamese.search.detector import DuplicateDetector
-from siamese.search.encode_many import encode_questions
 from siamese.search.groups import similar_pairs
 from siamese.search.index import QuestionIndex
 from siamese.search.nearest import STORAGES, StoredVectors, top_k
@@ -132,7 +131,7 @@ def speed(pool: Pool) -> dict:
     """Building, and exact search with each storage."""
     index, seconds = pool.index(pool.first)
     asked = [pool.texts[row] for row in pool.queries]
-    vectors = encode_questions(index.detector, asked)
+    vectors = index.detector.encode(asked)
     # A question as a user asks it: tokenized, encoded, compared, with probabilities and texts.
     one = one_by_one(lambda text: index.search(text, approximate=False), asked[:200])
     index.search(asked[:512], approximate=False)

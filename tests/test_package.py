@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from small_models import make_detector
+
 import siamese
+from siamese.nn.ragged import Ragged
 
 PACKAGE = Path(siamese.__file__).parent
 # From the bottom to the top: a folder imports from those above it in this list, never from below or beside.
@@ -117,3 +120,27 @@ def test_the_package_says_that_it_is_typed():
 def test_the_citation_names_this_version():
     citation = Path(siamese.__file__).parents[1] / "CITATION.cff"
     assert f"\nversion: {siamese.__version__}\n" in citation.read_text(encoding="utf-8")
+
+
+def test_public_objects_print_their_sizes_in_one_line():
+    corpus = siamese.embedded_corpus()
+    detector = make_detector()
+    config = siamese.TrainConfig(steps=1, d_model=4, batch_size=8)
+    for made, words in (
+        (detector, ("DuplicateDetector", "threshold 0.700", f"{len(detector.vocabulary)} words")),
+        (detector.encoder, ("Encoder", "vectors of 8")),
+        (detector.vocabulary, ("Vocabulary", str(len(detector.vocabulary)))),
+        (siamese.QuestionIndex.build(detector, ["how far"]), ("QuestionIndex", "1 questions")),
+        (
+            siamese.OneShotClassifier(detector).fit(["how far", "how old"], ["way", "age"]),
+            ("OneShotClassifier", "2 classes"),
+        ),
+        (corpus.train.rows(0, 12), ("QuestionPairs", "12 pairs")),
+        (Ragged.from_lists([[2, 3], [4]]), ("Ragged", "2 rows", "3 values")),
+        (
+            siamese.PairBatches([[2], [3]], [[4], [5]], 2),
+            ("PairBatches", "2 pairs", "batch_size=2"),
+        ),
+        (siamese.Trainer(corpus.train.rows(0, 400), config), ("Trainer", "step 0")),
+    ):
+        assert all(word in repr(made) for word in words) and "\n" not in repr(made), repr(made)

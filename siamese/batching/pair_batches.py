@@ -152,6 +152,9 @@ class PairBatches(Iterator):
         self._ready: Generator[_MadeBatch] | None = None
         self._start_report()
 
+    def __repr__(self) -> str:
+        return f"PairBatches({self.pairs:,} pairs, batch_size={self.batch_size})"
+
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._ready is None:
             made = self._maker.batches(self._seed, self._epoch, self._batch)

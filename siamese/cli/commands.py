@@ -6,19 +6,12 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from siamese.errors import ArgumentError
 from siamese.training import config as configs
 
-COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
-
-
-class Result(NamedTuple):
-    """What a command prints: text for people, or one JSON value for machines."""
-
-    as_text: str
-    as_json: Any
+Result = tuple[str, Any]  # what a command prints: text for people, or one JSON value for machines
 
 
 def demo(flags: argparse.Namespace) -> Result:
@@ -33,45 +26,6 @@ def demo(flags: argparse.Namespace) -> Result:
     )
     from siamese.training.trainer import Trainer
 
-    made = {}
-    for preset, (folder, config) in _demo_runs(flags).items():
-        begun = time.monotonic()
-        trainer = Trainer(
-            corpus.train, config, folder, valid=corpus.valid, overwrite=True, quiet=flags.json
-        )
-        _note(
-            f"Training the preset {preset}: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
-        )
-        trainer.train()
-        report = trainer.evaluate(corpus.test)
-        made[preset] = trainer.save(report), report, time.monotonic() - begun
-    detector, report, _ = made["course"]
-    same, other = (
-        next(i for i, label in enumerate(corpus.test.is_duplicate) if label == wanted)
-        for wanted in (True, False)
-    )
-    answers = [
-        _answer(detector, corpus.test.question1[row], corpus.test.question2[row], None)
-        for row in (same, other)
-    ]
-    seconds = time.monotonic() - started
-    text = "\n\n".join(
-        (
-            f"The course's model: {report}",
-            *(_answer_text(answer) for answer in answers),
-            _presets_table(made),
-            f"Done in {seconds:.0f} s. The models are in {flags.output} (the course's) and "
-            f"{flags.output}/best; ask them yourself:\n"
-            f'  siamese predict {flags.output} "{answers[0]["question1"]}" "..."',
-        )
-    )
-    presets = {name: report.as_dict() for name, (_, report, _) in made.items()}
-    found = {"presets": presets, "answers": answers, "seconds": round(seconds, 1)}
-    return Result(text, {**report.as_dict(), **found})
-
-
-def _demo_runs(flags: argparse.Namespace) -> dict[str, tuple[Path, configs.TrainConfig]]:
-    """Preset -> where the demo trains it, and with what choices."""
     course = configs.TrainConfig.course(
         steps=flags.steps,
         seed=flags.seed,
@@ -81,7 +35,33 @@ def _demo_runs(flags: argparse.Namespace) -> dict[str, tuple[Path, configs.Train
     best = configs.TrainConfig.best(
         steps=flags.steps, epochs=0.0, seed=flags.seed, warmup_steps=max(1, flags.steps // 10)
     )
-    return {"course": (Path(flags.output), course), "best": (Path(flags.output, "best"), best)}
+    folder, test, made = Path(flags.output), corpus.test, {}
+    for preset, config, output in (("course", course, folder), ("best", best, folder / "best")):
+        begun = time.monotonic()
+        trainer = Trainer(
+            corpus.train, config, output, valid=corpus.valid, overwrite=True, quiet=flags.json
+        )
+        _note(
+            f"Training the preset {preset}: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
+        )
+        trainer.train()
+        report = trainer.evaluate(test)
+        made[preset] = trainer.save(report), report, time.monotonic() - begun
+    detector, report, _ = made["course"]
+    rows = [test.is_duplicate.tolist().index(wanted) for wanted in (True, False)]
+    answers = [_answer(detector, test.question1[i], test.question2[i]) for i in rows]
+    seconds = time.monotonic() - started
+    parts = [
+        f"The course's model: {report}",
+        *map(_answer_text, answers),
+        _presets_table(made),
+        f"Done in {seconds:.0f} s. The models are in {flags.output} (the course's) and "
+        f"{flags.output}/best; ask them yourself:\n"
+        f'  siamese predict {flags.output} "{answers[0]["question1"]}" "..."',
+    ]
+    presets = {name: report.as_dict() for name, (_, report, _) in made.items()}
+    found = {"presets": presets, "answers": answers, "seconds": round(seconds, 1)}
+    return "\n\n".join(parts), {**report.as_dict(), **found}
 
 
 def _presets_table(made: dict) -> str:
@@ -97,6 +77,7 @@ def _presets_table(made: dict) -> str:
 def train(flags: argparse.Namespace) -> Result:
     """`siamese train`: the course's experiment, or any other of its kind."""
     from siamese.data.pairs import read_pairs
+    from siamese.data.summary import COURSE_TEST_ROWS, COURSE_TRAIN_ROWS
 
     hosts = (flags.coordinator, flags.processes, flags.process_id)
     if flags.distributed or any(value is not None for value in hosts):
@@ -108,7 +89,11 @@ def train(flags: argparse.Namespace) -> Result:
     pairs = read_pairs(flags.questions)
     if pairs.report.finding_lines():
         _note("\n".join(pairs.report.finding_lines()))
-    train_rows, test_rows = _course_rows(pairs, flags.train_rows, flags.test_rows)
+    total, train_rows, test_rows = pairs.report.rows, flags.train_rows, flags.test_rows
+    if train_rows is None:
+        train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
+    if test_rows is None:
+        test_rows = min(COURSE_TEST_ROWS, total - train_rows)
     train_pairs, test_pairs = pairs.split_rows(train_rows, test_rows)
     valid_pairs = None
     if flags.valid_rows:
@@ -142,9 +127,7 @@ def train(flags: argparse.Namespace) -> Result:
     trainer.train()
     report = trainer.evaluate(test_pairs)
     trainer.save(report, questions=str(flags.questions))
-    return Result(
-        f"{report}\nSaved in {flags.output}.", {**report.as_dict(), "output": str(flags.output)}
-    )
+    return f"{report}\nSaved in {flags.output}.", {**report.as_dict(), "output": str(flags.output)}
 
 
 def evaluate(flags: argparse.Namespace) -> Result:
@@ -176,12 +159,11 @@ def evaluate(flags: argparse.Namespace) -> Result:
     if flags.report:
         from siamese.evaluation.report import write_report
 
-        page = write_report(
-            flags.report, found, facts={"Model": flags.model, "File": flags.questions}
-        )
+        about = {"Model": flags.model, "File": flags.questions}
+        page = write_report(flags.report, found, facts=about)
         text += f"\n\nReport: {page}\nIt quotes questions of the evaluated file: mind who may read them."
         facts["report"] = str(page)
-    return Result(text, facts)
+    return text, facts
 
 
 def predict(flags: argparse.Namespace) -> Result:
@@ -190,7 +172,7 @@ def predict(flags: argparse.Namespace) -> Result:
 
     detector = DuplicateDetector.load(flags.model)
     answer = _answer(detector, flags.question1, flags.question2, flags.threshold)
-    return Result(_answer_text(answer), answer)
+    return _answer_text(answer), answer
 
 
 def data(flags: argparse.Namespace) -> Result:
@@ -205,7 +187,7 @@ def data(flags: argparse.Namespace) -> Result:
     found = describe(
         path, strict=flags.strict, train_rows=flags.train_rows, test_rows=flags.test_rows
     )
-    return Result(render(found), found)
+    return render(found), found
 
 
 def grade(flags: argparse.Namespace) -> Result:
@@ -223,7 +205,7 @@ def grade(flags: argparse.Namespace) -> Result:
         "points": sum(one.points for one in grades),
         "out_of": sum(one.out_of for one in grades),
     }
-    return Result(table(grades, details=flags.details), found)
+    return table(grades, details=flags.details), found
 
 
 def doctor(flags: argparse.Namespace) -> Result:
@@ -231,10 +213,12 @@ def doctor(flags: argparse.Namespace) -> Result:
     from siamese.cli.doctor import examine, render
 
     found = examine()
-    return Result(render(found), found)
+    return render(found), found
 
 
-def _answer(detector, question1: str, question2: str, threshold: float | None) -> dict[str, Any]:
+def _answer(
+    detector, question1: str, question2: str, threshold: float | None = None
+) -> dict[str, Any]:
     threshold = detector.threshold if threshold is None else threshold
     similarity = detector.similarity(question1, question2)
     answer = {
@@ -243,10 +227,7 @@ def _answer(detector, question1: str, question2: str, threshold: float | None) -
         "is_duplicate": bool(similarity > threshold),
         "similarity": round(similarity, 6),
         "threshold": round(threshold, 6),
-        "unknown_words": [
-            *detector.unknown_words(question1),
-            *detector.unknown_words(question2),
-        ],
+        "unknown_words": detector.unknown_words(question1) + detector.unknown_words(question2),
     }
     if detector.calibration is not None:
         answer["probability"] = round(detector.calibrated(similarity), 6)
@@ -266,15 +247,6 @@ def _answer_text(answer: dict[str, Any]) -> str:
     if answer["unknown_words"]:
         lines.append(f"     words the model has never seen: {', '.join(answer['unknown_words'])}")
     return "\n".join(lines)
-
-
-def _course_rows(pairs, train_rows: int | None, test_rows: int | None) -> tuple[int, int]:
-    total = pairs.report.rows
-    if train_rows is None:
-        train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
-    if test_rows is None:
-        test_rows = min(COURSE_TEST_ROWS, total - train_rows)
-    return train_rows, test_rows
 
 
 def _note(text: str) -> None:

@@ -80,21 +80,17 @@ def trax_problems(version: str | None) -> list[str]:
 def _run_one_step() -> None:
     """A tiny question pair through the model and the loss: the shortest proof that it works."""
     import numpy as np
+    from trax import shapes
 
     from siamese.course.loss import TripletLossFn
     from siamese.course.model import Siamese
 
     model = Siamese(vocab_size=8, d_model=4)
     q = np.array([[2, 3], [4, 5]], np.int32)
-    model.init((_Signature(q), _Signature(q)))
+    model.init(shapes.signature((q, q)))
     loss = float(TripletLossFn(*model((q, q))))
     if not np.isfinite(loss):
         raise ArithmeticError(f"the loss of a tiny model is {loss}")
-
-
-class _Signature:
-    def __init__(self, array):
-        self.shape, self.dtype = array.shape, array.dtype
 
 
 def _version(package: str) -> str | None:
@@ -118,9 +114,6 @@ def render(found: dict[str, Any]) -> str:
     for name, entry in found["optional"].items():
         state = entry["version"] or f"not installed ({entry['install']})"
         lines.append(f"  {name:<22}{state}: {entry['for']}")
-    lines.append(
-        "All is well: a tiny model ran."
-        if not found["problems"]
-        else "Problems:\n" + "\n".join(f"  {problem}" for problem in found["problems"])
-    )
-    return "\n".join(lines)
+    if not found["problems"]:
+        return "\n".join([*lines, "All is well: a tiny model ran."])
+    return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in found["problems"])])

@@ -87,43 +87,42 @@ example:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; imports nothing heavy."""
-    parser = _formatted(
-        argparse.ArgumentParser(
-            prog="siamese",
-            description="Siamese networks for question duplicates: train, evaluate, answer.",
-            epilog=EXAMPLES[None],
-        )
+    parser = argparse.ArgumentParser(
+        prog="siamese",
+        description="Siamese networks for question duplicates: train, evaluate, answer.",
+        epilog=EXAMPLES[None],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")
+    a_model = "directory of a saved model or of a training run"
+    an_index = "directory that `siamese index` wrote"
+    labelled = {"required": True, "metavar": "FILE", "help": "labelled pairs, any format"}
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def command(name: str, help: str) -> argparse.ArgumentParser:
-        made = _formatted(
-            commands.add_parser(name, help=help, description=help, epilog=EXAMPLES[name])
-        )
+        options = {"help": help, "description": help, "epilog": EXAMPLES[name]}
+        made = commands.add_parser(name, formatter_class=parser.formatter_class, **options)
         made.add_argument("--json", action="store_true", help="print one JSON object, for machines")
         return made
 
     demo = command("demo", "train on the embedded corpus, evaluate, and answer two questions")
-    demo.add_argument("--output", default="demo", help="directory of the run [%(default)s]")
-    demo.add_argument("--steps", type=int, default=300, help="training steps [%(default)s]")
-    demo.add_argument("--seed", type=int, default=34, help="of weights and batches [%(default)s]")
+    add = demo.add_argument
+    add("--output", default="demo", help="directory of the run [%(default)s]")
+    add("--steps", type=int, default=300, help="training steps [%(default)s]")
+    add("--seed", type=int, default=34, help="of weights and batches [%(default)s]")
 
     train = command("train", "train on labelled pairs; by default the course's experiment")
-    train.add_argument(
-        "--questions", required=True, metavar="FILE", help="labelled pairs, any format"
-    )
-    train.add_argument("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]")
-    train.add_argument(
-        "--test-rows", type=int, help="the rows after them test [10240, or the rest]"
-    )
-    train.add_argument(
+    add = train.add_argument
+    add("--questions", **labelled)
+    add("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]")
+    add("--test-rows", type=int, help="the rows after them test [10240, or the rest]")
+    add(
         "--valid-rows",
         type=int,
         help="the last of the training rows validate and choose the threshold [the last duplicates "
         "validate, the last rows choose]",
     )
-    train.add_argument("--output", default="runs/course", help="directory of the run [%(default)s]")
+    add("--output", default="runs/course", help="directory of the run [%(default)s]")
     intent = train.add_mutually_exclusive_group()
     intent.add_argument("--resume", action="store_true", help="go on under changed choices")
     intent.add_argument("--overwrite", action="store_true", help="start anew in the same directory")
@@ -136,117 +135,91 @@ def build_parser() -> argparse.ArgumentParser:
     hosts.add_argument("--process-id", type=int, help="which one this is, from 0")
     add_config_flags(train)
 
-    evaluate = command("evaluate", "measure a saved model on labelled pairs")
-    evaluate.add_argument("model", help="directory of a saved model or of a training run")
-    evaluate.add_argument(
-        "--questions", required=True, metavar="FILE", help="labelled pairs, any format"
-    )
-    evaluate.add_argument("--skip-rows", type=int, default=0, help="rows to leave out at the start")
-    evaluate.add_argument("--rows", type=int, help="rows to measure on [all that follow]")
-    evaluate.add_argument(
-        "--threshold", type=float, help="cosine for a duplicate [the model's own]"
-    )
-    evaluate.add_argument(
-        "--report", metavar="DIR", help="write an HTML page with plots and mistakes"
-    )
+    add = command("evaluate", "measure a saved model on labelled pairs").add_argument
+    add("model", help=a_model)
+    add("--questions", **labelled)
+    add("--skip-rows", type=int, default=0, help="rows to leave out at the start")
+    add("--rows", type=int, help="rows to measure on [all that follow]")
+    add("--threshold", type=float, help="cosine for a duplicate [the model's own]")
+    add("--report", metavar="DIR", help="write an HTML page with plots and mistakes")
 
     predict = command("predict", "say whether two questions, or many pairs, are duplicates")
-    predict.add_argument("model", help="directory of a saved model or of a training run")
-    predict.add_argument("question1", help="a question; or a file of pairs, - for standard input")
-    predict.add_argument("question2", nargs="?", help="the other question")
-    predict.add_argument("--threshold", type=float, help="cosine for a duplicate [the model's own]")
+    add = predict.add_argument
+    add("model", help=a_model)
+    add("question1", help="a question; or a file of pairs, - for standard input")
+    add("question2", nargs="?", help="the other question")
+    add("--threshold", type=float, help="cosine for a duplicate [the model's own]")
 
-    _add_search_commands(command)
-
-    data = command("data", "tell what is in a file of question pairs")
-    data.add_argument("questions", metavar="FILE", nargs="+", help="one file, or two text files")
-    data.add_argument("--strict", action="store_true", help="refuse a file with anything amiss")
-    data.add_argument("--train-rows", type=int, help="of the split by rows that is described")
-    data.add_argument("--test-rows", type=int, help="likewise")
-
-    grade = command("grade", "run students' notebooks and check their functions")
-    grade.add_argument("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file")
-    grade.add_argument("--notebook", type=int, help="which one they are, 1 to 7 [found out]")
-    grade.add_argument(
-        "--time-limit", type=float, default=600, help="seconds for the cells of one [%(default)s]"
-    )
-    grade.add_argument(
-        "--check-limit", type=float, default=180, help="seconds for one check [%(default)s]"
-    )
-    grade.add_argument(
-        "--memory-limit", type=float, default=8, metavar="GIB", help="0 for none [%(default)s]"
-    )
-    grade.add_argument("--details", action="store_true", help="show every failed case")
-
-    command("doctor", "print versions, devices, what was patched and why, what is missing")
-    return parser
-
-
-def _add_search_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    """The commands of `siamese.cli.search_commands`."""
-    a_model = "directory of a saved model or of a training run"
-    explain = command("explain", "show which words make two questions alike or different")
-    explain.add_argument("model", help=a_model)
-    explain.add_argument("question1")
-    explain.add_argument("question2")
-    explain.add_argument(
+    add = command("explain", "show which words make two questions alike or different").add_argument
+    add("model", help=a_model)
+    add("question1")
+    add("question2")
+    add(
         "--plot", metavar="FILE", help="draw the words there: .png, .svg or .pdf (needs matplotlib)"
     )
 
     app = command("app", "serve a local web page: compare two questions, search old ones")
-    app.add_argument("model", help=a_model)
-    app.add_argument("--index", help="directory that `siamese index` wrote, to search in")
-    app.add_argument("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
-    app.add_argument("--port", type=int, default=7860, help="0 picks a free one [%(default)s]")
+    add = app.add_argument
+    add("model", help=a_model)
+    add("--index", help="directory that `siamese index` wrote, to search in")
+    add("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
+    add("--port", type=int, default=7860, help="0 picks a free one [%(default)s]")
 
-    index = command(
+    add = command(
         "index", "encode a list of questions, to search it and to find duplicates in it"
-    )
-    index.add_argument("model", help=a_model)
-    index.add_argument(
-        "questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line"
-    )
-    index.add_argument("--output", help="directory of the index [FILE.index]")
-    index.add_argument("--column", help="the column with the questions [found by its name]")
-    index.add_argument("--id-column", help="the column with their ids [found by its name]")
-    index.add_argument("--storage", choices=("float32", "float16", "int8"), default="float32")
-    index.add_argument(
+    ).add_argument
+    add("model", help=a_model)
+    add("questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line")
+    add("--output", help="directory of the index [FILE.index]")
+    add("--column", help="the column with the questions [found by its name]")
+    add("--id-column", help="the column with their ids [found by its name]")
+    add("--storage", choices=("float32", "float16", "int8"), default="float32")
+    add(
         "--approximate",
         action=argparse.BooleanOptionalAction,
         help="make a graph for approximate search [from 500,000 questions on]",
     )
 
     search = command("search", "find old questions that are similar to a new one")
-    search.add_argument("index", help="directory that `siamese index` wrote")
-    search.add_argument("question")
-    search.add_argument("-k", type=int, default=10, help="how many to find [%(default)s]")
-    search.add_argument("--threshold", type=float, help="cosine that is marked * [the model's own]")
-    search.add_argument("--model", help="the model [where `siamese index` found it]")
+    add = search.add_argument
+    add("index", help=an_index)
+    add("question")
+    add("-k", type=int, default=10, help="how many to find [%(default)s]")
+    add("--threshold", type=float, help="cosine that is marked * [the model's own]")
+    add("--model", help="the model [where `siamese index` found it]")
     how = search.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="look at all [without a graph]")
     how.add_argument(
         "--approximate", action="store_true", help="through a graph [where it has one]"
     )
 
-    duplicates = command("duplicates", "find the groups of duplicates in an index, as CSV")
-    duplicates.add_argument("index", help="directory that `siamese index` wrote")
-    duplicates.add_argument("--threshold", type=float, help="cosine that joins [the model's own]")
-    duplicates.add_argument(
-        "--output", metavar="FILE", help="write the CSV there [standard output]"
-    )
-    duplicates.add_argument("--model", help="the model [where `siamese index` found it]")
+    add = command("duplicates", "find the groups of duplicates in an index, as CSV").add_argument
+    add("index", help=an_index)
+    add("--threshold", type=float, help="cosine that joins [the model's own]")
+    add("--output", metavar="FILE", help="write the CSV there [standard output]")
+    add("--model", help="the model [where `siamese index` found it]")
 
-    imported = command("import-weights", "make a saved model of the course's model.pkl.gz")
-    imported.add_argument("weights", help="model.pkl.gz, or its directory")
-    imported.add_argument("output", help="directory of the saved model")
-    imported.add_argument(
-        "--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"
-    )
-    imported.add_argument("--threshold", type=float, default=0.7, help="[%(default)s]")
+    add = command("import-weights", "make a saved model of the course's model.pkl.gz").add_argument
+    add("weights", help="model.pkl.gz, or its directory")
+    add("output", help="directory of the saved model")
+    add("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line")
+    add("--threshold", type=float, default=0.7, help="[%(default)s]")
 
+    add = command("data", "tell what is in a file of question pairs").add_argument
+    add("questions", metavar="FILE", nargs="+", help="one file, or two text files")
+    add("--strict", action="store_true", help="refuse a file with anything amiss")
+    add("--train-rows", type=int, help="of the split by rows that is described")
+    add("--test-rows", type=int, help="likewise")
 
-def _formatted(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = command("grade", "run students' notebooks and check their functions").add_argument
+    add("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file")
+    add("--notebook", type=int, help="which one they are, 1 to 7 [found out]")
+    add("--time-limit", type=float, default=600, help="seconds for the cells of one [%(default)s]")
+    add("--check-limit", type=float, default=180, help="seconds for one check [%(default)s]")
+    add("--memory-limit", type=float, default=8, metavar="GIB", help="0 for none [%(default)s]")
+    add("--details", action="store_true", help="show every failed case")
+
+    command("doctor", "print versions, devices, what was patched and why, what is missing")
     return parser
 
 
@@ -259,14 +232,6 @@ def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace
     return getattr(commands, name, None) or getattr(search_commands, name)
 
 
-def _run(flags: argparse.Namespace) -> Any:
-    try:
-        return _command_function(flags)(flags)
-    except ModuleNotFoundError as error:
-        explain_missing_trax(error)
-        raise
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code.
 
@@ -275,10 +240,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     flags = build_parser().parse_args(arguments)
     try:
-        result = _run(flags)
-        if isinstance(result, int):  # It has printed its answers as they came.
+        try:
+            result = _command_function(flags)(flags)
+        except ModuleNotFoundError as error:
+            explain_missing_trax(error)
+            raise
+        if isinstance(result, int):  # It has printed its answers as they were made.
             return result
-        print(json.dumps(result.as_json, ensure_ascii=False) if flags.json else result.as_text)
+        text, values = result
+        print(json.dumps(values, ensure_ascii=False) if flags.json else text)
         return 0
     except SiameseError as error:
         print(f"siamese {flags.command}: {error}", file=sys.stderr)

@@ -23,13 +23,9 @@ def index(flags: argparse.Namespace) -> Result:
     started = time.monotonic()
     detector = DuplicateDetector.load(flags.model)
     found = read_questions(flags.questions, column=flags.column, id_column=flags.id_column)
+    options = {"storage": flags.storage, "approximate": flags.approximate}
     made = QuestionIndex.build(
-        detector,
-        found.questions,
-        ids=found.ids,
-        columns=found.columns,
-        storage=flags.storage,
-        approximate=flags.approximate,
+        detector, found.questions, ids=found.ids, columns=found.columns, **options
     )
     output = flags.output or f"{str(flags.questions).rstrip('/')}.index"
     made.save(output, model=flags.model)
@@ -51,7 +47,7 @@ def index(flags: argparse.Namespace) -> Result:
     if found.left_out:
         some = "question was" if found.left_out == 1 else "questions were"
         text += f"\n{found.left_out:,} empty {some} left out."
-    return Result(f'{text}\nSaved in {output}. Ask it: siamese search {output} "..."', facts)
+    return f'{text}\nSaved in {output}. Ask it: siamese search {output} "..."', facts
 
 
 def search(flags: argparse.Namespace) -> Result:
@@ -77,7 +73,7 @@ def search(flags: argparse.Namespace) -> Result:
         lines = [f"Nothing found: {why}."]
     if unknown:
         lines.append(f"words the model has never seen: {', '.join(unknown)}")
-    return Result("\n".join(lines), as_json)
+    return "\n".join(lines), as_json
 
 
 def duplicates(flags: argparse.Namespace) -> Result:
@@ -111,15 +107,15 @@ def duplicates(flags: argparse.Namespace) -> Result:
     text = out.getvalue().encode("utf-8", "replace").decode()
     if flags.output:
         write_text_atomically(flags.output, text)
-        return Result(f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output})
+        return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     print(summary, file=sys.stderr)
-    return Result(text.rstrip("\n"), {**facts, "rows": rows})
+    return text.rstrip("\n"), {**facts, "rows": rows}
 
 
 def predict_many(flags: argparse.Namespace) -> int:
     """`siamese predict MODEL FILE`: one line out for each line in; 1 where a line had an error."""
     from siamese.search.detector import DuplicateDetector
-    from siamese.search.streaming import answer_stream, open_lines, write_answers
+    from siamese.search.streaming import answer_stream, open_lines
 
     if flags.json:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
@@ -128,11 +124,14 @@ def predict_many(flags: argparse.Namespace) -> int:
     answers = answer_stream(
         detector, open_lines(flags.question1), threshold=flags.threshold, name=name
     )
+    count = failed = 0
     try:
-        count, failed = write_answers(answers)
+        for line, good in answers:
+            print(line, flush=True)
+            count, failed = count + 1, failed + (not good)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise DataError(f"{name} cannot be read: {error.strerror}.") from error
     if failed:
         print(
@@ -147,35 +146,34 @@ def import_weights(flags: argparse.Namespace) -> Result:
 
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
     detector.save(flags.output)
-    tower = detector.tower
     facts = {
         "output": str(flags.output),
         "words": len(detector.vocabulary),
-        "d_model": tower.d_model,
+        "d_model": detector.tower.d_model,
         "threshold": detector.threshold,
         "step": detector.card["step"],
     }
-    return Result(
-        f"{len(detector.vocabulary):,} words, vectors of {tower.d_model}, threshold "
+    text = (
+        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold "
         f"{detector.threshold:.3f}. Saved in {flags.output}; ask it:\n"
-        f'  siamese predict {flags.output} "..." "..."',
-        facts,
+        f'  siamese predict {flags.output} "..." "..."'
     )
+    return text, facts
 
 
 def explain(flags: argparse.Namespace) -> Result:
     """`siamese explain`: which words pull a similarity up or down."""
     from siamese.search.detector import DuplicateDetector
     from siamese.search.explain import explain as explained
+    from siamese.search.explain import plot_explanation
 
     found = explained(DuplicateDetector.load(flags.model), flags.question1, flags.question2)
     if not flags.plot:
-        return Result(str(found), found.as_dict())
+        return str(found), found.as_dict()
     from siamese.evaluation.picture import save_picture
-    from siamese.search.explanation_plot import plot_explanation
 
     save_picture(plot_explanation(found), flags.plot)
-    return Result(f"{found}\n\nDrawn in {flags.plot}.", {**found.as_dict(), "plot": flags.plot})
+    return f"{found}\n\nDrawn in {flags.plot}.", {**found.as_dict(), "plot": flags.plot}
 
 
 def app(flags: argparse.Namespace) -> int:
@@ -196,11 +194,8 @@ def _load_index(flags: argparse.Namespace):
 
 def _hit(hit) -> dict[str, Any]:
     found = {**hit._asdict(), "similarity": round(hit.similarity, 6)}
-    if hit.probability is None:
-        del found["probability"]
-    else:
-        found["probability"] = round(hit.probability, 6)
-    return found
+    probability = found.pop("probability")
+    return found if probability is None else {**found, "probability": round(probability, 6)}
 
 
 def _hit_text(hit) -> str:

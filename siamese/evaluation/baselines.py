@@ -59,37 +59,26 @@ def _words(question: Any) -> set[str]:
     return {word.lower() for word in words}
 
 
-def baselines(
-    question1: Sequence,
-    question2: Sequence,
-    labels: Any,
-    *,
-    chosen_on: tuple[Sequence, Sequence, Any] | None = None,
-) -> dict[str, Metrics]:
+def baselines(question1: Sequence, question2: Sequence, labels: Any) -> dict[str, Metrics]:
     """What any model must beat: the majority class, and counting shared words.
 
     Args:
       question1: n texts (or lists of words).
       question2: n texts.
       labels: bool or 0/1 [n].
-      chosen_on: (question1, question2, labels) of other pairs, on which the word-overlap threshold
-        and the majority class are chosen. Without it they are chosen on the same pairs, which
-        flatters the baselines.
 
     Returns:
-      'always no' (or 'always yes') and 'word overlap', each with its Metrics.
+      'always no' (or 'always yes') and 'word overlap', each with its Metrics. Both are chosen on the
+      same pairs, which flatters them.
 
     Raises:
       ArgumentError, DataError: see `check_scores` and `word_overlap`.
     """
     truth = check_labels(labels)
     overlap = word_overlap(question1, question2)
-    scores, chosen_labels = overlap, truth
-    if chosen_on is not None:
-        scores, chosen_labels = word_overlap(*chosen_on[:2]), check_labels(chosen_on[2])
-    cut = best_threshold(scores, chosen_labels).threshold
-    yes = bool(np.mean(chosen_labels) > 0.5)
+    yes = bool(np.mean(truth) > 0.5)
     constant = evaluate_scores(np.full(len(truth), float(yes)), truth, threshold=0.5)
+    cut = best_threshold(overlap, truth).threshold
     return {
         "always yes" if yes else "always no": constant,
         "word overlap": evaluate_scores(overlap, truth, threshold=cut),

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.metrics import check_scores
 
-METHODS = ("platt", "isotonic")
+# Method -> the fields it uses.
+_PARAMETERS = {"platt": ("slope", "intercept"), "isotonic": ("scores", "probabilities")}
+METHODS = tuple(_PARAMETERS)
 STRATEGIES = ("equal_mass", "equal_width")
 
 
@@ -43,8 +46,7 @@ class Calibration:
     probabilities: tuple[float, ...] = ()
 
     def __post_init__(self):
-        if self.method not in METHODS:
-            raise ArgumentError(f"method must be 'platt' or 'isotonic'; it is {self.method!r}.")
+        one_of(self.method, "method", METHODS)
         numbers = np.array([self.slope, self.intercept, *self.scores, *self.probabilities], float)
         rising = all((np.diff(line) >= 0).all() for line in (self.scores, self.probabilities))
         inside = all(0 <= p <= 1 for p in self.probabilities)
@@ -79,10 +81,9 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
-        found: dict[str, Any] = {"method": self.method, "n": self.n}
-        if self.method == "platt":
-            return found | {"slope": self.slope, "intercept": self.intercept}
-        return found | {"scores": list(self.scores), "probabilities": list(self.probabilities)}
+        names = ("method", "n", *_PARAMETERS[self.method])
+        values = {name: getattr(self, name) for name in names}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
@@ -93,24 +94,17 @@ class Calibration:
         """
         try:
             known = dict(values)
-            for name in ("scores", "probabilities"):
-                if name in known:
-                    known[name] = tuple(float(number) for number in known[name])
-            for name in ("slope", "intercept"):
-                if name in known:
-                    known[name] = float(known[name])
-            wanted = {"method", "n"}
-            wanted |= (
-                {"slope", "intercept"}
-                if known.get("method") == "platt"
-                else {"scores", "probabilities"}
-            )
+            wanted = {"method", "n", *_PARAMETERS.get(known.get("method"), ())}
             if set(known) != wanted:
                 raise ArgumentError(f"It has {sorted(known)} and should have {sorted(wanted)}.")
+            for name in _PARAMETERS["platt"]:
+                known[name] = float(known.get(name, 0.0))
+            for name in _PARAMETERS["isotonic"]:
+                known[name] = tuple(float(number) for number in known.get(name, ()))
             return cls(**known)
         except (ArgumentError, TypeError, ValueError) as error:
             raise CheckpointError(
-                f"The calibration is damaged: {error} Calibrate the model again."
+                f"The calibration is damaged: {error} Train the model again."
             ) from None
 
 
@@ -134,15 +128,12 @@ def fit_calibration(
       >>> calibration([0.1, 0.5, 0.95]).tolist()
       [0.0, 0.5, 1.0]
     """
+    one_of(method, "method", (*METHODS, "best"))
     scores, truth = check_scores(scores, labels)
     if method == "best":
         brier = cross_validated_brier(scores, truth, folds=folds, seed=seed)
-        method = min(METHODS, key=lambda name: brier[name])  # Platt where they are equal
-    if method == "platt":
-        return _platt(scores, truth)
-    if method == "isotonic":
-        return _isotonic(scores, truth)
-    raise ArgumentError(f"method must be 'platt', 'isotonic' or 'best'; it is {method!r}.")
+        method = min(brier, key=brier.__getitem__)  # Platt where they are equal
+    return _FITS[method](scores, truth)
 
 
 def cross_validated_brier(
@@ -160,15 +151,13 @@ def cross_validated_brier(
     from sklearn.model_selection import StratifiedKFold
 
     scores, truth = check_scores(scores, labels)
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        raise ArgumentError(f"folds must be a whole number of at least 2; it is {folds!r}.")
-    folds = int(min(folds, truth.sum(), (~truth).sum()))
+    folds = int(min(whole_number(folds, "folds", 2), truth.sum(), (~truth).sum()))
     if folds < 2:
         return {"platt": 0.0, "isotonic": 1.0}
     squared = dict.fromkeys(METHODS, 0.0)
     divide = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for fitted, left_out in divide.split(scores, truth):
-        for name, fit in (("platt", _platt), ("isotonic", _isotonic)):
+        for name, fit in _FITS.items():
             found = fit(scores[fitted], truth[fitted])(scores[left_out])
             squared[name] += float(((found - truth[left_out]) ** 2).sum())
     return {name: total / len(truth) for name, total in squared.items()}
@@ -209,9 +198,12 @@ def _isotonic(scores: np.ndarray, truth: np.ndarray) -> Calibration:
     )
 
 
+_FITS = {"platt": _platt, "isotonic": _isotonic}
+
+
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """Promised against true: bins of pairs by their probability; empty bins are left out.
+    """Predicted against true: bins of pairs by their probability; empty bins are left out.
 
     Attributes:
       probability: float64 [bins], the mean probability of the pairs in a bin.
@@ -247,10 +239,8 @@ def reliability_curve(
             f"Probabilities lie from 0 to 1; these from {found.min():.4g} to {found.max():.4g}. "
             "Give calibrated probabilities, not scores."
         )
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise ArgumentError(f"bins must be a whole number of at least 1; it is {bins!r}.")
-    if strategy not in STRATEGIES:
-        raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}; not {strategy!r}.")
+    whole_number(bins, "bins", 1)
+    one_of(strategy, "strategy", STRATEGIES)
     shares = np.arange(1, bins) / bins
     edges = np.quantile(found, shares) if strategy == "equal_mass" else shares
     index = np.searchsorted(edges, found, side="right")  # bin k: edges[k-1] <= p < edges[k]
@@ -264,7 +254,7 @@ def reliability_curve(
 def expected_calibration_error(
     probabilities: Any, labels: Any, *, bins: int = 15, strategy: str = "equal_mass"
 ) -> float:
-    """Mean gap between the promised probability and the share of duplicates, over bins.
+    """Mean gap between the predicted probability and the share of duplicates, over bins.
 
     ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
     Hauskrecht, 2015). Arguments and errors as `reliability_curve`; say which bins were used beside

@@ -98,25 +98,22 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
     from sklearn import metrics as sk
 
     scores, truth = check_scores(scores, labels)
-    at_threshold: dict[str, float | None] = dict.fromkeys(
-        ("accuracy", "precision", "recall", "f1", "mcc")
-    )
+    names = ("accuracy", "precision", "recall", "f1", "mcc")
+    at_threshold: dict[str, float | None] = dict.fromkeys(names)
     if threshold is not None:
-        answers = scores > as_number(threshold, "threshold")
-        precision, recall, f1, _ = sk.precision_recall_fscore_support(
-            truth, answers, average="binary", zero_division=0
+        threshold = as_number(threshold, "threshold")
+        answers = scores > threshold
+        options = {"average": "binary", "zero_division": 0}
+        found = (
+            sk.accuracy_score(truth, answers),
+            *sk.precision_recall_fscore_support(truth, answers, **options)[:3],
+            sk.matthews_corrcoef(truth, answers),
         )
-        at_threshold = {
-            "accuracy": float(sk.accuracy_score(truth, answers)),
-            "precision": float(precision),
-            "recall": float(recall),
-            "f1": float(f1),
-            "mcc": float(sk.matthews_corrcoef(truth, answers)),
-        }
+        at_threshold = dict(zip(names, map(float, found)))
     return Metrics(
         n=len(truth),
         base_rate=float(truth.mean()),
-        threshold=None if threshold is None else float(threshold),
+        threshold=threshold,
         **at_threshold,
         roc_auc=float(sk.roc_auc_score(truth, scores)),
         average_precision=float(sk.average_precision_score(truth, scores)),

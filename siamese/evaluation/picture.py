@@ -66,12 +66,7 @@ def new_picture(width: float = 5.6, height: float = 4.0) -> Iterator[Any]:
 
 def to_png(figure, dpi: int = 150) -> bytes:
     """A figure as the bytes of a PNG file."""
-    import matplotlib
-
-    file = io.BytesIO()
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(file, format="png", dpi=dpi)
-    return file.getvalue()
+    return _drawn(figure, "png", dpi)
 
 
 def save_picture(figure, path: os.PathLike | str, dpi: int = 150) -> None:
@@ -81,15 +76,19 @@ def save_picture(figure, path: os.PathLike | str, dpi: int = 150) -> None:
       ArgumentError: another ending.
       DataError: where it cannot be written.
     """
-    import matplotlib
-
     kind = os.path.splitext(os.fspath(path))[1].lower().lstrip(".")
     if kind not in ("png", "svg", "pdf"):
         raise ArgumentError(f"A picture is saved as .png, .svg or .pdf, not {os.fspath(path)!r}.")
+    write_bytes_atomically(path, _drawn(figure, kind, dpi))
+
+
+def _drawn(figure, kind: str, dpi: int) -> bytes:
+    import matplotlib
+
     file = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(file, format=kind, dpi=dpi)
-    write_bytes_atomically(path, file.getvalue())
+    return file.getvalue()
 
 
 @functools.cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,19 @@ from siamese.evaluation.metrics import check_scores, evaluate_scores
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.evaluation.thresholds import threshold_cuts
 
+_SQUARE = {"xlim": (-0.02, 1.02), "ylim": (-0.02, 1.02)}
 _LINES = ((DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":"))
+
+
+@contextmanager
+def _one_plot(title: str, xlabel: str, ylabel: str, legend: str = "best") -> Iterator[tuple]:
+    """A new figure with one pair of axes: (figure, axes); what is set here is set at the end."""
+    with new_picture() as figure:
+        axes = figure.add_subplot()
+        yield figure, axes
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.set_title(title)
+        axes.legend(loc=legend)
 
 
 def plot_roc(
@@ -31,28 +44,19 @@ def plot_roc(
     Returns:
       A Matplotlib figure.
     """
-    with new_picture() as figure:
-        axes = figure.add_subplot()
-        for (colour, line), (name, values) in zip(_LINES, _named(scores, others)):
-            values, truth = check_scores(values, labels)
+    names = "false positive rate (of the non-duplicates)", "true positive rate (of the duplicates)"
+    with _one_plot("ROC curve", *names, legend="lower right") as (figure, axes):
+        for style, name, values, truth in _curves(scores, labels, others):
             _, above, hits = threshold_cuts(values, truth)
             area = evaluate_scores(values, truth).roc_auc
             rates = (above - hits) / (~truth).sum(), hits / truth.sum()
-            axes.plot(*rates, line, color=colour, label=f"{name}: AUC {area:.3f}")
+            axes.plot(*rates, **style, label=f"{name}: AUC {area:.3f}")
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="chance: AUC 0.500")
         if threshold is not None:
             values, truth = check_scores(scores, labels)
             answers = values > as_number(threshold, "threshold")
-            label = f"at the threshold {threshold:.3f}"
-            at = (answers[~truth].mean(), answers[truth].mean())
-            axes.plot(*at, "o", color=DARK, markersize=8, label=label)
-        _square(axes)
-        axes.set(
-            xlabel="false positive rate (of the non-duplicates)",
-            ylabel="true positive rate (of the duplicates)",
-        )
-        axes.set_title("ROC curve")
-        axes.legend(loc="lower right")
+            _dot(axes, answers[~truth].mean(), answers[truth].mean(), threshold)
+        axes.set(**_SQUARE)
     return figure
 
 
@@ -60,59 +64,61 @@ def plot_precision_recall(
     scores: Any, labels: Any, threshold: float | None = None, others: Mapping | None = None
 ):
     """Precision against recall over all thresholds; arguments as `plot_roc`."""
-    with new_picture() as figure:
-        axes = figure.add_subplot()
-        for (colour, line), (name, values) in zip(_LINES, _named(scores, others)):
-            values, truth = check_scores(values, labels)
+    with _one_plot("Precision and recall", "recall", "precision") as (figure, axes):
+        for style, name, values, truth in _curves(scores, labels, others):
             _, above, hits = threshold_cuts(values, truth)
             average = evaluate_scores(values, truth).average_precision
-            recall = hits[1:] / truth.sum()
+            recall, precision = hits[1:] / truth.sum(), hits[1:] / above[1:]
+            label = f"{name}: average precision {average:.3f}"
             axes.step(
-                np.append(0, recall),
-                np.append(hits[1] / above[1], hits[1:] / above[1:]),
-                line,
-                where="pre",
-                color=colour,
-                label=f"{name}: average precision {average:.3f}",
+                np.append(0, recall), np.append(precision[0], precision), label=label, **style
             )
         values, truth = check_scores(scores, labels)
         rate = truth.mean()
         axes.axhline(rate, color=GREY, linewidth=0.8, label=f"chance: {rate:.3f}")
         if threshold is not None and (values > as_number(threshold, "threshold")).any():
             answers = values > threshold
-            at = (answers[truth].mean(), truth[answers].mean())
-            label = f"at the threshold {threshold:.3f}"
-            axes.plot(*at, "o", color=DARK, markersize=8, label=label)
-        _square(axes)
-        axes.set(xlabel="recall", ylabel="precision")
-        axes.set_title("Precision and recall")
-        axes.legend(loc="best")
+            _dot(axes, answers[truth].mean(), truth[answers].mean(), threshold)
+        axes.set(**_SQUARE)
     return figure
+
+
+def _curves(scores: Any, labels: Any, others: Mapping | None) -> Iterator[tuple]:
+    """(line style, name, scores, labels) of this model and of those beside it."""
+    named = {"this model": scores, **(others or {})}
+    if len(named) > len(_LINES):
+        raise ArgumentError(f"At most {len(_LINES) - 1} others fit in one picture.")
+    for (colour, line), (name, values) in zip(_LINES, named.items()):
+        yield {"color": colour, "linestyle": line}, name, *check_scores(values, labels)
+
+
+def _dot(axes, x: float, y: float, threshold: float) -> None:
+    axes.plot(x, y, "o", color=DARK, markersize=8, label=f"at the threshold {threshold:.3f}")
 
 
 def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None, bins: int = 40):
     """Scores of duplicates and of the others, each as a share of its own class, and the threshold."""
-    with new_picture() as figure:
-        axes = figure.add_subplot()
+    names = "Scores of both classes", "similarity", "share of the class"
+    with _one_plot(*names) as (figure, axes):
         values, truth = check_scores(scores, labels)
         low, high = values.min(), values.max()
         edges = np.linspace(low, high if high > low else low + 1, bins + 1)
-        for chosen, name, colour, hatch, line in (
-            (~truth, "not duplicates", LIGHT, "////", "--"),
-            (truth, "duplicates", DARK, None, "-"),
+        for chosen, name, colour, look in (
+            (
+                ~truth,
+                "not duplicates",
+                LIGHT,
+                {"facecolor": "none", "hatch": "////", "linestyle": "--"},
+            ),
+            (truth, "duplicates", DARK, {"facecolor": DARK, "alpha": 0.45}),
         ):
             share = np.full(chosen.sum(), 1 / chosen.sum())
-            options = {"weights": share, "histtype": "stepfilled", "edgecolor": colour}
-            face = {"facecolor": "none"} if hatch else {"facecolor": colour, "alpha": 0.45}
-            axes.hist(values[chosen], edges, hatch=hatch, linestyle=line, linewidth=1.4,
-                      label=f"{name} ({chosen.sum():,})", **options, **face)  # fmt: skip
+            axes.hist(values[chosen], edges, weights=share, histtype="stepfilled", linewidth=1.4,
+                      edgecolor=colour, label=f"{name} ({chosen.sum():,})", **look)  # fmt: skip
         if threshold is not None:
             label = f"threshold {as_number(threshold, 'threshold'):.3f}"
             axes.axvline(threshold, color="black", linewidth=1.4, label=label)
-        axes.set(xlabel="similarity", ylabel="share of the class")
-        axes.set_title("Scores of both classes")
         axes.margins(y=0.15)
-        axes.legend(loc="best")
     return figure
 
 
@@ -134,16 +140,9 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
         error = expected_calibration_error(probabilities, labels, bins=bins, strategy=strategy)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="perfectly calibrated")
         low, high = wilson_interval(curve.duplicates * curve.count, curve.count)
-        axes.errorbar(
-            curve.probability,
-            curve.duplicates,
-            yerr=np.maximum([curve.duplicates - low, high - curve.duplicates], 0),
-            fmt="o-",
-            color=DARK,
-            capsize=3,
-            markersize=4,
-            label="this model (95 % intervals)",
-        )
+        reach = np.maximum([curve.duplicates - low, high - curve.duplicates], 0)
+        axes.errorbar(curve.probability, curve.duplicates, reach, fmt="o-", color=DARK, capsize=3,
+                      markersize=4, label="this model (95 % intervals)")  # fmt: skip
         axes.set(ylabel="share of duplicates", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
         name = strategy.replace("_", "-")
         axes.set_title(f"Reliability: ECE {error:.3f} ({bins} {name} bins)")
@@ -155,8 +154,8 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
 
 def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None = None):
     """Accuracy, and F1, at every threshold, beside the majority-class baseline."""
-    with new_picture() as figure:
-        axes = figure.add_subplot()
+    names = "Accuracy against threshold", "threshold", "accuracy, F1"
+    with _one_plot(*names, legend="lower left") as (figure, axes):
         values, truth = check_scores(scores, labels)
         cuts, above, hits = threshold_cuts(values, truth)
         n, duplicates = len(truth), truth.sum()
@@ -166,16 +165,13 @@ def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None
         axes.plot(cuts, f1, "--", color=LIGHT, drawstyle="steps-pre", label="F1 of duplicates")
         constant = max(truth.mean(), 1 - truth.mean())
         always = "yes" if truth.mean() > 0.5 else "no"
-        axes.axhline(
-            constant, color=GREY, linestyle=":", label=f'always "{always}": {constant:.3f}'
-        )
+        label = f'always "{always}": {constant:.3f}'
+        axes.axhline(constant, color=GREY, linestyle=":", label=label)
         if threshold is not None:
             at = float(np.mean((values > as_number(threshold, "threshold")) == truth))
             axes.axvline(threshold, color="black", linewidth=0.9)
             axes.plot(threshold, at, "o", color=DARK, label=f"at {threshold:.3f}: {at:.3f}")
-        axes.set(xlabel="threshold", ylabel="accuracy, F1", ylim=(0, 1.02))
-        axes.set_title("Accuracy against threshold")
-        axes.legend(loc="lower left")
+        axes.set(ylim=(0, 1.02))
     return figure
 
 
@@ -206,29 +202,19 @@ def plot_accuracy_by(
             raise ArgumentError("values must be finite numbers, and bins at least 1.")
         edges = np.unique(np.quantile(values, np.arange(1, bins) / bins))
         group = np.searchsorted(edges, values, side="right")
-        groups = np.unique(group)
-        right = ((scores > threshold) == truth).astype(float)
-        count = np.array([(group == g).sum() for g in groups])
-        hits = np.array([right[group == g].sum() for g in groups])
-        rate = np.array([truth[group == g].mean() for g in groups])
-        titles = []
-        for g in groups:
-            low, high = values[group == g].min(), values[group == g].max()
-            titles.append(f"{low:.3g}" if low == high else f"{low:.3g}–{high:.3g}")
-        places = np.arange(len(groups))
-        accuracy = hits / count
+        groups = [np.flatnonzero(group == g) for g in np.unique(group)]
+        right = (scores > threshold) == truth
+        count, hits = [len(rows) for rows in groups], [right[rows].sum() for rows in groups]
+        rate = np.array([truth[rows].mean() for rows in groups])
+        ends = [(values[rows].min(), values[rows].max()) for rows in groups]
+        titles = [f"{a:.3g}" if a == b else f"{a:.3g}–{b:.3g}" for a, b in ends]
+        places, accuracy = np.arange(len(groups)), np.divide(hits, count)
         low, high = wilson_interval(hits, count)
+        reach = np.maximum([accuracy - low, high - accuracy], 0)
         axes.bar(
             places, accuracy, color=DARK, alpha=0.55, edgecolor=DARK, width=0.7, label="accuracy"
         )
-        axes.errorbar(
-            places,
-            accuracy,
-            yerr=np.maximum([accuracy - low, high - accuracy], 0),
-            fmt="none",
-            ecolor="black",
-            capsize=3,
-        )
+        axes.errorbar(places, accuracy, reach, fmt="none", ecolor="black", capsize=3)
         always = np.maximum(rate, 1 - rate)
         axes.plot(places, always, "D", color=LIGHT, markeredgecolor="black", markersize=6,
                   label="majority class of the group")  # fmt: skip
@@ -259,14 +245,3 @@ def wilson_interval(hits: Any, count: Any) -> tuple[np.ndarray, np.ndarray]:
         binomtest(round(h), round(n)).proportion_ci(method="wilson") for h, n in zip(hits, count)
     ]
     return np.array([f.low for f in found]), np.array([f.high for f in found])
-
-
-def _named(scores: Any, others: Mapping | None) -> Sequence[tuple[str, Any]]:
-    found = [("this model", scores), *(others or {}).items()]
-    if len(found) > len(_LINES):
-        raise ArgumentError(f"At most {len(_LINES) - 1} others fit in one picture.")
-    return found
-
-
-def _square(axes) -> None:
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))

@@ -6,14 +6,15 @@ import base64
 import html
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import whole_number
 from siamese.data.vocabulary import word_tokenize
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import DataError
 from siamese.evaluation import plots
 from siamese.evaluation.picture import to_png
 from siamese.evaluation.summary import FIGURES, Evaluation, worst_mistakes
@@ -34,7 +35,7 @@ th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 1px solid #1a1a1a; }
 tbody tr + tr td, tbody tr + tr th { border-top: 1px solid #ddd; }
 tbody th { font-weight: normal; }
-td.own { font-weight: 600; }
+.figures td:nth-child(2) { font-weight: 600; }
 .range { color: #555; font-weight: normal; font-size: .85em; }
 .facts th { padding-right: 1.5rem; color: #555; }
 .facts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
@@ -99,15 +100,18 @@ def report_page(
     mistakes: int = 15,
 ) -> str:
     """The page that `write_report` writes, as text; same arguments."""
-    if isinstance(mistakes, bool) or not isinstance(mistakes, (int, np.integer)) or mistakes < 0:
-        raise ArgumentError(f"mistakes must be a whole number of at least 0; it is {mistakes!r}.")
+    whole_number(mistakes, "mistakes", 0)
     wrongly, missed = worst_mistakes(evaluation, mistakes)
     metrics = evaluation.metrics
+    own = {
+        "Pairs": f"{metrics.n:,}, of which {metrics.base_rate:.1%} duplicates",
+        "Threshold": f"{metrics.threshold:.4f} ({evaluation.threshold_from})",
+    }
     errors = int(np.count_nonzero((evaluation.scores > metrics.threshold) != evaluation.labels))
     parts = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="lead">{_verdict(evaluation)}</p>',
-        _facts({**(facts or {}), **_own_facts(evaluation)}),
+        _table("facts", ((_text(k), _text(v)) for k, v in {**(facts or {}), **own}.items())),
         "<h2>Figures</h2>",
         _figures_table(evaluation),
         "<p>In brackets: 95 % bootstrap intervals over the pairs. The baselines' thresholds are chosen "
@@ -146,79 +150,65 @@ def _verdict(evaluation: Evaluation) -> str:
     )
 
 
-def _own_facts(evaluation: Evaluation) -> dict[str, str]:
-    metrics = evaluation.metrics
-    return {
-        "Pairs": f"{metrics.n:,}, of which {metrics.base_rate:.1%} duplicates",
-        "Threshold": f"{metrics.threshold:.4f} ({evaluation.threshold_from})",
-    }
-
-
-def _facts(facts: Mapping[str, Any]) -> str:
-    rows = (
-        f"<tr><th>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in facts.items()
+def _table(kind: str, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Rows of HTML, the first cell of each its heading, as a table."""
+    above = (
+        f"<thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead>" if head else ""
     )
-    return f'<table class="facts"><tbody>{"".join(rows)}</tbody></table>'
+    body = "".join(
+        f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+        for first, *rest in rows
+    )
+    return f'<div class="wide"><table class="{kind}">{above}<tbody>{body}</tbody></table></div>'
 
 
 def _figures_table(evaluation: Evaluation) -> str:
     beside = evaluation.baselines
-    head = "".join(f"<th>{_text(name)}</th>" for name in ("", "this model", *beside))
     rows = []
     for name, title in FIGURES.items():
         found = evaluation.intervals[name]
-        others = "".join(f"<td>{getattr(other, name):.3f}</td>" for other in beside.values())
-        rows.append(
-            f'<tr><th>{title}</th><td class="own">{found.value:.3f} '
-            f'<span class="range">[{found.low:.3f}, {found.high:.3f}]</span></td>{others}</tr>'
-        )
+        own = f'{found.value:.3f} <span class="range">[{found.low:.3f}, {found.high:.3f}]</span>'
+        rows.append([title, own, *(f"{getattr(other, name):.3f}" for other in beside.values())])
     for strategy, error in evaluation.calibration_error.items():
         title = f"calibration error, {strategy.replace('_', '-')} bins"
-        rows.append(
-            f'<tr><th>{title}</th><td class="own">{error:.3f}</td>{"<td></td>" * len(beside)}</tr>'
-        )
-    return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+        rows.append([title, f"{error:.3f}", *[""] * len(beside)])
+    return _table("figures", rows, ["", "this model", *map(_text, beside)])
 
 
 def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
     """Each picture with the sentence under it, which is also read out in its place."""
-    scores, labels, threshold = evaluation.scores, evaluation.labels, evaluation.threshold
-    overlap = {"word overlap": evaluation.overlap}
+    pairs = evaluation.scores, evaluation.labels
+    at, overlap = evaluation.threshold, {"word overlap": evaluation.overlap}
     yield (
-        plots.plot_roc(scores, labels, threshold, overlap),
+        plots.plot_roc(*pairs, at, overlap),
         "True positive against false positive rate over all thresholds; further up and left is better.",
     )
     yield (
-        plots.plot_precision_recall(scores, labels, threshold, overlap),
+        plots.plot_precision_recall(*pairs, at, overlap),
         "How many of the pairs called duplicates are, against how many of the duplicates are found.",
     )
     yield (
-        plots.plot_score_histogram(scores, labels, threshold),
+        plots.plot_score_histogram(*pairs, at),
         "Scores of both classes: the less they overlap, the better the model tells them apart.",
     )
     yield (
-        plots.plot_accuracy_by_threshold(scores, labels, threshold),
+        plots.plot_accuracy_by_threshold(*pairs, at),
         "Accuracy and F1 at every threshold. A peak elsewhere than at the threshold shows how far "
         "these pairs differ from those it was chosen on; it is not to be moved there.",
     )
     if evaluation.probabilities is not None:
         yield (
-            plots.plot_reliability(evaluation.probabilities, labels),
+            plots.plot_reliability(evaluation.probabilities, evaluation.labels),
             "Whether a probability means what it says: on the diagonal, it does.",
         )
-    lengths = [
-        max(len(word_tokenize(one)), len(word_tokenize(other)))
-        for one, other in zip(evaluation.question1, evaluation.question2)
-    ]
+    questions = zip(evaluation.question1, evaluation.question2)
+    lengths = [max(len(word_tokenize(one)), len(word_tokenize(two))) for one, two in questions]
     yield (
-        plots.plot_accuracy_by(lengths, scores, labels, threshold, "tokens of the longer question"),
+        plots.plot_accuracy_by(lengths, *pairs, at, "tokens of the longer question"),
         "Accuracy for short and long questions; at the foot of a bar its number of pairs.",
     )
     yield (
-        plots.plot_accuracy_by(evaluation.overlap, scores, labels, threshold, "word overlap"),
+        plots.plot_accuracy_by(evaluation.overlap, *pairs, at, "word overlap"),
         "Accuracy by the share of words that the two questions have in common. Duplicates that share "
         "few words and other pairs that share most are the hard ones.",
     )

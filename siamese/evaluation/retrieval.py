@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.thresholds import threshold_cuts
 
 
 @dataclass(frozen=True)
@@ -53,20 +55,17 @@ def evaluate_retrieval(
       >>> found.mrr, found.recall[2], round(found.map, 4)
       (0.5, 0.5, 0.5833)
     """
-    for k in ks:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise ArgumentError(f"ks must hold whole numbers of at least 1; it holds {k!r}.")
+    recall: dict[int, list[float]] = {whole_number(k, "each of ks", 1): [] for k in ks}
     answers, wanted = list(ranked), [set(ids) for ids in relevant]
     if len(answers) != len(wanted):
         raise DataError(
             f"There are answers to {len(answers)} queries and relevant ids for {len(wanted)}."
         )
     reciprocal, precision = [], []
-    recall: dict[int, list[float]] = {int(k): [] for k in ks}
     for query, (row, targets) in enumerate(zip(answers, wanted)):
         row = np.asarray(row).tolist() if isinstance(row, np.ndarray) else list(row)
         if len(set(row)) != len(row):
-            twice = next(item for at, item in enumerate(row) if item in row[:at])
+            twice = next(item for item in row if row.count(item) > 1)
             raise DataError(f"Query {query} returned the id {twice!r} twice.")
         if not targets:
             continue
@@ -125,7 +124,7 @@ def evaluate_mining(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> Mi
       >>> evaluate_mining([(0, 1), (1, 2)], [0.9, 0.4], ["x", "x", "y", "x"]).average_precision
       0.3333333333333333
     """
-    label = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
+    label = {value: number for number, value in enumerate(dict.fromkeys(clusters))}
     cluster = np.array([label[value] for value in clusters], dtype=np.int64)  # [questions]
     sizes = np.bincount(cluster) if len(cluster) else np.zeros(0, int)
     positives = int((sizes * (sizes - 1) // 2).sum())
@@ -133,13 +132,10 @@ def evaluate_mining(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> Mi
         raise DataError("The clusters hold no two questions together: there is nothing to mine.")
     ends, values = _checked_candidates(pairs, scores, len(cluster))
     right = cluster[ends[:, 0]] == cluster[ends[:, 1]]  # [candidates]
-    order = np.argsort(-values, kind="stable")
-    falling, hits = values[order], np.cumsum(right[order])
-    last = np.flatnonzero(np.append(falling[:-1] != falling[1:], True)) if len(order) else []
-    if not len(last):
+    if not len(values):
         return MiningMetrics(positives, 0, 0, 0.0, 0.0, float("inf"))
     # One step for each distinct score: equal scores have no order among themselves.
-    kept, hits = last + 1, hits[last]
+    _, kept, hits = (found[1:] for found in threshold_cuts(values, right))
     gained = np.diff(hits, prepend=0)
     f1 = 2 * hits / (kept + positives)
     best = int(np.argmax(f1))
@@ -149,7 +145,7 @@ def evaluate_mining(pairs: Any, scores: Any, clusters: Sequence[Hashable]) -> Mi
         candidates=len(values),
         average_precision=float((hits / kept * gained).sum() / positives),
         best_f1=float(f1[best]),
-        best_threshold=float(falling[last[best]]),
+        best_threshold=float(-np.sort(-values)[kept[best] - 1]),
     )
 
 
@@ -165,16 +161,17 @@ def _checked_candidates(pairs: Any, scores: Any, n: int) -> tuple[np.ndarray, np
     if not np.isfinite(values).all():
         raise ArgumentError("scores must be finite numbers; some are not.")
     ends = np.sort(ends.astype(np.int64), axis=1)
-    if len(ends) and not (ends[:, 0].min() >= 0 and ends[:, 1].max() < n):
+    if ((ends < 0) | (ends >= n)).any():
         raise ArgumentError(
-            f"pairs hold places in the list of {n} questions, from 0; they run from "
-            f"{ends[:, 0].min()} to {ends[:, 1].max()}."
+            f"pairs hold places in the list of {n} questions, from 0; they run from {ends.min()} to "
+            f"{ends.max()}."
         )
-    itself = np.flatnonzero(ends[:, 0] == ends[:, 1])
-    if len(itself):
-        raise DataError(f"pairs[{itself[0]}] compares question {ends[itself[0], 0]} with itself.")
-    keys, first, counts = np.unique(ends @ [n, 1], return_index=True, return_counts=True)
-    if len(keys) < len(ends):
-        at = int(first[np.argmax(counts > 1)])
-        raise DataError(f"The pair {tuple(ends[at].tolist())} is proposed more than once.")
+    itself = ends[:, 0] == ends[:, 1]
+    if itself.any():
+        at = int(itself.argmax())
+        raise DataError(f"pairs[{at}] compares question {ends[at, 0]} with itself.")
+    _, first, counts = np.unique(ends @ [n, 1], return_index=True, return_counts=True)
+    if len(first) < len(ends):
+        twice = tuple(ends[first[counts.argmax()]].tolist())
+        raise DataError(f"The pair {twice} is proposed more than once.")
     return ends, values

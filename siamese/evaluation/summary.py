@@ -104,31 +104,25 @@ def evaluate_pairs(
     for name, texts in (("question1", question1), ("question2", question2)):
         if len(texts) != len(truth):
             raise DataError(f"{name} holds {len(texts)} texts for {len(truth)} labels.")
-    promised, errors = None, {}
+    errors = {}
     if probabilities is not None:
-        promised, _ = check_scores(probabilities, labels)
-        errors = {s: expected_calibration_error(promised, truth, strategy=s) for s in STRATEGIES}
+        probabilities, _ = check_scores(probabilities, labels)
+        errors = {
+            s: expected_calibration_error(probabilities, truth, strategy=s) for s in STRATEGIES
+        }
+    options = {"threshold": threshold, "resamples": resamples, "seed": seed}
     return Evaluation(
         question1=list(question1),
         question2=list(question2),
         scores=values,
         labels=truth,
         overlap=word_overlap(question1, question2),
-        probabilities=promised,
+        probabilities=probabilities,
         threshold=threshold,
         threshold_from=threshold_from,
         metrics=evaluate_scores(values, truth, threshold),
-        intervals={
-            name: bootstrap_interval(
-                name, values, truth, threshold=threshold, resamples=resamples, seed=seed
-            )
-            for name in FIGURES
-        },
-        baselines=baselines(
-            question1,
-            question2,
-            truth,
-        ),
+        intervals={name: bootstrap_interval(name, values, truth, **options) for name in FIGURES},
+        baselines=baselines(question1, question2, truth),
         calibration_error=errors,
     )
 
@@ -148,10 +142,7 @@ def short_table(evaluation: Evaluation) -> str:
     for strategy, error in evaluation.calibration_error.items():
         title = "calibration error"
         lines.append(f"{title:<22}{error:.3f} (15 {strategy.replace('_', '-')} bins)")
-    lines += [
-        "",
-        "[..]: 95 % bootstrap interval. The baselines' thresholds are chosen on these pairs.",
-    ]
+    lines += ["", "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs."]
     return "\n".join(lines)
 
 

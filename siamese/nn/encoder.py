@@ -217,6 +217,9 @@ class Encoder:
             name: np.ascontiguousarray(weights[name], np.float32) for name in config.shapes()
         }
 
+    def __repr__(self) -> str:
+        return f"Encoder({self.config.vocab_size:,} words, vectors of {self.config.output_size})"
+
     @functools.cached_property
     def _compiled(self):
         import jax

@@ -74,6 +74,9 @@ class Ragged(Sequence):
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def __repr__(self) -> str:
+        return f"Ragged({len(self):,} rows, {len(self.values):,} values)"
+
     def __getitem__(self, index):
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])

@@ -6,6 +6,7 @@ their similarities are worked out from the stored vectors.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import threading
 from pathlib import Path
@@ -22,8 +23,6 @@ EXPANSION_SEARCH = 128  # and when the graph is searched
 
 def usearch_installed() -> bool:
     """Whether the library is there."""
-    import importlib.util
-
     return importlib.util.find_spec("usearch") is not None
 
 
@@ -91,7 +90,7 @@ class Graph:
         with self._lock:
             found = self._index.search(queries, wanted)
         keys = found.keys.reshape(len(queries), -1)
-        counts = np.atleast_1d(getattr(found, "counts", np.full(len(queries), keys.shape[1])))
+        counts = np.atleast_1d(getattr(found, "counts", keys.shape[1]))
         candidates = keys.astype(np.int64)  # [queries, wanted]
         # Others may have added rows to the graph that these vectors do not have yet.
         absent = (np.arange(keys.shape[1]) >= counts[:, None]) | (keys >= len(vectors))

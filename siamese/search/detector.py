@@ -1,8 +1,15 @@
-"""Answers whether one question is a duplicate of another: a saved model."""
+"""Answers whether one question is a duplicate of another: a saved model; no pickle, neither Trax nor JAX.
+
+model/                    a store (`siamese.storage.store`); in its current generation:
+  weights.safetensors     one tower's arrays, by name
+  vocabulary.json         the words of its embedding
+  detector.json           tower configuration, threshold, calibration, card
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +21,17 @@ import numpy as np
 from siamese.data.vocabulary import Vocabulary, word_tokenize
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nn.encoder import Encoder, TowerConfig
-from siamese.search import saved_model
+from siamese.storage.store import (
+    is_store,
+    read_files,
+    read_store,
+    unreadable_explained,
+    write_store,
+)
 
+FORMAT_VERSION = 1
 MAX_TOKENS = 512  # Longer questions are cut: beyond it the mean of an LSTM says nothing more.
+MANY = 4_000  # from so many questions on they are tokenized on all cores
 
 
 class DuplicateDetector:
@@ -56,6 +71,12 @@ class DuplicateDetector:
         self.weights = dict(weights)
         self.encoder = Encoder(tower, self.weights)
 
+    def __repr__(self) -> str:
+        return (
+            f"DuplicateDetector({len(self.vocabulary):,} words, vectors of {self.tower.output_size}, "
+            f"threshold {self.threshold:.3f})"
+        )
+
     # ---- Saving ----
 
     @classmethod
@@ -68,48 +89,83 @@ class DuplicateDetector:
         Raises:
           CheckpointError: missing, damaged, or of another version.
         """
-        weights, vocabulary, facts = saved_model.read_model(path)
-        with saved_model.unreadable_explained(path):
-            calibration = facts["calibration"]
-            if calibration is not None:
-                from siamese.evaluation.calibration import Calibration
 
-                calibration = Calibration.from_dict(calibration)
-            shape = dict(facts["tower"])
-            if shape.pop("pooling", "mean") != "mean":
-                raise ValueError("it pools by the maximum, which is no longer supported")
-            tower = TowerConfig(**shape)
-            if tower.vocab_size < vocabulary.size:
-                raise CheckpointError(
-                    f"{path} has {vocabulary.size:,} words and an embedding of {tower.vocab_size:,} "
-                    "rows. The files belong to different models."
-                )
-            if tower.compute not in ("float32", "bfloat16"):
-                raise ValueError(f"compute is {tower.compute!r}")
-            if not math.isfinite(facts["threshold"]):
-                raise ValueError(f"the threshold is {facts['threshold']}")
-            return cls(
-                weights,
-                vocabulary,
-                tower,
-                threshold=facts["threshold"],
-                calibration=calibration,
-                card=facts["card"],
+        def read(folder: Path, manifest: dict[str, Any]) -> DuplicateDetector:
+            files = read_files(folder, manifest)
+            with unreadable_explained(path):
+                return cls._from_files(path, files, Vocabulary.load(folder / "vocabulary.json"))
+
+        path = Path(path)
+        if not is_store(path) and is_store(path / "model"):
+            path = path / "model"
+        return read_store(path, "detector", read)
+
+    @classmethod
+    def _from_files(
+        cls, path: Path, files: Mapping[str, bytes], vocabulary: Vocabulary
+    ) -> DuplicateDetector:
+        from safetensors.numpy import load
+
+        facts = json.loads(files["detector.json"])
+        if facts["version"] != FORMAT_VERSION:
+            raise CheckpointError(
+                f"{path} has format version {facts['version']!r}; this siamese reads {FORMAT_VERSION}."
             )
+        calibration = facts["calibration"]
+        if calibration is not None:
+            from siamese.evaluation.calibration import Calibration
+
+            calibration = Calibration.from_dict(calibration)
+        shape = dict(facts["tower"])
+        if shape.pop("pooling", "mean") != "mean":
+            raise ValueError("it pools by the maximum, which is no longer supported")
+        tower = TowerConfig(**shape)
+        if tower.vocab_size < vocabulary.size:
+            raise CheckpointError(
+                f"{path} has {vocabulary.size:,} words and an embedding of {tower.vocab_size:,} "
+                "rows. The files belong to different models."
+            )
+        if tower.compute not in ("float32", "bfloat16"):
+            raise ValueError(f"compute is {tower.compute!r}")
+        threshold = facts["threshold"]
+        if not math.isfinite(threshold):
+            raise ValueError(f"the threshold is {threshold}")
+        return cls(
+            load(files["weights.safetensors"]),
+            vocabulary,
+            tower,
+            threshold=threshold,
+            calibration=calibration,
+            card=facts["card"],
+        )
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Writes the model's directory, atomically; see `siamese.search.saved_model`."""
-        return saved_model.write_model(
-            path,
-            self.weights,
-            self.vocabulary,
-            {
-                "tower": dataclasses.asdict(self.tower),
-                "threshold": self.threshold,
-                "calibration": self.calibration.to_dict() if self.calibration else None,
-                "card": self.card,
-            },
-        )
+        """Writes the model's directory atomically; an older one there is replaced at the end.
+
+        Args:
+          path: the directory; it may hold an older saved model, but nothing else.
+
+        Raises:
+          CheckpointError: it cannot be written, or `path` holds something other than a saved model.
+        """
+        facts = {
+            "version": FORMAT_VERSION,
+            "tower": dataclasses.asdict(self.tower),
+            "threshold": self.threshold,
+            "calibration": self.calibration.to_dict() if self.calibration else None,
+            "card": self.card,
+        }
+
+        def fill(folder: Path) -> None:
+            from safetensors.numpy import save
+
+            arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
+            (folder / "weights.safetensors").write_bytes(save(arrays))
+            self.vocabulary.save(folder / "vocabulary.json")
+            text = json.dumps(facts, indent=1, ensure_ascii=False)
+            (folder / "detector.json").write_text(text, encoding="utf-8")
+
+        return write_store(path, "detector", fill)
 
     # ---- Answering ----
 
@@ -126,14 +182,28 @@ class DuplicateDetector:
             found.append(self.vocabulary.encode(word_tokenize(question))[:MAX_TOKENS])
         return found
 
-    def encode(self, questions: Sequence[str]) -> np.ndarray:
+    def encode(self, questions: Sequence[str], processes: int | None = None) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1.
 
         A question without words has no direction: its vector is zero, and its similarity to every
         question 0. The answer for a question is the same alone or in company. (A model trained with
         padding in its mean, as the course's, sees each question padded to a power of two.)
+
+        Args:
+          questions: the texts; where there are thousands, each distinct one is encoded once.
+          processes: how many processes tokenize thousands; every core where None.
         """
-        return self.encoder.encode(self.token_ids(questions))
+        questions = list(questions)
+        if len(questions) < MANY or set(map(type, questions)) != {str}:
+            return self.encoder.encode(self.token_ids(questions))
+        from siamese.data.tokens import tokenize_questions
+
+        options = {"cache_dir": False, "progress": False}
+        tokenized = tokenize_questions(questions, processes=processes, **options)
+        ids = tokenized.encode(self.vocabulary)  # a row for each distinct question
+        if ids.lengths.max() > MAX_TOKENS:
+            ids = [row[:MAX_TOKENS].tolist() for row in ids]
+        return self.encoder.encode(ids)[tokenized.rows]
 
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
@@ -153,14 +223,11 @@ class DuplicateDetector:
         else:  # As the course's predict: both padded to the power of two of the longer one.
             longest = [max(len(a), len(b), 1) for a, b in zip(ids1, ids2)]
             lengths = [1 << (n - 1).bit_length() for n in longest]
-            vectors = np.zeros((2 * len(first), self.tower.output_size), np.float32)
-            for length in sorted(set(lengths)):
-                rows = [i for i, n in enumerate(lengths) if n == length]
-                found = self.encoder.encode(
-                    [ids1[i] for i in rows] + [ids2[i] for i in rows], length=length
-                )
-                vectors[rows] = found[: len(rows)]
-                vectors[[len(first) + i for i in rows]] = found[len(rows) :]
+            ids, lengths = [*ids1, *ids2], np.array([*lengths, *lengths])
+            vectors = np.zeros((len(ids), self.tower.output_size), np.float32)
+            for length in np.unique(lengths):
+                rows = np.flatnonzero(lengths == length)
+                vectors[rows] = self.encoder.encode([ids[i] for i in rows], length=int(length))
         cosines = np.vecdot(vectors[: len(first)], vectors[len(first) :])
         return float(cosines[0]) if single else cosines
 
@@ -172,8 +239,8 @@ class DuplicateDetector:
         """
         if self.calibration is None:
             raise ArgumentError(
-                "This model has no calibration, so no probabilities: train it with labelled held-out "
-                "pairs, or calibrate it with `siamese evaluate MODEL --questions ... --calibrate`."
+                "This model has no calibration, so no probabilities. A model that `siamese train` "
+                "fits on a file with labelled held-out pairs has one; `siamese import-weights` makes none."
             )
         return self.calibrated(self.similarity(question1, question2))
 

@@ -1,4 +1,4 @@
-"""Which words pull the similarity of two questions up or down: leave one word out, and look."""
+"""Which words pull the similarity of two questions up or down: leave one out and look (text or picture)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import numpy as np
 
 from siamese.data.vocabulary import word_tokenize
 from siamese.errors import DataError
+from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 from siamese.nn.encoder import PAD
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 
 BAR = 20  # characters of the longest bar
+# In a picture:
+LINE = 0.26  # inches a word takes
+MOST_WORDS = 40  # of a question; those with the largest effects stay
+LONGEST_WORD, LONGEST_TITLE = 24, 70  # characters
 
 
 class WordEffect(NamedTuple):
@@ -24,6 +29,11 @@ class WordEffect(NamedTuple):
     word: str
     effect: float | None
     known: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        effect = None if self.effect is None else round(self.effect, 6)
+        return {"word": self.word, "effect": effect, "known": self.known}
 
 
 class Explanation(NamedTuple):
@@ -53,11 +63,6 @@ class Explanation(NamedTuple):
         effects = [abs(w.effect) for w in (*self.words1, *self.words2) if w.effect is not None]
         return max(effects, default=0) or 1
 
-    @property
-    def unknown_note(self) -> str:
-        """What unknown words mean for the answer."""
-        return unknown_note(self.unknown_alike)
-
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         return {
@@ -65,8 +70,8 @@ class Explanation(NamedTuple):
             "question2": self.question2,
             "similarity": round(self.similarity, 6),
             "threshold": round(self.threshold, 6),
-            "words1": [_plain(word) for word in self.words1],
-            "words2": [_plain(word) for word in self.words2],
+            "words1": [word.as_dict() for word in self.words1],
+            "words2": [word.as_dict() for word in self.words2],
             "unknown_words": self.unknown_words,
         }
 
@@ -86,7 +91,7 @@ class Explanation(NamedTuple):
                 lines.append(f"    {word.word:<{width}}  {word.effect:+.3f}  {bar}{note}")
         if self.unknown_words:
             lines += ["", f"  Never seen by the model: {', '.join(self.unknown_words)}."]
-            lines.append(f"  {self.unknown_note}")
+            lines.append(f"  {unknown_note(self.unknown_alike)}")
         return "\n".join(lines)
 
 
@@ -111,9 +116,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     for name, found in zip(("question1", "question2"), words):
         if not found:
             raise DataError(f"{name} has no words, so there is nothing to explain.")
-    variants = [*ids]
-    for side in ids:
-        variants += [side[:at] + side[at + 1 :] for at in range(len(side))]
+    variants = [*ids, *(side[:at] + side[at + 1 :] for side in ids for at in range(len(side)))]
     length = None
     if not detector.tower.mask_padding:  # All padded to one length, as `similarity` does.
         length = 1 << (max(map(len, ids)) - 1).bit_length()
@@ -121,20 +124,19 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         variants = [variant or [PAD] for variant in variants]
     vectors = detector.encoder.encode(variants, length=length)
     similarity = float(np.vecdot(vectors[0], vectors[1]))
-    without1 = vectors[2 : 2 + len(ids[0])] @ vectors[1]
-    without2 = vectors[2 + len(ids[0]) :] @ vectors[0]
-    effects = []
-    for side, without in zip(words, (without1, without2)):
-        effects.append(
-            [
-                WordEffect(
-                    word,
-                    similarity - float(left) if len(side) > 1 else None,
-                    word in detector.vocabulary,
-                )
-                for word, left in zip(side, without)
-            ]
-        )
+    split = 2 + len(ids[0])
+    left_out = vectors[2:split] @ vectors[1], vectors[split:] @ vectors[0]
+    effects = [
+        [
+            WordEffect(
+                word,
+                similarity - float(without) if len(side) > 1 else None,
+                word in detector.vocabulary,
+            )
+            for word, without in zip(side, products)
+        ]
+        for side, products in zip(words, left_out)
+    ]
     alike = takes_unknown_words_for_one(detector)
     return Explanation(question1, question2, similarity, detector.threshold, *effects, alike)
 
@@ -153,6 +155,82 @@ def unknown_note(alike: bool) -> str:
     )
 
 
-def _plain(word: WordEffect) -> dict[str, Any]:
-    effect = None if word.effect is None else round(word.effect, 6)
-    return {"word": word.word, "effect": effect, "known": word.known}
+def plot_explanation(explanation: Explanation):
+    """Bars for the words of both questions: to the right what makes them alike, to the left what does not.
+
+    Args:
+      explanation: what `siamese.explain` returned.
+
+    Returns:
+      A Matplotlib figure; `siamese.evaluation.picture.save_picture` writes it to a file.
+
+    Raises:
+      MissingDependencyError: where Matplotlib is not installed.
+
+    Example:
+      >>> words = [WordEffect("old", 0.3, True), WordEffect("xyzzy", -0.1, False)]
+      >>> made = Explanation("old xyzzy", "old xyzzy", 0.9, 0.7, words, words)
+      >>> len(plot_explanation(made).axes)
+      2
+    """
+    pairs = (explanation.question1, explanation.words1), (explanation.question2, explanation.words2)
+    sides = [_shortened(*pair) for pair in pairs]
+    counts = [len(words) for _, words in sides]
+    with new_picture(7.0, 1.5 + LINE * sum(counts)) as figure:
+        panels = figure.subplots(2, 1, sharex=True, height_ratios=[n + 1 for n in counts])
+        for axes, (title, words) in zip(panels, sides):
+            _draw(axes, title, words, explanation.largest_effect)
+        panels[1].set_xlabel("cosine with the word less the cosine without it")
+        verdict = "duplicate" if explanation.is_duplicate else "not a duplicate"
+        figure.suptitle(
+            f"cosine {explanation.similarity:.3f}, threshold {explanation.threshold:.3f}: {verdict}",
+            x=0.01,
+            ha="left",
+            fontweight="bold",
+        )
+    return figure
+
+
+def _draw(axes, title: str, words: list[WordEffect], largest: float) -> None:
+    effects = [word.effect or 0.0 for word in words]
+    colours = [DARK if effect > 0 else LIGHT for effect in effects]
+    hatches = ["" if effect > 0 else "////" for effect in effects]
+    axes.barh(range(len(words)), effects, height=0.7, color=colours, hatch=hatches,
+              edgecolor=DARK, linewidth=0.5)  # fmt: skip
+    for place, (word, effect) in enumerate(zip(words, effects)):
+        note = "the only word" if word.effect is None else f"{effect:+.3f}"
+        note += "" if word.known else "  never seen"
+        right = effect >= 0
+        axes.annotate(
+            note,
+            (effect, place),
+            xytext=(4 if right else -4, 0),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="center",
+            fontsize=8,
+            color=GREY,
+        )
+    # Space for the numbers beside the longest bars.
+    axes.set_xlim(-1.6 * largest, 1.6 * largest)
+    axes.set_yticks(range(len(words)), [_text(word.word, LONGEST_WORD) for word in words])
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.invert_yaxis()
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.grid(axis="y", visible=False)
+    axes.set_title(title).set_parse_math(False)
+
+
+def _shortened(question: str, words: list[WordEffect]) -> tuple[str, list[WordEffect]]:
+    """A panel's title and the words it shows, in their order."""
+    title = _text(question, LONGEST_TITLE)
+    if len(words) <= MOST_WORDS:
+        return title, words
+    strongest = sorted(range(len(words)), key=lambda at: -abs(words[at].effect or 0))[:MOST_WORDS]
+    return f"{title} ({MOST_WORDS} of {len(words)} words)", [words[at] for at in sorted(strongest)]
+
+
+def _text(text: str, most: int) -> str:
+    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    return text if len(text) <= most else text[: most - 1] + "…"

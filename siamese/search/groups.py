@@ -6,7 +6,7 @@ never in memory; pairs are folded into groups as they come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,14 +34,13 @@ class Member(NamedTuple):
 
 
 def similar_pairs(
-    vectors: StoredVectors, threshold: float, progress: Callable[[int], None] | None = None
+    vectors: StoredVectors, threshold: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yields all pairs whose cosine is above a threshold, each once, block by block.
 
     Args:
       vectors: rows of length 1.
       threshold: a cosine, from -1 to 1.
-      progress: called with the number of rows done.
 
     Yields:
       rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
@@ -58,10 +57,8 @@ def similar_pairs(
         for other in range(start, n, BLOCK):
             columns = rows if other == start else vectors.rows(slice(other, other + BLOCK))
             scores = buffer[: len(rows), : len(columns)]
-            if scores.flags.c_contiguous:
-                np.matmul(rows, columns.T, out=scores)
-            else:
-                scores = rows @ columns.T
+            whole = scores.flags.c_contiguous
+            scores = np.matmul(rows, columns.T, out=scores if whole else None)
             found = np.flatnonzero(scores > threshold)
             i, j = np.divmod(found, scores.shape[1])
             similarities = scores.ravel()[found]
@@ -70,19 +67,14 @@ def similar_pairs(
                 i, j, similarities = i[upper], j[upper], similarities[upper]
             if len(i):
                 yield i + start, j + other, similarities
-        if progress is not None:
-            progress(min(start + BLOCK, n))
 
 
-def duplicate_groups(
-    vectors: StoredVectors, threshold: float, progress: Callable[[int], None] | None = None
-) -> list[list[Member]]:
+def duplicate_groups(vectors: StoredVectors, threshold: float) -> list[list[Member]]:
     """Groups of questions joined by pairs above a threshold, directly or through others.
 
     Args:
       vectors: the questions' vectors, rows of length 1.
       threshold: cosine above which two are joined. A low one joins nearly all to one group.
-      progress: called with the number of rows compared.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
@@ -96,23 +88,21 @@ def duplicate_groups(
     n = len(vectors)
     if not n:
         return []
-    kept: list[np.ndarray] = []
-    count = 0
-    for i, j, _ in similar_pairs(vectors, threshold, progress):
+    kept, count = [np.zeros((0, 2), np.int64)], 0
+    for i, j, _ in similar_pairs(vectors, threshold):
         kept.append(np.stack([i, j], axis=1))
         count += len(i)
         if count > MOST_EDGES:  # Joined so far: a tree of at most n - 1 edges says the same.
             kept = [_tree(connected_groups(n, np.concatenate(kept)))]
             count = len(kept[0])
-    edges = np.concatenate(kept) if kept else np.zeros((0, 2), np.int64)
-    labels = connected_groups(n, edges)  # [n]
-    sizes = np.bincount(labels)
+    labels = connected_groups(n, np.concatenate(kept))  # [n]
     order = np.argsort(labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    groups = []
-    for label in np.flatnonzero(sizes > 1):
-        groups.append(_ordered(vectors, order[starts[label] : starts[label + 1]]))
+    members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    groups = [_ordered(vectors, rows) for rows in members if len(rows) > 1]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+
+
+_OWN = ("group", "id", "question", "similarity", "central")
 
 
 def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any]]:
@@ -131,9 +121,6 @@ def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any
             }
 
 
-_OWN = ("group", "id", "question", "similarity", "central")
-
-
 def _tree(labels: np.ndarray) -> np.ndarray:
     """Edges from each thing to the first of its group, int64 [m, 2]."""
     _, first = np.unique(labels, return_index=True)
@@ -144,9 +131,8 @@ def _tree(labels: np.ndarray) -> np.ndarray:
 def _ordered(vectors: StoredVectors, rows: np.ndarray) -> list[Member]:
     found = vectors.rows(rows)  # [members, d]
     central = int(np.argmax(found @ found.mean(axis=0)))
-    similarities = np.vecdot(found, found[central])
-    rest = [at for at in np.argsort(-similarities, kind="stable") if at != central]
-    return [
-        Member(int(rows[at]), float(similarities[at]), bool(at == central))
-        for at in (central, *rest)
+    similarities = np.vecdot(found, found[central]).tolist()
+    rest = [
+        at for at in np.argsort(-np.array(similarities, np.float32), kind="stable") if at != central
     ]
+    return [Member(int(rows[at]), similarities[at], at == central) for at in (central, *rest)]

@@ -86,33 +86,31 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
-    if text.lstrip()[:1] not in ("{", "["):
-        words = [line.removesuffix("\r") for line in text.split("\n")]
-        while words and not words[-1]:
-            words.pop()
-        return _from_list(words, path, "line")
+    content = None
     try:
-        content = json.loads(text)
+        if text.lstrip()[:1] in ("{", "["):
+            content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if text.lstrip()[0] == "[":  # A word list may well start with a bracket as its first word.
-            return _from_list(text.rstrip("\n").split("\n"), path, "line")
-        raise DataError(f"{path} is not whole JSON ({error}).") from None
+        if text.lstrip()[0] == "{":  # A word list may well start with a bracket as its first word.
+            raise DataError(f"{path} is not complete JSON ({error}).") from None
+    if content is None:
+        words = text.rstrip("\r\n").split("\n")
+        return _from_list(
+            [word.removesuffix("\r") for word in words if words != [""]], path, "line"
+        )
     if isinstance(content, dict) and isinstance(content.get("words"), list):
         return Vocabulary.load(path)
     if isinstance(content, list):
         return _from_list(content, path, "entry")
     ids = sorted(content.items(), key=lambda item: item[1] if type(item[1]) is int else -1)
-    if content.get(PAD) != PAD_ID or [i for _, i in ids] != list(range(1, len(ids) + 1)):
-        bad = next(
-            (
-                f"{w!r} has {i!r}"
-                for at, (w, i) in enumerate(ids, 1)
-                if type(i) is not int or i != at
-            ),
-            f"{PAD} has {content.get(PAD)!r}",
-        )
+    wrong = [
+        f"{w!r} has {i!r}" for at, (w, i) in enumerate(ids, 1) if type(i) is not int or i != at
+    ]
+    if content.get(PAD) != PAD_ID:
+        wrong.append(f"{PAD} has {content.get(PAD)!r}")
+    if wrong:
         raise DataError(
-            f"{path}: ids must be those of the course: {PAD} 1, then every number once; {bad}."
+            f"{path}: ids must be those of the course: {PAD} 1, then every number once; {wrong[0]}."
         )
     return _from_list([word for word, _ in ids], path, "entry")
 

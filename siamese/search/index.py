@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.data.arguments import whole_number
 from siamese.data.question_list import read_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.approximate import Graph, usearch_installed
 from siamese.search.detector import DuplicateDetector
-from siamese.search.encode_many import encode_questions
 from siamese.search.index_files import GRAPH, Records, model_checksum, read_index, write_index
 from siamese.search.nearest import StoredVectors, top_k
-from siamese.search.question_store import QuestionStore
 
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
 
@@ -24,8 +24,8 @@ LARGE = 500_000  # from so many questions on an index gets a graph unasked, wher
 class Hit(NamedTuple):
     """An old question that was found, with its similarity (cosine) to the new one.
 
-    `probability` is None where the model has no calibration; `columns` holds the other columns that
-    belong to the question.
+    `probability` is None where the model has no calibration; `columns` holds the question's other
+    columns.
     """
 
     id: str | int
@@ -34,6 +34,14 @@ class Hit(NamedTuple):
     probability: float | None
     is_duplicate: bool
     columns: dict[str, Any]
+
+
+class State(NamedTuple):
+    """Vectors, records (row by row the same questions), and the graph over them or None."""
+
+    vectors: StoredVectors
+    records: Records
+    graph: Graph | None
 
 
 class QuestionIndex:
@@ -64,7 +72,17 @@ class QuestionIndex:
     ):
         """Takes ready vectors and records; `build`, `from_file` and `load` make them."""
         self.detector = detector
-        self._store = QuestionStore(vectors, records, graph, next_id)
+        self._joined = State(vectors, records, graph)
+        # Added, not yet joined: so adding questions one by one does not copy all vectors each time.
+        self._pending: list[tuple[StoredVectors, Records]] = []
+        self._next_id = next_id  # of a question that is added without an id
+        self._ids: dict[str | int, int] | None = None  # id -> row, made when first needed
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        vectors, _, graph = self._state()
+        graph = ", with a graph" if graph else ""
+        return f"QuestionIndex({len(vectors):,} questions, {vectors.storage}{graph})"
 
     # ---- Making, saving, loading ----
 
@@ -135,10 +153,10 @@ class QuestionIndex:
           path: the directory; an older index there is replaced.
           model: where the model is saved, kept so that ``siamese search INDEX`` finds it.
         """
-        vectors, records, graph = self._store.state()
+        vectors, records, graph = self._state()
         facts: dict[str, Any] = {
             "model_checksum": model_checksum(self.detector),
-            "next_id": self._store.next_id,
+            "next_id": self._next_id,
             "storage": vectors.storage,
             "model": None,
         }
@@ -182,10 +200,9 @@ class QuestionIndex:
                 f"{path} was made by another model: their vectors cannot be compared. Load the model "
                 "it was made by, or make the index again with `siamese index`."
             )
-        size = vectors.values.shape[1]
         graph = None
         if (folder / GRAPH).exists():
-            graph = Graph.load(folder / GRAPH, len(vectors), size)
+            graph = Graph.load(folder / GRAPH, len(vectors), vectors.values.shape[1])
         return cls(detector, vectors, records, graph=graph, next_id=int(facts["next_id"]))
 
     # ---- Changing ----
@@ -213,12 +230,35 @@ class QuestionIndex:
                 raise ArgumentError(f"{len(given)} {name} for {len(questions)} questions.")
         if not questions:
             return []
-        vectors = encode_questions(self.detector, questions, processes)
+        vectors = self.detector.encode(questions, processes)
         wordless = np.flatnonzero(~vectors.any(axis=1))
         if len(wordless):
             at = int(wordless[0])
             raise DataError(f"Question {at} has no words: {questions[at][:40]!r}. Leave it out.")
-        return self._store.add(vectors, questions, ids, columns)
+        with self._lock:
+            taken = self._rows_by_id()
+            if ids is None:
+                given: list[str | int] = []
+                while len(given) < len(questions):
+                    if self._next_id not in taken:
+                        given.append(self._next_id)
+                    self._next_id += 1
+            else:
+                given = [_checked_id(i) for i in ids]
+                seen = set(taken)
+                for i in given:
+                    if i in seen:
+                        raise DataError(f"The id {i!r} is taken; ids must be all different.")
+                    seen.add(i)
+            records = Records.of(
+                {"id": i, "question": question, "columns": dict(more)}
+                for i, question, more in zip(given, questions, columns or [{}] * len(questions))
+            )
+            start = len(self)
+            storage = self._joined.vectors.storage
+            self._pending.append((StoredVectors.of(vectors, storage), records))
+            taken.update({i: start + place for place, i in enumerate(given)})
+        return given
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many. A graph is given up: make it again.
@@ -226,31 +266,64 @@ class QuestionIndex:
         Raises:
           ArgumentError: an id that is not there; nothing is removed then.
         """
-        return self._store.remove([ids] if isinstance(ids, (str, int)) else list(ids))
+        ids = [ids] if isinstance(ids, (str, int)) else list(ids)
+        with self._lock:
+            vectors, records, _ = self._state()
+            rows = self._rows_by_id()
+            for i in ids:
+                if i not in rows:
+                    raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+            kept = np.delete(np.arange(len(vectors)), [rows[i] for i in ids])
+            self._joined = State(vectors.take(kept), records.take(kept), None)
+            self._ids = None
+            return len(vectors) - len(kept)
 
     def make_graph(self) -> None:
         """Makes the graph for approximate search, on all cores; needs usearch."""
-        self._store.make_graph()
+        with self._lock:
+            vectors, records, graph = self._state()
+            if graph is None:
+                graph = Graph(vectors.values.shape[1])
+                graph.add(vectors)
+                self._joined = State(vectors, records, graph)
+
+    def _state(self) -> State:
+        """Everything in one piece; it stays as it is while others add and remove."""
+        with self._lock:
+            if self._pending:
+                vectors, records, graph = self._joined
+                added_vectors, added_records = map(list, zip(*self._pending))
+                joined = State(vectors.joined(added_vectors), records.joined(added_records), graph)
+                self._joined, self._pending = joined, []
+                if graph is not None:
+                    graph.add(joined.vectors, len(vectors))
+            return self._joined
+
+    def _rows_by_id(self) -> dict[str | int, int]:
+        if self._ids is None:
+            self._ids = {record["id"]: row for row, record in enumerate(self._state().records)}
+        return self._ids
 
     # ---- Asking ----
 
     def __len__(self) -> int:
-        return len(self._store)
+        with self._lock:
+            return len(self._joined.vectors) + sum(len(vectors) for vectors, _ in self._pending)
 
     @property
     def vectors(self) -> StoredVectors:
         """The questions' vectors, as they are stored."""
-        return self._store.state().vectors
+        return self._state().vectors
 
     @property
     def records(self) -> Records:
         """Each question as a dict: id, question, columns."""
-        return self._store.state().records
+        return self._state().records
 
     @property
     def has_graph(self) -> bool:
         """Whether approximate search can be done at once."""
-        return self._store.has_graph
+        return self._joined.graph is not None
 
     def search(
         self,
@@ -275,13 +348,23 @@ class QuestionIndex:
         Raises:
           ArgumentError: k below 1.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise ArgumentError(f"k must be a whole number of at least 1; it is {k!r}.")
+        k = whole_number(k, "k", 1)
         asked = [questions] if isinstance(questions, str) else list(questions)
-        queries = encode_questions(self.detector, asked)
+        queries = self.detector.encode(asked)
         rows, similarities, records = self.search_vectors(queries, k, approximate=approximate)
-        with_words = queries.any(axis=1)
-        answers = _hits(self.detector, rows, similarities, records, with_words, threshold)
+        cut = self.detector.threshold if threshold is None else threshold
+        probabilities = np.full(similarities.shape, None)
+        if self.detector.calibration is not None and similarities.size:
+            found = self.detector.calibrated(similarities.ravel())
+            probabilities = found.reshape(similarities.shape)
+        answers: list[list[Hit]] = [[] for _ in asked]
+        for query in np.flatnonzero(queries.any(axis=1)):  # one without words has no hits
+            hits = zip(rows[query], similarities[query].tolist(), probabilities[query].tolist())
+            for row, similarity, probability in hits:
+                record = records[row]
+                hit = Hit(**record, similarity=similarity, probability=probability,
+                          is_duplicate=similarity > cut)  # fmt: skip
+                answers[query].append(hit)
         return answers[0] if isinstance(questions, str) else answers
 
     def search_vectors(
@@ -290,48 +373,15 @@ class QuestionIndex:
         """`search` for vectors, float32 [queries, d]: (rows, similarities, records)."""
         if approximate:
             self.make_graph()
-        vectors, records, graph = self._store.state()
+        vectors, records, graph = self._state()
         if approximate is False or graph is None:
             return *top_k(vectors, queries, k), records
         return *graph.search(vectors, queries, k), records
 
 
-def _hits(
-    detector: DuplicateDetector,
-    rows: np.ndarray,
-    similarities: np.ndarray,
-    records: Records,
-    with_words: np.ndarray,
-    threshold: float | None = None,
-) -> list[list[Hit]]:
-    """The hits of each query, in the order given.
-
-    Args:
-      detector: its calibration gives the probabilities.
-      rows: int64 [queries, k]; the records found.
-      similarities: float32 [queries, k]; their cosines.
-      records: of the index.
-      with_words: bool [queries]; a query without words has no hits.
-      threshold: cosine above which a hit is a duplicate; the detector's own where None.
-    """
-    threshold = detector.threshold if threshold is None else threshold
-    probabilities = None
-    if detector.calibration is not None and similarities.size:
-        probabilities = detector.calibrated(similarities.ravel()).reshape(similarities.shape)
-    answers = []
-    for i, has_words in enumerate(with_words):
-        hits = []
-        for j, row in enumerate(rows[i] if has_words else ()):
-            record, similarity = records[row], float(similarities[i, j])
-            hits.append(
-                Hit(
-                    record["id"],
-                    record["question"],
-                    similarity,
-                    None if probabilities is None else float(probabilities[i, j]),
-                    similarity > threshold,
-                    record["columns"],
-                )
-            )
-        answers.append(hits)
-    return answers
+def _checked_id(value: Any) -> str | int:
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise DataError(f"An id must be text or a whole number, not {value!r:.40}.")
+    return value

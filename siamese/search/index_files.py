@@ -48,9 +48,7 @@ class Records:
             json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
             for record in records
         ]
-        offsets = np.zeros(len(lines) + 1, np.int64)
-        np.cumsum([len(line) for line in lines], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(lines), np.uint8), offsets)
+        return cls(np.frombuffer(b"".join(lines), np.uint8), _ends([len(line) for line in lines]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -64,19 +62,19 @@ class Records:
 
     def take(self, which: np.ndarray) -> Records:
         """Some of the records, int64 positions in the order wanted."""
-        lengths = np.diff(self.offsets)[which]
-        offsets = np.zeros(len(which) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
         pieces = [self.text[self.offsets[i] : self.offsets[i + 1]] for i in which]
-        return Records(np.concatenate([np.zeros(0, np.uint8), *pieces]), offsets)
+        lengths = np.diff(self.offsets)[which]
+        return Records(np.concatenate([self.text[:0], *pieces]), _ends(lengths))
 
     def joined(self, others: list[Records]) -> Records:
         """These records and others, one after the other."""
-        parts, offsets, end = [self, *others], [np.zeros(1, np.int64)], 0
-        for part in parts:
-            offsets.append(part.offsets[1:] + end)
-            end += int(part.offsets[-1])
-        return Records(np.concatenate([part.text for part in parts]), np.concatenate(offsets))
+        parts = [self, *others]
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        return Records(np.concatenate([part.text for part in parts]), _ends(lengths))
+
+
+def _ends(lengths: Any) -> np.ndarray:
+    return np.append(0, np.cumsum(lengths, dtype=np.int64))
 
 
 def write_index(
@@ -168,11 +166,8 @@ def model_checksum(detector: Any) -> str:
         digest.update(f"{name} {array.shape}".encode())
         digest.update(array.data)
     vocabulary = detector.vocabulary
-    facts = [vocabulary.lowercase, vocabulary.words]
-    if vocabulary.unknown_ids:
-        facts.append(vocabulary.unknown_ids)
-    words = json.dumps(facts)
-    digest.update(words.encode())
+    unknown = [vocabulary.unknown_ids] if vocabulary.unknown_ids else []
+    digest.update(json.dumps([vocabulary.lowercase, vocabulary.words, *unknown]).encode())
     return digest.hexdigest()
 
 

@@ -166,20 +166,13 @@ def _segment_maxima(vectors: StoredVectors, queries: np.ndarray) -> np.ndarray:
     buffer = np.empty((min(rows_per_block, n), count), np.float32)
     for start, block in blocks(vectors, rows_per_block):
         scores = np.matmul(block, columns, out=buffer[: len(block)])  # [rows, queries]
-        whole = len(block) // SEGMENT
-        first = start // SEGMENT
-        if whole and count == 1:  # NumPy is quick along the last axis if it is not of length 1
-            np.max(
-                scores[: whole * SEGMENT].reshape(whole, SEGMENT),
-                axis=1,
-                out=maxima[first : first + whole, 0],
-            )
-        elif whole:
-            np.max(
-                scores[: whole * SEGMENT].reshape(whole, SEGMENT, count),
-                axis=1,
-                out=maxima[first : first + whole],
-            )
+        first, whole = start // SEGMENT, len(block) // SEGMENT
+        found = maxima[first : first + whole]
+        if whole:
+            segments = scores[: whole * SEGMENT].reshape(whole, SEGMENT, count)
+            if count == 1:  # NumPy is quick along the last axis if it is not of length 1
+                segments, found = segments[..., 0], found[:, 0]
+            np.max(segments, axis=1, out=found)
         if len(block) % SEGMENT:
             maxima[first + whole] = scores[whole * SEGMENT :].max(axis=0)
     return np.ascontiguousarray(maxima.T)

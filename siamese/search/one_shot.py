@@ -12,6 +12,18 @@ from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 
 
+class _Examples(NamedTuple):
+    classes: tuple
+    vectors: np.ndarray  # float32 [examples, d]
+    owners: np.ndarray  # int64 [examples], each example's class
+
+    def scores(self, vectors: np.ndarray) -> np.ndarray:
+        """The best cosine for each class, float32 [questions, classes]."""
+        similarities = vectors @ self.vectors.T  # [questions, examples]
+        best = [similarities[:, self.owners == i].max(axis=1) for i in range(len(self.classes))]
+        return np.stack(best, axis=1) if best else np.zeros((len(vectors), 0), np.float32)
+
+
 class OneShotClassifier:
     """Classes of questions, each given by one or a few examples; nothing is trained.
 
@@ -33,20 +45,20 @@ class OneShotClassifier:
     def __init__(self, detector: DuplicateDetector, *, threshold: float | None = None):
         self.detector = detector
         self.threshold = detector.threshold if threshold is None else float(threshold)
+        # Replaced as one, so that a reader in another thread never sees half of a change.
         size = detector.tower.output_size
-        # Classes, vectors float32 [examples, d] and each example's class int64 [examples]: replaced
-        # as one, so that a reader in another thread never sees half of a change.
-        self._state: tuple[tuple, np.ndarray, np.ndarray] = (
-            (),
-            np.zeros((0, size), np.float32),
-            np.zeros(0, np.int64),
-        )
+        self._state = _Examples((), np.zeros((0, size), np.float32), np.zeros(0, np.int64))
         self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        names, vectors, _ = self._state
+        threshold = f"threshold {self.threshold:.3f}"
+        return f"OneShotClassifier({len(names)} classes, {len(vectors)} examples, {threshold})"
 
     @property
     def classes(self) -> tuple:
-        """The classes' labels, in the order they came."""
-        return self._state[0]
+        """The classes' labels, in the order of their first examples."""
+        return self._state.classes
 
     def fit(self, examples: Sequence[str], labels: Sequence[Hashable]) -> OneShotClassifier:
         """Takes one or a few examples a class, in place of all that was known before.
@@ -57,12 +69,12 @@ class OneShotClassifier:
         """
         if isinstance(examples, str) or len(examples) != len(labels):
             raise ArgumentError("fit takes a list of examples and as many labels.")
-        self._check(labels)
+        _refuse_none(labels)
         names = tuple(dict.fromkeys(labels))
-        numbers = {name: i for i, name in enumerate(names)}
         vectors = self._encoded(examples)
+        owners = np.array([names.index(label) for label in labels], np.int64)
         with self._lock:
-            self._state = (names, vectors, np.array([numbers[x] for x in labels], np.int64))
+            self._state = _Examples(names, vectors, owners)
         return self
 
     def add_class(self, label: Hashable, examples: str | Sequence[str]) -> None:
@@ -75,16 +87,14 @@ class OneShotClassifier:
         examples = [examples] if isinstance(examples, str) else list(examples)
         if not examples:
             raise ArgumentError(f"The class {label!r} needs at least one example.")
-        self._check([label])
+        _refuse_none([label])
         found = self._encoded(examples)
         with self._lock:
             names, vectors, owners = self._state
             names = names if label in names else (*names, label)
             added = np.full(len(examples), names.index(label), np.int64)
-            self._state = (
-                names,
-                np.concatenate([vectors, found]),
-                np.concatenate([owners, added]),
+            self._state = _Examples(
+                names, np.concatenate([vectors, found]), np.concatenate([owners, added])
             )
 
     def predict(self, questions: str | Sequence[str], threshold: float | None = None):
@@ -95,42 +105,30 @@ class OneShotClassifier:
         single = isinstance(questions, str)
         cut = self.threshold if threshold is None else threshold
         state = self._state
-        vectors = self.detector.encode([questions] if single else list(questions))
-        scores = _scores(vectors, state)
+        vectors = self.detector.encode([questions] if single else questions)
         answers = []
-        for vector, row in zip(vectors, scores):
+        for vector, row in zip(vectors, state.scores(vectors)):
             best = int(row.argmax()) if row.size and vector.any() else -1
-            answers.append(state[0][best] if best >= 0 and row[best] > cut else None)
+            answers.append(state.classes[best] if best >= 0 and row[best] > cut else None)
         return answers[0] if single else answers
 
     def scores(self, questions: str | Sequence[str]) -> np.ndarray:
         """Cosine with the most similar example of each class, float32 [classes], or [n, classes]."""
-        single = isinstance(questions, str)
-        state = self._state
-        found = _scores(self.detector.encode([questions] if single else list(questions)), state)
-        return found[0] if single else found
+        if isinstance(questions, str):
+            return self.scores([questions])[0]
+        return self._state.scores(self.detector.encode(questions))
 
     def _encoded(self, examples: Sequence[str]) -> np.ndarray:
-        vectors = self.detector.encode(list(examples))
+        vectors = self.detector.encode(examples)
         empty = np.flatnonzero(~vectors.any(axis=1))
         if len(empty):
             raise DataError(f"Example {empty[0]} has no words: {examples[empty[0]]!r:.40}.")
         return vectors
 
-    @staticmethod
-    def _check(labels: Sequence[Any]) -> None:
-        if any(label is None for label in labels):
-            raise ArgumentError("None cannot be a label: predict answers it for none of these.")
 
-
-def _scores(vectors: np.ndarray, state: tuple[tuple, np.ndarray, np.ndarray]) -> np.ndarray:
-    """The best cosine for each class, float32 [questions, classes]."""
-    names, examples, owners = state
-    similarities = vectors @ examples.T  # [questions, examples]
-    best = np.full((len(vectors), len(names)), -np.inf, np.float32)
-    for number in range(len(names)):
-        best[:, number] = similarities[:, owners == number].max(axis=1)
-    return best
+def _refuse_none(labels: Sequence[Any]) -> None:
+    if any(label is None for label in labels):
+        raise ArgumentError("None cannot be a label: predict answers it for none of these.")
 
 
 class OneShotAccuracy(NamedTuple):
@@ -174,40 +172,30 @@ def evaluate_one_shot(
 
     if len(questions) != len(labels):
         raise ArgumentError(f"{len(questions)} questions and {len(labels)} labels.")
-    names = sorted(set(labels), key=str)
-    numbers = {name: i for i, name in enumerate(names)}
-    owners = np.array([numbers[label] for label in labels], np.int64)
+    names = {name: i for i, name in enumerate(sorted(set(labels), key=str))}
+    owners = np.array([names[label] for label in labels], np.int64)
     members = [np.flatnonzero(owners == i) for i in range(len(names))]
     members = [rows for rows in members if len(rows) > max(examples)]
     if len(members) < 2:
         raise ArgumentError(f"Fewer than two classes have more than {max(examples)} questions.")
     used = np.sort(np.concatenate(members))
-    from siamese.search.encode_many import encode_questions
-
-    vectors = encode_questions(detector, questions)
+    vectors = detector.encode(questions)
+    # TF-IDF learns its word weights from all the texts, without labels: in its favour.
+    words = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
+    words = words.transform(questions)
     rng = np.random.default_rng(seed)
+
+    def accuracies(count: int) -> list[float]:
+        """Of the model and of TF-IDF, with `count` examples a class drawn anew."""
+        shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
+        rest = np.setdiff1d(used, shots)
+        products = vectors[rest] @ vectors[shots].T, (words[rest] @ words[shots].T).toarray()
+        nearest = (shots[scores.argmax(axis=1)] for scores in products)
+        return [float((owners[found] == owners[rest]).mean()) for found in nearest]
+
     rows = []
     for count in examples:
-        found: dict[str, list[float]] = {"model": [], "tfidf": []}
-        for _ in range(repeats):
-            shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
-            rest = np.setdiff1d(used, shots)
-            # TF-IDF learns its word weights from all the texts, without labels: in its favour.
-            table = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
-            words = table.transform([questions[i] for i in shots])
-            by_words = (table.transform([questions[i] for i in rest]) @ words.T).toarray()
-            for name, scores in (("model", vectors[rest] @ vectors[shots].T), ("tfidf", by_words)):
-                nearest = shots[scores.argmax(axis=1)]
-                found[name].append(float((owners[nearest] == owners[rest]).mean()))
-        rows.append(
-            OneShotAccuracy(
-                count,
-                float(np.mean(found["model"])),
-                float(np.std(found["model"])),
-                float(np.mean(found["tfidf"])),
-                float(np.std(found["tfidf"])),
-                len(members),
-                len(used),
-            )
-        )
+        model, tfidf = zip(*(accuracies(count) for _ in range(repeats)))
+        figures = map(float, (np.mean(model), np.std(model), np.mean(tfidf), np.std(tfidf)))
+        rows.append(OneShotAccuracy(count, *figures, len(members), len(used)))
     return rows

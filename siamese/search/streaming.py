@@ -85,22 +85,12 @@ def open_lines(path: str) -> Iterator[bytes]:
         yield from file.raw_lines()
 
 
-def write_answers(answers: Iterable[tuple[str, bool]]) -> tuple[int, int]:
-    """Prints each answer at once; returns how many lines there were and how many failed."""
-    count = failed = 0
-    for line, good in answers:
-        print(line, flush=True)
-        count += 1
-        failed += not good
-    return count, failed
-
-
 def _scores(
     detector: DuplicateDetector, pairs: list[list[str]]
 ) -> Iterator[tuple[float, float | None]]:
     """The cosine and the probability of each pair."""
     if pairs:
-        cosines = detector.similarity(*map(list, zip(*pairs)))
+        cosines = detector.similarity(*zip(*pairs))
         known = detector.calibration is not None
         probabilities = detector.calibrated(cosines).tolist() if known else [None] * len(pairs)
         yield from zip(cosines.tolist(), probabilities)
@@ -200,10 +190,9 @@ class _Delimited:
         return [text, *[""] * (self.width - 1)]  # the line in the first column: the width stays
 
     def line(self, kept: list[str], answer: dict[str, Any]) -> str:
-        values = [
-            int(value) if value is True or value is False else value for value in answer.values()
-        ]
-        return self._written([*kept, *values])
+        yes = answer["is_duplicate"]
+        answer = {**answer, "is_duplicate": yes if yes is None else int(yes)}
+        return self._written([*kept, *answer.values()])
 
     def _written(self, row: list[Any]) -> str:
         out = io.StringIO()

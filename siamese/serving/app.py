@@ -6,6 +6,7 @@ fonts, no scripts, no statistics of use.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
 import socket
@@ -87,6 +88,7 @@ def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
       MissingDependencyError: Gradio is not installed.
     """
     gradio = _gradio()
+    quiet = {"show_progress": "hidden", "api_visibility": "private"}
     with gradio.Blocks(title="siamese", analytics_enabled=False) as made:
         gradio.Markdown("# Has this question been asked before?")
         slider = gradio.Slider(
@@ -104,18 +106,9 @@ def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
             button = gradio.Button("Compare", variant="primary", elem_id="compare")
             answer = gradio.HTML(page.ASK_TWO, elem_id="answer")
             words = gradio.HTML("", elem_id="words")
-
-            def compare(question1, question2, threshold):
-                return page.comparison(detector, question1, question2, threshold)
-
+            compare = functools.partial(page.comparison, detector)
             for event in (button.click, first.submit, second.submit, slider.release):
-                event(
-                    compare,
-                    [first, second, slider],
-                    [answer, words],
-                    show_progress="hidden",
-                    api_visibility="private",
-                )
+                event(compare, [first, second, slider], [answer, words], **quiet)
         with gradio.Tab("Search old questions"):
             if index is None:
                 gradio.Markdown(
@@ -123,30 +116,18 @@ def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
                     "    siamese index MODEL questions.csv --output old\n"
                     "    siamese app MODEL --index old"
                 )
-            else:
-                _search_tab(gradio, index, slider)
+                return made
+            label = f"A new question: {len(index):,} old ones are searched as you write"
+            asked = gradio.Textbox(label=label, elem_id="asked")
+            table = gradio.HTML("", elem_id="hits")
+
+            def search(question, threshold):
+                return page.hits_table(index, question, threshold=threshold)
+
+            for event in (asked.input, asked.submit, slider.release):
+                # Of what is typed meanwhile only the last is answered.
+                event(search, [asked, slider], table, trigger_mode="always_last", **quiet)
     return made
-
-
-def _search_tab(gradio: Any, index: Any, slider: Any) -> None:
-    asked = gradio.Textbox(
-        label=f"A new question: {len(index):,} old ones are searched as you write",
-        elem_id="asked",
-    )
-    table = gradio.HTML("", elem_id="hits")
-
-    def search(question, threshold):
-        return page.hits_table(index, question, threshold=threshold)
-
-    for event in (asked.input, asked.submit, slider.release):
-        event(
-            search,
-            [asked, slider],
-            table,
-            show_progress="hidden",
-            trigger_mode="always_last",  # of what is typed meanwhile only the last is answered
-            api_visibility="private",
-        )
 
 
 def _gradio() -> Any:

@@ -47,7 +47,7 @@ _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 # Kind in the manifest -> its name in messages, and what makes one.
 _KINDS = {
-    "detector": ("saved model", "`siamese train RUN` or `siamese import-weights` makes one"),
+    "detector": ("saved model", "`siamese train` or `siamese import-weights` makes one"),
     "index": ("index", "`siamese index MODEL FILE` makes one"),
 }
 

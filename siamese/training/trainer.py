@@ -77,6 +77,10 @@ class Trainer:
             self._check_directory(resume, overwrite)
         self.loop = self._make_loop()
 
+    def __repr__(self) -> str:
+        pairs, words = len(self.data.train[0]), self.data.vocabulary.size
+        return f"Trainer({pairs:,} duplicates, {words:,} words, step {self.loop.step:,})"
+
     def _check_directory(self, resume: bool, overwrite: bool) -> None:
         if overwrite:
             with checkpoints.CheckpointWriter(self.output_dir) as writer:

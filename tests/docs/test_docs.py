@@ -131,6 +131,38 @@ def test_commands_and_flags_in_the_text_exist(page):
             assert asked <= flags | OTHER_FLAGS, f"{name_of(page)}: no command has {code}"
 
 
+def strings_of_the_package() -> list[tuple[str, str]]:
+    """(file, text) of every string of the package; what an f-string puts in is left out."""
+    found = []
+    for path in sorted(Path(siamese.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            texts = [p.value if isinstance(p, ast.Constant) else "{}" for p in parts]
+            if all(isinstance(text, str) for text in texts) and isinstance(
+                node, (ast.Constant, ast.JoinedStr)
+            ):
+                found.append((name_of(path), "".join(texts)))
+    return found
+
+
+def test_commands_and_flags_in_the_packages_strings_exist():
+    parsers = subparsers()
+    every = {f for p in (build_parser(), *parsers.values()) for f in p._option_string_actions}
+    told = set()
+    for file, text in strings_of_the_package():
+        for command, rest in re.findall(
+            r"(?:`|^ {2,}|it: )siamese ([a-z][a-z-]*)([^`\n]*)", text, re.M
+        ):
+            told.add(command)
+            assert command in parsers, f"{file}: there is no command `siamese {command}`"
+            asked = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", rest))
+            missing = asked - set(parsers[command]._option_string_actions)
+            assert not missing, f"{file}: `siamese {command}` has no {missing}"
+        missing = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - every - OTHER_FLAGS
+        assert not missing, f"{file}: no command has {missing}"
+    assert told == set(parsers)  # each stands in an example at least
+
+
 OTHER_FLAGS = {"--no-deps", "--test", "--ablation", "--disjoint"}  # of pip and of the benchmarks
 
 

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.retrieval import (
-    evaluate_mining,
-    evaluate_retrieval,
-)
+from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
 
 
 @settings(max_examples=100, deadline=None)

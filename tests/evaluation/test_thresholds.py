@@ -37,6 +37,10 @@ def test_no_cut_is_better(pairs, metric):
 
 def test_lies_midway_between_scores():
     assert best_threshold([0.25, 0.75], [0, 1]).threshold == 0.5
+    with pytest.raises(ArgumentError, match="metric must be"):
+        best_threshold([0.1, 0.2], [0, 1], "roc_auc")
+    with pytest.raises(DataError, match="All 2 pairs"):
+        best_threshold([0.1, 0.2], [1, 1])
 
 
 def test_all_yes_and_all_no_are_cuts_too():
@@ -61,24 +65,3 @@ def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
     # As NumPy compares: a Python float is rounded to the array's type.
     assert (scores > threshold).tolist() == [False, True]
     assert (scores.astype(np.float64) > threshold).tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("metric", "wanted", "says"),
-    [
-        ("roc_auc", None, "metric must be"),
-        ("precision", None, "wanted"),
-        ("accuracy", 0.9, "wanted"),
-        ("precision", 0, "above 0"),
-        ("precision", 1.5, "not above 1"),
-        ("precision", "most", "wanted must be a number"),
-    ],
-)
-def test_wrong_arguments(metric, wanted, says):
-    with pytest.raises(ArgumentError, match=says):
-        best_threshold([0.1, 0.2], [0, 1], metric, wanted)
-
-
-def test_one_class_has_no_threshold():
-    with pytest.raises(DataError, match="All 2 pairs"):
-        best_threshold([0.1, 0.2], [1, 1])

@@ -30,23 +30,15 @@ def test_what_the_graph_finds_has_the_stored_vectors_products_best_first():
         assert (np.diff(found) <= 0).all() and len(set(row)) == 10
 
 
-def test_k_beyond_the_rows_and_nothing_asked():
-    kept = StoredVectors.of(unit_vectors(5))
-    graph = Graph(16)
-    graph.add(kept)
-    rows, _ = graph.search(kept, unit_vectors(2, seed=1), 50)
-    assert [sorted(row) for row in rows.tolist()] == [[0, 1, 2, 3, 4]] * 2
-    assert graph.search(kept, np.zeros((0, 16), np.float32), 3)[0].shape == (0, 3)
-
-
-def test_rows_that_the_vectors_do_not_have_yet_are_left_out():
-    """The graph may have grown since the vectors were taken."""
+def test_k_beyond_the_rows_nothing_asked_and_a_graph_that_has_grown_since():
     every = StoredVectors.of(unit_vectors(300))
     first = every.take(np.arange(20))
     graph = Graph(16)
     graph.add(every)
     queries = unit_vectors(10, seed=2)
     np.testing.assert_array_equal(graph.search(first, queries, 7)[0], top_k(first, queries, 7)[0])
+    assert [sorted(row) for row in graph.search(first, queries, 50)[0]] == [[*range(20)]] * 10
+    assert graph.search(every, queries[:0], 3)[0].shape == (0, 3)
 
 
 def test_an_index_with_a_graph_finds_what_brute_force_finds(tmp_path):

@@ -62,12 +62,6 @@ def test_nothing_and_everything():
     assert len(duplicate_groups(StoredVectors.of(unit(50)), -1.0)[0]) == 50
 
 
-def test_progress_ends_at_the_last_row():
-    done = []
-    list(similar_pairs(StoredVectors.of(unit(5000)), 0.99, done.append))
-    assert done == [2048, 4096, 5000]
-
-
 @pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])
 def test_thresholds_outside_a_cosine_are_refused(threshold):
     with pytest.raises(ArgumentError, match="threshold"):

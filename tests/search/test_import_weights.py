@@ -57,9 +57,6 @@ def test_weights_of_another_vocabulary_are_refused(tmp_path, vocabulary, rows):
     write_course_model(tmp_path, course_arrays(rows), input_signature=INPUT)
     with pytest.raises(CheckpointError, match=f"{rows} rows.*needs 6 or 7"):
         import_weights(tmp_path, vocabulary)
-
-
-def test_another_model_is_refused(tmp_path, vocabulary):
     write_course_model(tmp_path, course_arrays(6)[:2], input_signature=INPUT)
     with pytest.raises(CheckpointError, match="another model"):
         import_weights(tmp_path, vocabulary)
@@ -79,13 +76,10 @@ def test_another_model_is_refused(tmp_path, vocabulary):
 def test_every_form_of_vocabulary_is_the_same(tmp_path, vocabulary, content):
     (tmp_path / "v").write_text(content, newline="")
     assert read_vocabulary(tmp_path / "v") == vocabulary
+    (tmp_path / "v").write_text("[\n]\nhow\n")  # a word list may start with a bracket
+    assert read_vocabulary(tmp_path / "v").words == ("<PAD>", "[", "]", "how")
     vocabulary.save(tmp_path / "own")
     assert read_vocabulary(tmp_path / "own") == vocabulary
-
-
-def test_a_list_of_words_may_start_with_a_bracket(tmp_path):
-    (tmp_path / "v").write_text("[\n]\nhow\n")
-    assert read_vocabulary(tmp_path / "v").words == ("<PAD>", "[", "]", "how")
 
 
 @pytest.mark.parametrize(
@@ -98,19 +92,14 @@ def test_a_list_of_words_may_start_with_a_bracket(tmp_path):
         ('{"how": 2}', "<PAD> 1"),
         ('{"<PAD>": 1, "how": 3}', "'how' has 3"),
         ('{"<PAD>": 1, "how": "2"}', "'how' has '2'"),
-        ('{"<PAD>": 1', "not whole JSON"),
+        ('{"<PAD>": 1', "not complete JSON"),
         ("[5]", "entry 1"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (None, "does not exist"),
     ],
 )
 def test_other_vocabularies_are_refused(tmp_path, content, message):
-    (tmp_path / "v").write_text(content)
+    if content is not None:
+        (tmp_path / "v").write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DataError, match=message):
-        read_vocabulary(tmp_path / "v")
-
-
-def test_a_missing_or_binary_vocabulary_is_named(tmp_path):
-    with pytest.raises(DataError, match="does not exist"):
-        read_vocabulary(tmp_path / "none")
-    (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="UTF-8"):
         read_vocabulary(tmp_path / "v")

@@ -19,6 +19,8 @@ def test_without_classes_everything_is_none(detector):
     assert classifier.predict(["how", "far"]) == [None, None]
     assert classifier.predict([]) == []
     assert classifier.scores("how").shape == (0,)
+    classifier = OneShotClassifier(detector, threshold=-2).fit(["how far"], ["way"])
+    assert classifier.predict(["", "how"]) == [None, "way"]  # without words, whatever the threshold
 
 
 def test_predictions_equal_a_loop(detector):
@@ -44,11 +46,6 @@ def test_add_class_equals_fit_with_all(detector):
     asked = random_questions(20)
     assert one.classes == all_at_once.classes
     np.testing.assert_allclose(one.scores(asked), all_at_once.scores(asked), atol=1e-6)
-
-
-def test_a_question_without_words_is_none_whatever_the_threshold(detector):
-    classifier = OneShotClassifier(detector, threshold=-2).fit(["how far"], ["way"])
-    assert classifier.predict(["", "how"]) == [None, "way"]
 
 
 def test_bad_examples_are_refused_and_change_nothing(detector):

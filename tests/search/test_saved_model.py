@@ -54,12 +54,10 @@ def test_what_is_saved_returns(saved):
 def test_each_damaged_file_is_named(saved, name):
     content = bytearray((saved / name).read_bytes())
     content[len(content) // 2] ^= 1
-    (saved / name).write_bytes(content)
-    with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
-        load(saved)
-    (saved / name).write_bytes(content[:-5])
-    with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
-        load(saved)
+    for damaged in (content, content[:-5]):
+        (saved / name).write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
+            load(saved)
 
 
 CRAFTED = {

@@ -7,7 +7,6 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.search.encode_many import encode_questions
 from siamese.search.index import QuestionIndex
 from siamese.storage.store import find_current
 
@@ -31,11 +30,6 @@ def test_empty_index_finds_nothing(detector, tmp_path):
     assert loaded.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
 
 
-def test_k_larger_than_the_index_finds_all(detector):
-    index = QuestionIndex.build(detector, ["how far", "how old", "what is rice"])
-    assert len(index.search("how old are you", k=50)) == 3
-
-
 @pytest.mark.parametrize("k", [0, -1, True, 2.5, None])
 def test_other_k_are_refused(detector, k):
     with pytest.raises(ArgumentError, match="k must be"):
@@ -52,37 +46,18 @@ def test_questions_without_words(detector, nothing):
     assert len(index) == 1
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        "how \x00\x01\x07 far \x1b[31m ?",
-        "Как дела ?",
-        "元気ですか",
-        "كيف حالك؟",
-        "xyzzy plugh",
-        "👩‍👩‍👧 ?",
-        "how \ud800 far",
-    ],
-)
+ODD = ["how \x00\x01\x07 far \x1b[31m ?", "Как дела ?", "元気ですか", "كيف حالك؟", "xyzzy plugh",
+       "👩‍👩‍👧 ?", "how \ud800 far", "how do i cook rice " * 2000]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD)
 def test_odd_questions_are_kept_and_found_as_they_are(detector, tmp_path, odd):
     index = QuestionIndex.build(detector, ["what is rice", odd, "how old are you ?"])
     index.save(tmp_path / "i")
     hit = QuestionIndex.load(tmp_path / "i", detector).search(odd, k=1)[0]
     assert hit.similarity == pytest.approx(1, abs=1e-5)
-    assert odd in [found.question for found in index.search(odd, k=3)]
-
-
-def test_a_question_of_10000_words_counts_by_its_first_512(detector):
-    long = "how do i cook rice " * 2000
-    index = QuestionIndex.build(detector, [long, "how far"])
-    assert index.search(long, k=1)[0].question == long
-    cut = " ".join(long.split()[:512])
-    assert index.search(cut, k=1)[0].similarity == pytest.approx(1, abs=1e-6)
-
-
-def test_unknown_words_only_all_look_the_same(detector):
-    index = QuestionIndex.build(detector, ["xyzzy plugh", "how far"])
-    assert index.search("foo bar", k=1)[0].similarity == pytest.approx(1, abs=1e-5)
+    found = [found.question for found in index.search(odd, k=50)]
+    assert odd in found and len(found) == 3
 
 
 # ---- Against the detector and brute force ----
@@ -143,7 +118,7 @@ def test_ids_must_differ_and_be_plain(detector):
 
 def test_many_questions_are_encoded_as_few(detector):
     questions = random_questions(4500)
-    vectors = encode_questions(detector, questions)
+    vectors = detector.encode(questions)
     np.testing.assert_allclose(vectors[:30], detector.encode(questions[:30]), atol=1e-5)
     np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
 
@@ -179,13 +154,6 @@ def test_searches_while_others_add_and_remove(detector):
     assert [h.similarity for h in found] == pytest.approx([h.similarity for h in wanted], abs=1e-5)
 
 
-def test_from_file_keeps_ids_and_leaves_empty_ones_out(detector, tmp_path):
-    (tmp_path / "a.csv").write_text("id,question\nx,how far\ny,\n")
-    index = QuestionIndex.from_file(detector, tmp_path / "a.csv", storage="int8")
-    assert [hit.id for hit in index.search("how far", k=5)] == ["x"]
-    assert index.vectors.storage == "int8"
-
-
 # ---- Files ----
 
 
@@ -206,8 +174,11 @@ def test_columns_ids_and_storage_survive(detector, tmp_path):
         assert (hit.id, hit.columns) == ("x", {"who": "ä", "n": 1})
 
 
-def test_an_index_of_another_model_is_refused(detector, tmp_path):
-    QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+def test_from_file_keeps_ids_and_another_model_is_refused(detector, tmp_path):
+    (tmp_path / "a.csv").write_text("id,question\nx,how far\ny,\n")
+    index = QuestionIndex.from_file(detector, tmp_path / "a.csv", storage="int8")
+    assert [hit.id for hit in index.search("how far", k=5)] == ["x"]
+    index.save(tmp_path / "i")
     with pytest.raises(CheckpointError, match="made by another model"):
         QuestionIndex.load(tmp_path / "i", make_detector(seed=1))
 

@@ -24,10 +24,6 @@ def answered(detector, text, **options):
     return list(answer_stream(detector, lines, **options))
 
 
-def test_nothing_in_nothing_out(detector):
-    assert answered(detector, "") == []
-
-
 def test_csv_answers_equal_the_detector(detector):
     one, two = random_questions(1200), random_questions(1200, seed=2)
     out = io.StringIO()
@@ -87,25 +83,22 @@ def test_a_bad_line_does_not_stop_the_others(detector, form, line, error):
     assert rows[1] == rows[3] and not rows[1].get("error") and not rows[2].get("similarity")
 
 
+def test_odd_content_stays_one_line_and_in_its_column(detector):
+    odd = json.dumps({"question1": "how\nfar\u2028\u0085", "question2": "how \ud800 old"})
+    ((line, _),) = answered(detector, odd)
+    assert len(line.splitlines()) == 1 and line.encode()
+    found = answered(detector, "question1,question2,is_duplicate\nhow far,how old,1\n")
+    row = next(csv.DictReader(line for line, _ in found))
+    assert row["is_duplicate"] == "1" and row["predicted_is_duplicate"] in "01"
+
+
 def test_two_columns_need_no_header_and_other_files_are_refused(detector):
+    assert answered(detector, "") == []
     for text in ("how far\thow old\n", '["how far", "how old"]'):
         assert [good for _, good in answered(detector, text)] == [True]
     for text in ("how far\n", "a,b,c\n"):
         with pytest.raises(DataError, match="line 1"):
             answered(detector, text)
-
-
-def test_each_line_stays_one_line(detector):
-    odd = json.dumps({"question1": "how\nfar\u2028\u0085", "question2": "how \ud800 old"})
-    found = answered(detector, odd)
-    assert len(found) == 1 and len(found[0][0].splitlines()) == 1
-    found[0][0].encode()
-
-
-def test_a_column_named_as_an_answer_is_kept(detector):
-    found = answered(detector, "question1,question2,is_duplicate\nhow far,how old,1\n")
-    row = next(csv.DictReader(line for line, _ in found))
-    assert row["is_duplicate"] == "1" and row["predicted_is_duplicate"] in "01"
 
 
 def test_a_slow_writer_is_answered_at_once(detector):
@@ -117,14 +110,12 @@ def test_a_slow_writer_is_answered_at_once(detector):
     waiting.put(None)
     assert list(answers) == []
 
-
-def test_a_fault_of_the_source_is_raised(detector):
-    def lines():
+    def broken():
         yield b'["how far", "how old"]\n'
         raise OSError(5, "gone")
 
     with pytest.raises(OSError, match="gone"):
-        list(answer_stream(detector, lines()))
+        list(answer_stream(detector, broken()))
 
 
 def test_gzip_is_unpacked_and_other_files_are_named(tmp_path):
