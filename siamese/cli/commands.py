@@ -138,7 +138,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
     detector = DuplicateDetector.load(flags.model)
     pairs = read_pairs(flags.questions)
-    if flags.skip_rows or flags.rows:
+    if flags.skip_rows or flags.rows is not None:
         stop = len(pairs) if flags.rows is None else flags.skip_rows + flags.rows
         if not 0 <= flags.skip_rows < min(stop, len(pairs)):
             raise ArgumentError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -140,7 +141,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--questions", **labelled)
     add("--skip-rows", type=int, default=0, help="rows to leave out at the start")
     add("--rows", type=int, help="rows to measure on [all that follow]")
-    add("--threshold", type=float, help="cosine for a duplicate [the model's own]")
+    add("--threshold", type=_finite, help="cosine for a duplicate [the model's own]")
     add("--report", metavar="DIR", help="write an HTML page with plots and mistakes")
 
     predict = command("predict", "say whether two questions, or many pairs, are duplicates")
@@ -148,7 +149,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("model", help=a_model)
     add("question1", help="a question; or a file of pairs, - for standard input")
     add("question2", nargs="?", help="the other question")
-    add("--threshold", type=float, help="cosine for a duplicate [the model's own]")
+    add("--threshold", type=_finite, help="cosine for a duplicate [the model's own]")
 
     add = command("explain", "show which words make two questions alike or different").add_argument
     add("model", help=a_model)
@@ -185,7 +186,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("index", help=an_index)
     add("question")
     add("-k", type=int, default=10, help="how many to find [%(default)s]")
-    add("--threshold", type=float, help="cosine that is marked * [the model's own]")
+    add("--threshold", type=_finite, help="cosine that is marked * [the model's own]")
     add("--model", help="the model [where `siamese index` found it]")
     how = search.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="look at all [without a graph]")
@@ -195,7 +196,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add = command("duplicates", "find the groups of duplicates in an index, as CSV").add_argument
     add("index", help=an_index)
-    add("--threshold", type=float, help="cosine that joins [the model's own]")
+    add("--threshold", type=_finite, help="cosine that joins [the model's own]")
     add("--output", metavar="FILE", help="write the CSV there [standard output]")
     add("--model", help="the model [where `siamese index` found it]")
 
@@ -203,7 +204,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("weights", help="model.pkl.gz, or its directory")
     add("output", help="directory of the saved model")
     add("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line")
-    add("--threshold", type=float, default=0.7, help="[%(default)s]")
+    add("--threshold", type=_finite, default=0.7, help="[%(default)s]")
 
     add = command("data", "tell what is in a file of question pairs").add_argument
     add("questions", metavar="FILE", nargs="+", help="one file, or two text files")
@@ -230,6 +231,14 @@ def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace
     if name == "predict" and flags.question2 is None:
         name = "predict_many"
     return getattr(commands, name, None) or getattr(search_commands, name)
+
+
+def _finite(text: str) -> float:
+    """A flag's value as a number; NaN and infinity would answer without comparing anything."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

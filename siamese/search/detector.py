@@ -182,8 +182,8 @@ class DuplicateDetector:
             found.append(self.vocabulary.encode(word_tokenize(question))[:MAX_TOKENS])
         return found
 
-    def encode(self, questions: Sequence[str], processes: int | None = None) -> np.ndarray:
-        """The questions' vectors, float32 [questions, d], of length 1.
+    def encode(self, questions: str | Sequence[str], processes: int | None = None) -> np.ndarray:
+        """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
         A question without words has no direction: its vector is zero, and its similarity to every
         question 0. The answer for a question is the same alone or in company. (A model trained with
@@ -193,6 +193,8 @@ class DuplicateDetector:
           questions: the texts; where there are thousands, each distinct one is encoded once.
           processes: how many processes tokenize thousands; every core where None.
         """
+        if isinstance(questions, str):
+            return self.encode([questions])[0]
         questions = list(questions)
         if len(questions) < MANY or set(map(type, questions)) != {str}:
             return self.encoder.encode(self.token_ids(questions))

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from programs import ROOT, siamese
+from small_models import make_detector
 
 from siamese.cli.doctor import trax_problems
 from siamese.cli.main import EXAMPLES
@@ -164,3 +165,16 @@ def test_the_demo_beats_chance_and_word_overlap(tmp_path):
         siamese("predict", tmp_path / "demo" / "best", "Is it far?", "How far is it?").returncode
         == 0
     )
+
+
+@pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])
+def test_a_threshold_that_is_not_finite_is_refused(threshold):
+    done = siamese("predict", "nowhere", "a", "b", "--threshold", threshold)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(f"{threshold!r} is not a finite number")
+
+
+def test_no_rows_to_evaluate_are_refused(tmp_path, questions_csv):
+    model = make_detector().save(tmp_path / "model")
+    done = siamese("evaluate", model, "--questions", questions_csv, "--rows", "0")
+    assert done.returncode == 2 and "leaves none of 400 pairs" in done.stderr

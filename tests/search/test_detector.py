@@ -133,3 +133,10 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     assert done.stdout.split("\n")[:2] == ["True", "[]"]
+
+
+def test_one_text_has_one_vector():
+    detector = make_detector()
+    one = detector.encode("how far")
+    assert one.shape == (8,)
+    np.testing.assert_array_equal(one, detector.encode(["how far"])[0])
