@@ -169,7 +169,7 @@ def test_the_demo_beats_chance_and_word_overlap(tmp_path):
 
 @pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])
 def test_a_threshold_that_is_not_finite_is_refused(threshold):
-    done = siamese("predict", "nowhere", "a", "b", "--threshold", threshold)
+    done = siamese("predict", "nowhere", "a", "b", f"--threshold={threshold}")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"{threshold!r} is not a finite number")
 
