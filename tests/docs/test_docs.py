@@ -128,8 +128,7 @@ def test_commands_and_flags_in_the_text_exist(page):
             assert set(re.findall(r"(?<!\S)--[a-z-]+", rest)) <= known, f"{name_of(page)}: {code}"
         elif re.match(r"--[a-z-]+( |$)", code):
             asked = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code))
-            former = FORMER_FLAGS if page.name == "CHANGELOG.md" else set()
-            assert asked <= flags | OTHER_FLAGS | former, f"{name_of(page)}: no command has {code}"
+            assert asked <= flags | OTHER_FLAGS, f"{name_of(page)}: no command has {code}"
 
 
 def strings_of_the_package() -> list[tuple[str, str]]:
@@ -164,8 +163,6 @@ def test_commands_and_flags_in_the_packages_strings_exist():
     assert told == set(parsers)  # each stands in an example at least
 
 
-# The changelog says what became of them.
-FORMER_FLAGS = {"--near-misses", "--implied", "--subject-block", "--same", "--labelled-"}
 OTHER_FLAGS = {"--no-deps", "--test", "--ablation", "--disjoint"}  # of pip and of the benchmarks
 
 
