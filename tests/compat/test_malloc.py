@@ -32,10 +32,10 @@ def test_freed_pages_are_used_again():
 
 
 def test_elsewhere_it_does_nothing(monkeypatch):
-    from siamese.compat import malloc as freed_memory
+    from siamese.compat import malloc
 
-    monkeypatch.setattr(freed_memory.sys, "platform", "darwin")
-    assert freed_memory.keep_memory.__wrapped__() is False
+    monkeypatch.setattr(malloc.sys, "platform", "darwin")
+    assert malloc.keep_memory.__wrapped__() is False
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc only")
