@@ -19,7 +19,7 @@ def run(code, *flags):
         capture_output=True,
         text=True,
         env=env,
-        timeout=300,
+        timeout=1800,
     )
 
 
@@ -57,6 +57,6 @@ def siamese(*arguments, **options):
         capture_output=True,
         text=True,
         env=env,
-        timeout=300,
+        timeout=1800,
         **options,
     )

@@ -34,7 +34,7 @@ def printed_by(name: str, folder: Path, loop: str = LOOP_2021) -> str:
     assert loop == LOOP_2021 or any(loop in cell.source for cell in code)
     nbclient.NotebookClient(
         notebook,
-        timeout=300,
+        timeout=1800,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     ).execute()

@@ -217,7 +217,7 @@ def test_the_loop_over_full_batches_costs_the_short_batch_and_no_more():
 def test_a_vocabulary_that_grows_costs_one_case():
     (failure,) = checks.check_predict(predict_growing).failures
     assert failure.case == "unknown words do not enter the vocabulary"
-    assert "['Zorblax']" in failure.came
+    assert "['Zorblax']" in failure.actual
     assert "it costs this one case" in failure.hint
 
 

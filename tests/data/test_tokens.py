@@ -263,7 +263,7 @@ def run_tokenizing(questions, folder, before="", wait=True, **environment):
     process.stdin.write(code)
     process.stdin.close()
     if wait:
-        process.wait(timeout=300)
+        process.wait(timeout=1800)
     return process
 
 

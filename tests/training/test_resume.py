@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from siamese import CheckpointError, embedded_corpus
-from siamese.storage.checkpoints import list_checkpoints, load_newest, save_checkpoint
+from siamese.storage.checkpoints import CheckpointWriter, list_checkpoints, load_newest
 from siamese.training.config import TrainConfig
 from siamese.training.trainer import Trainer
 
@@ -61,7 +61,8 @@ def test_an_older_run_whose_ranking_loss_had_another_name_is_refused(corpus, tmp
     train(corpus, "bucketed", tmp_path, 2)
     old = {"loss": "softmax", "labelled_size": 0}
     found = dataclasses.replace(load_newest(tmp_path).checkpoint, config=old)
-    save_checkpoint(tmp_path, found)
+    with CheckpointWriter(tmp_path) as writer:
+        writer.save(found)
     for resume in (False, True):
         with pytest.raises(CheckpointError, match=r"earlier version.*--overwrite"):
             Trainer(corpus.train, CONFIGS["best"], tmp_path, valid=corpus.valid, resume=resume)
@@ -75,7 +76,8 @@ def test_other_choices_need_resume_or_overwrite_and_old_names_are_no_other_choic
     old = {**found.config, "same": "mask", "implied": False}
     for name in ("false_negatives", "transitive_closure"):
         del old[name]
-    save_checkpoint(tmp_path, dataclasses.replace(found, config=old))
+    with CheckpointWriter(tmp_path) as writer:
+        writer.save(dataclasses.replace(found, config=old))
     _, trainer = train(corpus, "bucketed", tmp_path, 4)
     assert trainer.loop.step == 4
     other = dataclasses.replace(CONFIGS["bucketed"], margin=0.5)
