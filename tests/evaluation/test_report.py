@@ -120,7 +120,9 @@ def test_without_probabilities():
 
 def test_worst_mistakes_by_hand():
     scores, labels = [0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0, 1, 0, 1, 0, 1]
-    evaluation = summary.evaluate_pairs(list("abcdef"), list("abcdef"), scores, labels, 0.5, resamples=5)
+    evaluation = summary.evaluate_pairs(
+        list("abcdef"), list("abcdef"), scores, labels, 0.5, resamples=5
+    )
     wrongly, missed = worst_mistakes(evaluation)
     assert (wrongly.tolist(), missed.tolist()) == ([0, 2], [3, 5])
     assert [rows.tolist() for rows in worst_mistakes(evaluation, 1)] == [[0], [3]]
