@@ -12,9 +12,6 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
-# Rows checked at a time: enough for NumPy's speed, little memory however many rows there are.
-CHUNK = 1 << 18
-
 
 def whole_number(value: Any, name: str, least: int) -> int:
     """`value` as an int of at least `least`; bool is refused.
