@@ -14,13 +14,78 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Hashable, Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from siamese.data.corpus import embedded_corpus
 from siamese.search.detector import DuplicateDetector
-from siamese.search.one_shot import evaluate_one_shot
 
 CLASSES = {"subject": (1, 3, 5), "meaning": (1, 2, 3)}  # and how many examples of each
+
+
+class OneShotAccuracy(NamedTuple):
+    """Mean accuracy over the drawn example sets, and its standard deviation."""
+
+    examples: int
+    model: float
+    model_std: float
+    tfidf: float
+    tfidf_std: float
+    classes: int
+    questions: int
+
+
+def evaluate_one_shot(
+    detector: DuplicateDetector,
+    questions: Sequence[str],
+    labels: Sequence[Hashable],
+    *,
+    examples: Sequence[int] = (1, 3, 5),
+    repeats: int = 20,
+    seed: int = 34,
+) -> list[OneShotAccuracy]:
+    """Accuracy with few examples a class, beside a TF-IDF nearest neighbour on the same examples.
+
+    Args:
+      detector: the model.
+      questions: texts, all different.
+      labels: the class of each.
+      examples: how many examples a class to try; classes with too few questions are left out of all.
+      repeats: how often the examples are drawn anew; the others are classified.
+      seed: of the draws.
+
+    Returns:
+      A row for each of `examples`; every question gets a class (no threshold).
+    """
+    names = {name: i for i, name in enumerate(sorted(set(labels), key=str))}
+    owners = np.array([names[label] for label in labels], np.int64)
+    members = [np.flatnonzero(owners == i) for i in range(len(names))]
+    members = [rows for rows in members if len(rows) > max(examples)]
+    used = np.sort(np.concatenate(members))
+    vectors = detector.encode(questions)
+    # TF-IDF learns its word weights from all the texts, without labels: in its favour.
+    words = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
+    words = words.transform(questions)
+    rng = np.random.default_rng(seed)
+
+    def accuracies(count: int) -> list[float]:
+        """Of the model and of TF-IDF, with `count` examples a class drawn anew."""
+        shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
+        rest = np.setdiff1d(used, shots)
+        products = vectors[rest] @ vectors[shots].T, (words[rest] @ words[shots].T).toarray()
+        nearest = (shots[scores.argmax(axis=1)] for scores in products)
+        return [float((owners[found] == owners[rest]).mean()) for found in nearest]
+
+    rows = []
+    for count in examples:
+        model, tfidf = zip(*(accuracies(count) for _ in range(repeats)))
+        figures = map(float, (np.mean(model), np.std(model), np.mean(tfidf), np.std(tfidf)))
+        rows.append(OneShotAccuracy(count, *figures, len(members), len(used)))
+    return rows
 
 
 def table(models: dict[str, DuplicateDetector], classes: str, repeats: int) -> tuple[dict, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,12 +69,9 @@ class OneShotClassifier:
         """
         if isinstance(examples, str) or len(examples) != len(labels):
             raise ArgumentError("fit takes a list of examples and as many labels.")
-        _refuse_none(labels)
-        names = tuple(dict.fromkeys(labels))
-        vectors = self._encoded(examples)
-        owners = np.array([names.index(label) for label in labels], np.int64)
+        found = self._examples(examples, labels, ())
         with self._lock:
-            self._state = _Examples(names, vectors, owners)
+            self._state = found
         return self
 
     def add_class(self, label: Hashable, examples: str | Sequence[str]) -> None:
@@ -87,15 +84,11 @@ class OneShotClassifier:
         examples = [examples] if isinstance(examples, str) else list(examples)
         if not examples:
             raise ArgumentError(f"The class {label!r} needs at least one example.")
-        _refuse_none([label])
-        found = self._encoded(examples)
         with self._lock:
-            names, vectors, owners = self._state
-            names = names if label in names else (*names, label)
-            added = np.full(len(examples), names.index(label), np.int64)
-            self._state = _Examples(
-                names, np.concatenate([vectors, found]), np.concatenate([owners, added])
-            )
+            old = self._state
+            new = self._examples(examples, [label] * len(examples), old.classes)
+            vectors = np.concatenate([old.vectors, new.vectors])
+            self._state = _Examples(new.classes, vectors, np.concatenate([old.owners, new.owners]))
 
     def predict(self, questions: str | Sequence[str], threshold: float | None = None):
         """The class of a question (or of each in a list); None for none of these.
@@ -118,84 +111,14 @@ class OneShotClassifier:
             return self.scores([questions])[0]
         return self._state.scores(self.detector.encode(questions))
 
-    def _encoded(self, examples: Sequence[str]) -> np.ndarray:
-        vectors = self.detector.encode(examples)
+    def _examples(self, examples: Sequence[str], labels: Sequence, known: tuple) -> _Examples:
+        """The encoded examples; new classes come after those that are `known`."""
+        if any(label is None for label in labels):
+            raise ArgumentError("None cannot be a label: predict answers it for none of these.")
+        vectors = self.detector.encode(list(examples))
         empty = np.flatnonzero(~vectors.any(axis=1))
         if len(empty):
             raise DataError(f"Example {empty[0]} has no words: {examples[empty[0]]!r:.40}.")
-        return vectors
-
-
-def _refuse_none(labels: Sequence[Any]) -> None:
-    if any(label is None for label in labels):
-        raise ArgumentError("None cannot be a label: predict answers it for none of these.")
-
-
-class OneShotAccuracy(NamedTuple):
-    """Mean accuracy over the drawn example sets, and its standard deviation."""
-
-    examples: int
-    model: float
-    model_std: float
-    tfidf: float
-    tfidf_std: float
-    classes: int
-    questions: int
-
-
-def evaluate_one_shot(
-    detector: DuplicateDetector,
-    questions: Sequence[str],
-    labels: Sequence[Hashable],
-    *,
-    examples: Sequence[int] = (1, 3, 5),
-    repeats: int = 20,
-    seed: int = 34,
-) -> list[OneShotAccuracy]:
-    """Accuracy with few examples a class, beside a TF-IDF nearest neighbour on the same examples.
-
-    Args:
-      detector: the model.
-      questions: texts, all different.
-      labels: the class of each.
-      examples: how many examples a class to try; classes with too few questions are left out of all.
-      repeats: how often the examples are drawn anew; the others are classified.
-      seed: of the draws.
-
-    Returns:
-      A row for each of `examples`; every question gets a class (no threshold).
-
-    Raises:
-      ArgumentError: fewer than two classes with more questions than `examples`.
-    """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    if len(questions) != len(labels):
-        raise ArgumentError(f"{len(questions)} questions and {len(labels)} labels.")
-    names = {name: i for i, name in enumerate(sorted(set(labels), key=str))}
-    owners = np.array([names[label] for label in labels], np.int64)
-    members = [np.flatnonzero(owners == i) for i in range(len(names))]
-    members = [rows for rows in members if len(rows) > max(examples)]
-    if len(members) < 2:
-        raise ArgumentError(f"Fewer than two classes have more than {max(examples)} questions.")
-    used = np.sort(np.concatenate(members))
-    vectors = detector.encode(questions)
-    # TF-IDF learns its word weights from all the texts, without labels: in its favour.
-    words = TfidfVectorizer(sublinear_tf=True).fit([questions[i] for i in used])
-    words = words.transform(questions)
-    rng = np.random.default_rng(seed)
-
-    def accuracies(count: int) -> list[float]:
-        """Of the model and of TF-IDF, with `count` examples a class drawn anew."""
-        shots = np.concatenate([rng.choice(group, count, replace=False) for group in members])
-        rest = np.setdiff1d(used, shots)
-        products = vectors[rest] @ vectors[shots].T, (words[rest] @ words[shots].T).toarray()
-        nearest = (shots[scores.argmax(axis=1)] for scores in products)
-        return [float((owners[found] == owners[rest]).mean()) for found in nearest]
-
-    rows = []
-    for count in examples:
-        model, tfidf = zip(*(accuracies(count) for _ in range(repeats)))
-        figures = map(float, (np.mean(model), np.std(model), np.mean(tfidf), np.std(tfidf)))
-        rows.append(OneShotAccuracy(count, *figures, len(members), len(used)))
-    return rows
+        names = tuple(dict.fromkeys([*known, *labels]))
+        owners = np.array([names.index(label) for label in labels], np.int64)
+        return _Examples(names, vectors, owners)

@@ -5,7 +5,7 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError, DataError
-from siamese.search.one_shot import OneShotClassifier, evaluate_one_shot
+from siamese.search.one_shot import OneShotClassifier
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +59,3 @@ def test_bad_examples_are_refused_and_change_nothing(detector):
     with pytest.raises(ArgumentError, match="as many"):
         classifier.fit(["how", "far"], ["x"])
     assert classifier.classes == ("way",)
-
-
-def test_evaluation_on_classes_that_can_be_told(detector):
-    # Each class is one question in many spellings that the model knows: one example is enough.
-    base = ["how far", "cook rice", "old age", "best way"]
-    questions = [f"{text} {'?' * n}".strip() for text in base for n in range(8)]
-    labels = [text for text in base for _ in range(8)]
-    rows = evaluate_one_shot(detector, questions, labels, repeats=5)
-    assert [row.examples for row in rows] == [1, 3, 5]
-    assert all(row.classes == 4 and row.questions == 32 for row in rows)
-    assert all(row.tfidf == 1 for row in rows) and rows[-1].model >= rows[0].model > 0.25
-    with pytest.raises(ArgumentError, match="Fewer than two"):
-        evaluate_one_shot(detector, questions, labels, examples=(8,))
