@@ -45,7 +45,7 @@ class Explanation(NamedTuple):
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
-    unknown_alike: bool = True  # whether the model takes all unknown words for one and the same
+    unknown_note: str = ""  # what unknown words mean for this model's answers
 
     @property
     def unknown_words(self) -> list[str]:
@@ -56,6 +56,17 @@ class Explanation(NamedTuple):
     def is_duplicate(self) -> bool:
         """Whether the similarity is above the threshold."""
         return self.similarity > self.threshold
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one line."""
+        kind = "duplicate" if self.is_duplicate else "not a duplicate"
+        return f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {kind}"
+
+    @property
+    def sides(self) -> tuple[tuple[str, list[WordEffect]], tuple[str, list[WordEffect]]]:
+        """Each question with its words."""
+        return (self.question1, self.words1), (self.question2, self.words2)
 
     @property
     def largest_effect(self) -> float:
@@ -78,9 +89,8 @@ class Explanation(NamedTuple):
     def __str__(self) -> str:
         largest = self.largest_effect
         width = max((len(w.word) for w in (*self.words1, *self.words2)), default=0)
-        verdict = "duplicate" if self.is_duplicate else "not a duplicate"
-        lines = [f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {verdict}"]
-        for question, words in ((self.question1, self.words1), (self.question2, self.words2)):
+        lines = [self.verdict]
+        for question, words in self.sides:
             lines += ["", f"  {question}"]
             for word in words:
                 if word.effect is None:
@@ -91,7 +101,7 @@ class Explanation(NamedTuple):
                 lines.append(f"    {word.word:<{width}}  {word.effect:+.3f}  {bar}{note}")
         if self.unknown_words:
             lines += ["", f"  Never seen by the model: {', '.join(self.unknown_words)}."]
-            lines.append(f"  {unknown_note(self.unknown_alike)}")
+            lines.append(f"  {self.unknown_note}")
         return "\n".join(lines)
 
 
@@ -137,22 +147,15 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         ]
         for side, products in zip(words, left_out)
     ]
-    alike = takes_unknown_words_for_one(detector)
-    return Explanation(question1, question2, similarity, detector.threshold, *effects, alike)
+    note = unknown_note(detector)
+    return Explanation(question1, question2, similarity, detector.threshold, *effects, note)
 
 
-def takes_unknown_words_for_one(detector: DuplicateDetector) -> bool:
-    """Whether all words that the model has never seen have one id."""
-    return not getattr(detector.vocabulary, "unknown_ids", 0)
-
-
-def unknown_note(alike: bool) -> str:
-    """What unknown words mean for an answer; `alike`: the model takes all of them for one."""
-    if alike:
-        return "All such words look the same to it, a usual reason for a strange answer."
-    return (
-        "It can tell such words apart but not what they mean, a usual reason for a strange answer."
-    )
+def unknown_note(detector: DuplicateDetector) -> str:
+    """What words that the model has never seen mean for its answer."""
+    if detector.vocabulary.unknown_ids:  # Several ids: not all unknown words have the same one.
+        return "It can tell such words apart but not what they mean, a usual reason for a strange answer."
+    return "All such words look the same to it, a usual reason for a strange answer."
 
 
 def plot_explanation(explanation: Explanation):
@@ -173,62 +176,38 @@ def plot_explanation(explanation: Explanation):
       >>> len(plot_explanation(made).axes)
       2
     """
-    pairs = (explanation.question1, explanation.words1), (explanation.question2, explanation.words2)
-    sides = [_shortened(*pair) for pair in pairs]
-    counts = [len(words) for _, words in sides]
+    sides = explanation.sides
+    counts = [min(len(words), MOST_WORDS) for _, words in sides]
     with new_picture(7.0, 1.5 + LINE * sum(counts)) as figure:
         panels = figure.subplots(2, 1, sharex=True, height_ratios=[n + 1 for n in counts])
-        for axes, (title, words) in zip(panels, sides):
-            _draw(axes, title, words, explanation.largest_effect)
+        for axes, side in zip(panels, sides):
+            _draw(axes, *side, explanation.largest_effect)
         panels[1].set_xlabel("cosine with the word less the cosine without it")
-        verdict = "duplicate" if explanation.is_duplicate else "not a duplicate"
-        figure.suptitle(
-            f"cosine {explanation.similarity:.3f}, threshold {explanation.threshold:.3f}: {verdict}",
-            x=0.01,
-            ha="left",
-            fontweight="bold",
-        )
+        figure.suptitle(explanation.verdict, x=0.01, ha="left", fontweight="bold")
     return figure
 
 
-def _draw(axes, title: str, words: list[WordEffect], largest: float) -> None:
+def _draw(axes, question: str, words: list[WordEffect], largest: float) -> None:
+    title = _text(question, LONGEST_TITLE)
+    if len(words) > MOST_WORDS:
+        title += f" ({MOST_WORDS} of {len(words)} words)"
+        strongest = sorted(range(len(words)), key=lambda at: -abs(words[at].effect or 0))
+        words = [words[at] for at in sorted(strongest[:MOST_WORDS])]
     effects = [word.effect or 0.0 for word in words]
     colours = [DARK if effect > 0 else LIGHT for effect in effects]
     hatches = ["" if effect > 0 else "////" for effect in effects]
-    axes.barh(range(len(words)), effects, height=0.7, color=colours, hatch=hatches,
-              edgecolor=DARK, linewidth=0.5)  # fmt: skip
-    for place, (word, effect) in enumerate(zip(words, effects)):
-        note = "the only word" if word.effect is None else f"{effect:+.3f}"
-        note += "" if word.known else "  never seen"
-        right = effect >= 0
-        axes.annotate(
-            note,
-            (effect, place),
-            xytext=(4 if right else -4, 0),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="center",
-            fontsize=8,
-            color=GREY,
-        )
-    # Space for the numbers beside the longest bars.
-    axes.set_xlim(-1.6 * largest, 1.6 * largest)
+    bars = axes.barh(range(len(words)), effects, height=0.7, color=colours, hatch=hatches,
+                     edgecolor=DARK, linewidth=0.5)  # fmt: skip
+    notes = ["the only word" if word.effect is None else f"{word.effect:+.3f}" for word in words]
+    notes = [note if w.known else f"{note}  never seen" for note, w in zip(notes, words)]
+    axes.bar_label(bars, notes, padding=4, fontsize=8, color=GREY)
+    axes.set_xlim(-1.6 * largest, 1.6 * largest)  # space for the numbers beside the longest bars
     axes.set_yticks(range(len(words)), [_text(word.word, LONGEST_WORD) for word in words])
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)
     axes.invert_yaxis()
     axes.axvline(0, color=GREY, linewidth=0.8)
     axes.grid(axis="y", visible=False)
-    axes.set_title(title).set_parse_math(False)
-
-
-def _shortened(question: str, words: list[WordEffect]) -> tuple[str, list[WordEffect]]:
-    """A panel's title and the words it shows, in their order."""
-    title = _text(question, LONGEST_TITLE)
-    if len(words) <= MOST_WORDS:
-        return title, words
-    strongest = sorted(range(len(words)), key=lambda at: -abs(words[at].effect or 0))[:MOST_WORDS]
-    return f"{title} ({MOST_WORDS} of {len(words)} words)", [words[at] for at in sorted(strongest)]
+    for text in (axes.set_title(title), *axes.get_yticklabels()):
+        text.set_parse_math(False)
 
 
 def _text(text: str, most: int) -> str:

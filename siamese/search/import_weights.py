@@ -86,47 +86,41 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
-    content = None
-    try:
-        if text.lstrip()[:1] in ("{", "["):
-            content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        if text.lstrip()[0] == "{":  # A word list may well start with a bracket as its first word.
-            raise DataError(f"{path} is not complete JSON ({error}).") from None
-    if content is None:
-        words = text.rstrip("\r\n").split("\n")
-        return _from_list(
-            [word.removesuffix("\r") for word in words if words != [""]], path, "line"
-        )
-    if isinstance(content, dict) and isinstance(content.get("words"), list):
+    words, unit = _json(text, path), "entry"
+    if isinstance(words, dict) and isinstance(words.get("words"), list):
         return Vocabulary.load(path)
-    if isinstance(content, list):
-        return _from_list(content, path, "entry")
-    ids = sorted(content.items(), key=lambda item: item[1] if type(item[1]) is int else -1)
-    wrong = [
-        f"{w!r} has {i!r}" for at, (w, i) in enumerate(ids, 1) if type(i) is not int or i != at
-    ]
-    if content.get(PAD) != PAD_ID:
-        wrong.append(f"{PAD} has {content.get(PAD)!r}")
-    if wrong:
-        raise DataError(
-            f"{path}: ids must be those of the course: {PAD} 1, then every number once; {wrong[0]}."
-        )
-    return _from_list([word for word, _ in ids], path, "entry")
-
-
-def _from_list(words: list[Any], path: Any, unit: str) -> Vocabulary:
+    if isinstance(words, dict):
+        ids = sorted(words.items(), key=lambda item: item[1] if type(item[1]) is int else -1)
+        wrong = [f"{w!r} has {i!r}" for at, (w, i) in enumerate(ids, 1) if i is True or i != at]
+        if words.get(PAD) != PAD_ID or wrong:
+            raise DataError(
+                f"{path}: ids must be those of the course: {PAD} 1, then every number once; "
+                f"{[*wrong, f'{PAD} has {words.get(PAD)!r}'][0]}."
+            )
+        words = [word for word, _ in ids]
+    if words is None:
+        unit, lines = "line", text.rstrip("\r\n").split("\n")
+        words = [word.removesuffix("\r") for word in lines if lines != [""]]
     seen: dict[str, int] = {}
     for number, word in enumerate(words, start=1):
-        if not isinstance(word, str) or not word:
-            raise DataError(f"{path}, {unit} {number:,}: {word!r:.40} is not a word.")
-        if word in seen:
-            raise DataError(
-                f"{path}, {unit} {number:,}: {word!r:.40} stands on {unit} {seen[word]:,} already."
-            )
+        wrong = "is not a word" if not isinstance(word, str) or not word else ""
+        if not wrong and word in seen:
+            wrong = f"stands on {unit} {seen[word]:,} already"
         if word == PAD and number != 1:
-            raise DataError(f"{path}, {unit} {number:,}: {PAD} must come first, or be left out.")
+            wrong = "must come first, or be left out"
+        if wrong:
+            raise DataError(f"{path}, {unit} {number:,}: {word!r:.40} {wrong}.")
         seen[word] = number
     if not words:
         raise DataError(f"{path} holds no words.")
     return Vocabulary.from_words(words)
+
+
+def _json(text: str, path: Any) -> Any:
+    """A JSON object or list; None for other text."""
+    try:
+        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError) as error:
+        if text.lstrip()[0] == "{":  # A word list may well start with a bracket as its first word.
+            raise DataError(f"{path} is not complete JSON ({error}).") from None
+    return None

@@ -70,7 +70,7 @@ def comparison(
     answer = f'<p class="answer {kind}">{text}</p>' + _table(
         "facts", (_row(f"<td>{name}</td><td><b>{value}</b></td>") for name, value in facts.items())
     )
-    return answer + _unknown(found.unknown_words, found.unknown_alike), _words(found)
+    return answer + _unknown(found.unknown_words, found.unknown_note), _words(found)
 
 
 def hits_table(index: Any, question: str, k: int = 10, threshold: float | None = None) -> str:
@@ -95,16 +95,16 @@ def hits_table(index: Any, question: str, k: int = 10, threshold: float | None =
             values["probability"] = f"{hit.probability:.0%}"
         cells = "".join(f"<td>{_escape(values[name])}</td>" for name in names)
         rows.append(_row(cells, "yes" if hit.is_duplicate else "no"))
-    alike = explain.takes_unknown_words_for_one(index.detector)
-    return _unknown(index.detector.unknown_words(question), alike) + _table("hits", rows)
+    note = explain.unknown_note(index.detector)
+    return _unknown(index.detector.unknown_words(question), note) + _table("hits", rows)
 
 
-def _unknown(words: Sequence[str], alike: bool) -> str:
+def _unknown(words: Sequence[str], note: str) -> str:
     """A sentence about words that the model has never seen."""
     if not words:
         return ""
     shown = ", ".join(dict.fromkeys(map(_escape, words[:MOST_SHOWN])))
-    return f"<p>Never seen by the model: <b>{shown}</b>. {explain.unknown_note(alike)}</p>"
+    return f"<p>Never seen by the model: <b>{shown}</b>. {note}</p>"
 
 
 def _words(found: explain.Explanation) -> str:

@@ -2,8 +2,9 @@
 
 import json
 
+import numpy as np
 import pytest
-from small_models import make_detector
+from small_models import WORDS, make_detector
 
 from siamese.cli.main import main
 from siamese.errors import DataError
@@ -30,8 +31,13 @@ def test_effects_are_what_leaving_a_word_out_changes(mask_padding):
             pair = (left, two) if text == one else (one, left)
             assert word.effect == pytest.approx(full - detector.similarity(*pair), abs=1e-5)
     assert found.unknown_words == ["xyzzy"]
+    told_apart = DuplicateDetector(
+        {**made.weights, "embedding": np.resize(made.weights["embedding"], (len(WORDS) + 7, 8))},
+        made.vocabulary.with_unknown_ids(5),
+        TowerConfig(len(WORDS) + 7, 8),
+    )
     assert "Never seen by the model: xyzzy" in str(found) and "look the same" in str(found)
-    assert "tell such words apart" in str(found._replace(unknown_alike=False))
+    assert "tell such words apart" in str(explain(told_apart, one, two))
     assert json.loads(json.dumps(found.as_dict()))["words2"][3]["known"] is False
 
 
