@@ -85,11 +85,6 @@ class Clusters:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @property
-    def conflicts(self) -> int:
-        """How many pairs are labelled non-duplicate though both questions are in one cluster."""
-        return len(self.conflict_rows)
-
 
 def clusters(pairs: Any) -> Clusters:
     """The clusters of `QuestionPairs`, or of anything with question1, question2 and is_duplicate.
@@ -97,8 +92,8 @@ def clusters(pairs: Any) -> Clusters:
     Example:
       >>> from siamese.data.pairs import QuestionPairs
       >>> found = clusters(QuestionPairs(["a", "b", "a"], ["b", "c", "c"], [True, True, False]))
-      >>> found.sizes.tolist(), found.conflicts
-      ([3], 1)
+      >>> found.sizes.tolist(), found.conflict_rows.tolist()
+      ([3], [2])
     """
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)

@@ -60,16 +60,6 @@ class EmbeddedCorpus:
         """The subjects that the questions are about, sorted."""
         return tuple(sorted({question.subject for question in self.questions}))
 
-    def meanings(self, part: str | None = None) -> dict[str, list[str]]:
-        """Returns the questions of each meaning (all parts, or one): the true duplicate groups."""
-        if part is not None and part not in PAIRS:
-            raise ArgumentError(f"part must be one of {', '.join(PAIRS)}, not {part!r}.")
-        groups: dict[str, list[str]] = {}
-        for question in self.questions:
-            if part in (None, question.part):
-                groups.setdefault(question.meaning, []).append(question.text)
-        return groups
-
 
 def embedded_corpus(
     *, train_pairs: int = 12_000, valid_pairs: int = 1_500, test_pairs: int = 2_000

@@ -11,9 +11,6 @@ from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import DataError
 
 COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
-BINS = 14
-BAR_WIDTH = 44  # so that a line stays within 80 columns
-CLUSTER_SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, None))
 
 
 def describe(
@@ -63,8 +60,7 @@ def describe(
             "count": len(joined),
             "of_two_or_more": int((joined.sizes > 1).sum()),
             "largest": int(joined.sizes.max()),
-            "sizes": _cluster_sizes(joined.sizes),
-            "conflicts": joined.conflicts,
+            "conflicts": len(joined.conflict_rows),
             "first_conflicts": [str(pairs.ids[row]) for row in joined.conflict_rows[:5]],
         },
         "splits": _splits(pairs, train_rows, test_rows),
@@ -73,29 +69,12 @@ def describe(
 
 def _words(pairs: QuestionPairs) -> dict[str, Any]:
     lengths = np.array([len(text.split()) for text in [*pairs.question1, *pairs.question2]])
-    # Bins of equal width up to the 99th percentile, and one for the few longer than that.
-    width = max(1, -(-int(np.percentile(lengths, 99)) // (BINS - 1)))
-    counts = np.bincount(np.minimum((lengths - 1) // width, BINS - 1), minlength=1).tolist()
-    ends = [(at + 1) * width if at < BINS - 1 else None for at in range(len(counts))]
     return {
         "mean": float(lengths.mean()),
         "median": float(np.median(lengths)),
         "p95": float(np.percentile(lengths, 95)),
         "longest": int(lengths.max()),
-        "histogram": [
-            {"from": at * width + 1, "to": end, "questions": count}
-            for at, (end, count) in enumerate(zip(ends, counts))
-        ],
     }
-
-
-def _cluster_sizes(sizes: np.ndarray) -> list[dict[str, Any]]:
-    found = []
-    for low, high in CLUSTER_SIZES:
-        inside = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
-        counts = {"clusters": len(inside), "questions": int(inside.sum())}
-        found.append({"from": low, "to": high, **counts})
-    return [row for row in found if row["clusters"]]
 
 
 def _splits(
@@ -131,11 +110,8 @@ def _split_numbers(train: QuestionPairs, test: QuestionPairs) -> dict[str, Any]:
     }
 
 
-# -- As text ----------------------------------------------------------------------------------
-
-
 def render(found: dict[str, Any]) -> str:
-    """The result of `describe` as text, at most 80 columns wide where the file's name allows."""
+    """The result of `describe` as text for a terminal."""
     words, joined, file = found["words"], found["clusters"], found["file"]
     out = [file["path"], f"  {file['format']}; {file['rows']:,} rows", ""] if file else []
     out += [
@@ -145,11 +121,9 @@ def render(found: dict[str, Any]) -> str:
         "",
         f"Words in a question: mean {words['mean']:.1f}, median {words['median']:.0f}, "
         f"95 % up to {words['p95']:.0f}, longest {words['longest']}",
-        *_bars(words["histogram"], "questions"),
         "",
         f"Clusters of duplicates: {joined['count']:,}, of two or more questions "
         f"{joined['of_two_or_more']:,}, largest {joined['largest']:,}",
-        *_bars(joined["sizes"], "clusters"),
         f"Conflicts: {joined['conflicts']:,} pairs labelled different within one cluster",
     ]
     if joined["conflicts"]:
@@ -173,16 +147,3 @@ def _part(split: dict[str, Any], name: str) -> str:
     rate = split[f"{name}_base_rate"]
     shown = "" if rate is None else f", {rate:.1%} duplicates"
     return f"  {name:<5} {split[name]:>9,} pairs{shown}"
-
-
-def _bars(rows: list[dict[str, Any]], what: str) -> list[str]:
-    """A horizontal bar for each row, in eighths of a character."""
-    most = max(row[what] for row in rows)
-    lines = []
-    for row in rows:
-        low, high, count = row["from"], row["to"], row[what]
-        label = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
-        eighths = max(round(count / most * BAR_WIDTH * 8), 1) if count else 0
-        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-        lines.append(f"  {label:>9} {bar} {count:,}".rstrip())
-    return lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import os
 import zlib
@@ -77,7 +76,6 @@ class Vocabulary(Mapping):
         *,
         lowercase: bool = False,
         min_count: int = 1,
-        max_size: int | None = None,
     ) -> Vocabulary:
         """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
 
@@ -86,8 +84,6 @@ class Vocabulary(Mapping):
           tokens2: the tokens of each question 2, in the same order.
           lowercase: fold case here and in every later lookup and `encode` (the course does not).
           min_count: leave out words seen fewer times than this in all the questions together.
-          max_size: keep at most this many words (``<PAD>`` not counted), the most frequent ones;
-            of equally frequent ones the first seen. The order of the numbers stays that of sight.
 
         Raises:
           ArgumentError: the two sides differ in length, or a question is text, not tokens.
@@ -102,7 +98,7 @@ class Vocabulary(Mapping):
         for pair in zip(tokens1, tokens2):
             for question in pair:
                 counts.update(_checked_words(question))
-        return cls.from_counts(counts, lowercase=lowercase, min_count=min_count, max_size=max_size)
+        return cls.from_counts(counts, lowercase=lowercase, min_count=min_count)
 
     @classmethod
     def from_counts(
@@ -111,24 +107,16 @@ class Vocabulary(Mapping):
         *,
         lowercase: bool = False,
         min_count: int = 1,
-        max_size: int | None = None,
     ) -> Vocabulary:
         """Numbers the words of a table, word -> times seen, in its order; see `from_pairs`."""
-        if min_count < 1 or (max_size is not None and max_size < 0):
-            raise ArgumentError(
-                f"min_count must be 1 or more and max_size 0 or more (or None); "
-                f"got min_count={min_count}, max_size={max_size}."
-            )
+        if min_count < 1:
+            raise ArgumentError(f"min_count must be 1 or more; it is {min_count}.")
         if lowercase:
             folded: Counter[str] = Counter()
             for word, count in counts.items():
                 folded[word.lower()] += count
             counts = folded
         kept = [word for word in counts if counts[word] >= min_count and word != PAD]
-        if max_size is not None and len(kept) > max_size:
-            # Of equals, nlargest takes those that stand first.
-            frequent = set(heapq.nlargest(max_size, kept, key=counts.__getitem__))
-            kept = [word for word in kept if word in frequent]
         return cls(kept, lowercase=lowercase)
 
     @property
@@ -270,20 +258,11 @@ class Vocabulary(Mapping):
 
 def _read_json(path: str | os.PathLike) -> Any:
     try:
-        raw = Path(path).read_bytes()
-        return json.loads(raw.decode("utf-8"))
+        return json.loads(Path(path).read_bytes().decode("utf-8"))
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error
-    except json.JSONDecodeError as error:
-        why = f"not a whole JSON file: line {error.lineno}, column {error.colno}: {error.msg}."
-        if not raw.strip():
-            why = "the file is empty."
-        elif raw.lstrip()[:1] == b"<":
-            why = "an HTML or XML page, not a vocabulary; was a download page saved instead?"
-        raise DataError(f"{path}: {why} {_SAVE_AGAIN}") from error
-    except (UnicodeDecodeError, RecursionError) as error:
-        why = "a gzip file; unpack it first." if raw[:2] == b"\x1f\x8b" else "not a JSON file."
-        raise DataError(f"{path}: {why} {_SAVE_AGAIN}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not a whole JSON file ({error}). {_SAVE_AGAIN}") from error
 
 
 def _checked_words(words: Iterable[str]) -> list[str]:

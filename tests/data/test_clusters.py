@@ -9,7 +9,6 @@ from siamese.data.clusters import (
     cluster_split,
     clusters,
     connected_groups,
-    number_questions,
     overlap,
     transitive_closure,
 )
@@ -29,12 +28,6 @@ def groups_by_hand(size, edges):
             labels[a] = labels[b] = low
     order = sorted(set(labels))
     return [order.index(label) for label in labels]
-
-
-def test_connected_groups_without_things_or_edges():
-    assert connected_groups(0, np.zeros((0, 2))).tolist() == []
-    assert connected_groups(3, np.zeros((0, 2))).tolist() == [0, 1, 2]
-    assert connected_groups(2, np.array([[1, 1], [1, 1]])).tolist() == [0, 1]
 
 
 @st.composite
@@ -83,16 +76,10 @@ def test_clusters_equal_the_reference(rows):
     by_hand = list(expected.values())
     assert found.sizes.tolist() == [by_hand.count(i) for i in range(len(set(by_hand)))]
     conflicts = [i for i, (a, b, d) in enumerate(rows) if not d and expected[a] == expected[b]]
-    assert found.conflict_rows.tolist() == conflicts and found.conflicts == len(conflicts)
+    assert found.conflict_rows.tolist() == conflicts
     assert len(found) == len(found.sizes)
     for column in (found.cluster1, found.cluster2, found.rows, found.sizes):
         assert column.dtype == np.int64
-
-
-def test_number_questions_tells_apart_what_differs_by_a_letter():
-    questions, numbers = number_questions(["Why?", "why?"], ["Why? ", "Why?"])
-    assert questions == ["Why?", "Why? ", "why?"]
-    assert numbers.tolist() == [[0, 1], [2, 0]]
 
 
 def groups_of_rows(rows):
@@ -129,14 +116,6 @@ def test_groups_of_very_different_size_still_come_near_the_fractions(seed):
     assert all((np.diff(part) > 0).all() for part in parts)
     other = cluster_split(pairs, (0.8, 0.1, 0.1), seed + 1)
     assert parts[1].tolist() != other[1].tolist()
-
-
-def test_one_large_group_goes_to_the_largest_part():
-    sides = np.random.default_rng(1).integers(0, 4000, (2, 3000))
-    pairs = QuestionPairs(*sides.astype(str).tolist(), [1] * 3000)
-    train, valid, test = pairs.split_by_cluster((0.8, 0.1, 0.1), seed=3)
-    assert len(train) > len(valid) > 0 and len(train) > len(test) > 0
-    assert overlap(train, test) == overlap(train, valid) == overlap(valid, test) == 0.0
 
 
 def test_a_split_that_is_not_possible_says_why():

@@ -137,7 +137,7 @@ def test_quora_clusters(quora):
     found = clusters(quora)
     assert len(found.questions) == 144_593
     assert len(found) == 80_271 and found.sizes.max() == 103 and found.sizes.sum() == 144_593
-    assert found.conflicts == 4
+    assert len(found.conflict_rows) == 4
     assert (found.cluster1 == found.cluster2)[quora.is_duplicate].all()
 
 

@@ -30,12 +30,8 @@ def test_numbers(path):
     assert found["questions"] == 7
     # Words of the ten questions: 2 3, 3 1, 2 1, 1 1, 1 5
     assert found["words"]["mean"] == 2.0 and found["words"]["longest"] == 5
-    counts = {row["from"]: row["questions"] for row in found["words"]["histogram"]}
-    assert counts == {1: 5, 2: 2, 3: 2, 4: 0, 5: 1}
     joined = found["clusters"]
     assert (joined["count"], joined["of_two_or_more"], joined["largest"]) == (4, 2, 3)
-    sizes = [(row["from"], row["clusters"], row["questions"]) for row in joined["sizes"]]
-    assert sizes == [(1, 2, 2), (2, 1, 2), (3, 1, 3)]
     assert joined["conflicts"] == 1 and joined["first_conflicts"] == ["2"]
     assert found["splits"]["rows"]["train"] == 3 and found["splits"]["rows"]["overlap"] == 0.0
     assert found["splits"]["clusters"]["overlap"] == 0.0
@@ -51,9 +47,6 @@ def test_text_fits_80_columns_and_says_what_was_handled(path):
     assert "duplicates          3   base rate 60.0%" in text
     assert "Conflicts: 1 pairs labelled different within one cluster\n  (ids 2)" in text
     assert "  1 rows with an empty question (line 7): kept out of the pairs" in text
-    full = next(line for line in lines if line.startswith("          1 "))
-    assert full == "          1 " + "█" * 44 + " 5"
-    assert any(line == "          4  0" for line in lines)
 
 
 def test_pairs_without_a_file_and_without_a_possible_split():
