@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.arguments import check_labels
+from siamese.data.vocabulary import word_tokenize
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
@@ -15,8 +16,6 @@ from siamese.evaluation.thresholds import best_threshold
 
 def word_overlap(question1: Any, question2: Any) -> Any:
     """Jaccard overlap of two questions' lower-cased words: shared / all distinct words.
-
-    The simplest answer that looks at the text; a model should beat it.
 
     Args:
       question1: one text; or a sequence of n texts, or of n lists of words.
@@ -34,8 +33,8 @@ def word_overlap(question1: Any, question2: Any) -> Any:
       0.42857142857142855
     """
     if isinstance(question1, str) and isinstance(question2, str):
-        return _jaccard(question1, question2)
-    first, second = list(question1), list(question2)
+        return _jaccard(_words(question1), _words(question2))
+    first, second = ([_words(question) for question in side] for side in (question1, question2))
     if len(first) != len(second):
         raise DataError(
             f"There are {len(first)} first and {len(second)} second questions; one each a pair."
@@ -43,18 +42,13 @@ def word_overlap(question1: Any, question2: Any) -> Any:
     return np.array([_jaccard(*pair) for pair in zip(first, second)], dtype=np.float64)
 
 
-def _jaccard(question1: Any, question2: Any) -> float:
-    first, second = _words(question1), _words(question2)
+def _jaccard(first: set[str], second: set[str]) -> float:
     return len(first & second) / max(len(first | second), 1)
 
 
 def _words(question: Any) -> set[str]:
-    if isinstance(question, str):
-        from siamese.data.vocabulary import word_tokenize
-
-        question = word_tokenize(question)
-    words = list(question) if isinstance(question, (list, tuple)) else None
-    if words is None or not all(isinstance(word, str) for word in words):
+    words = word_tokenize(question) if isinstance(question, str) else question
+    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
         raise ArgumentError(f"A question must be text or a list of words; this is {question!r}.")
     return {word.lower() for word in words}
 
@@ -70,9 +64,6 @@ def baselines(question1: Sequence, question2: Sequence, labels: Any) -> dict[str
     Returns:
       'always no' (or 'always yes') and 'word overlap', each with its Metrics. Both are chosen on the
       same pairs, which flatters them.
-
-    Raises:
-      ArgumentError, DataError: see `check_scores` and `word_overlap`.
     """
     truth = check_labels(labels)
     overlap = word_overlap(question1, question2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,19 +12,19 @@ from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import check_scores
 
+AT_THRESHOLD = ("accuracy", "precision", "recall", "f1", "mcc")
+RANKED = ("roc_auc", "average_precision")
 # Resamples are drawn as rows of one matrix, this many cells of it at a time.
 _CELLS_AT_ONCE = 1 << 22
-AT_THRESHOLD = ("accuracy", "precision", "recall", "f1", "mcc")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with its bootstrap confidence interval."""
+    """A value with its 95 % bootstrap confidence interval."""
 
     value: float
     low: float
     high: float
-    level: float
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -38,7 +37,6 @@ def bootstrap_interval(
     *,
     threshold: float | None = None,
     resamples: int = 1000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
     """Percentile bootstrap: how far a metric would move with another sample of pairs.
@@ -47,28 +45,25 @@ def bootstrap_interval(
     chapter 13.) Pairs that share questions are not independent, which makes it somewhat narrow.
 
     Args:
-      metric: 'accuracy', 'precision', 'recall', 'f1' or 'mcc' (with `threshold`), 'roc_auc',
-        'average_precision' or 'base_rate', computed for whole blocks of resamples at once; or a
-        function of (scores, labels), called once a resample.
+      metric: 'accuracy', 'precision', 'recall', 'f1' or 'mcc' (with `threshold`), 'roc_auc' or
+        'average_precision', computed for whole blocks of resamples at once; or a function of
+        (scores, labels), called once a resample.
       scores: float [n].
       labels: bool or 0/1 [n].
       threshold: for the metrics that need one.
       resamples: how many samples are drawn.
-      level: the share of resamples inside the interval.
       seed: of the draws; the same seed gives the same interval.
 
     Returns:
       The metric with its interval. Resamples on which it is undefined (one class only) are left out.
 
     Raises:
-      ArgumentError, DataError: see `check_scores`; unknown metrics, levels outside 0 to 1.
+      ArgumentError, DataError: see `check_scores`; unknown metrics.
     """
     scores, truth = check_scores(scores, labels)
-    if not 0 < level < 1:
-        raise ArgumentError(f"level must lie between 0 and 1; it is {level!r}.")
     whole_number(resamples, "resamples", 1)
-    n, drawn = len(truth), []
     of_counts = _of_counts(metric, scores, truth, threshold)
+    n, drawn = len(truth), []
     generator = np.random.default_rng(seed)
     block = max(1, _CELLS_AT_ONCE // n)
     with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold one class only
@@ -83,8 +78,8 @@ def bootstrap_interval(
     values = values[np.isfinite(values)]
     if not len(values):
         raise DataError(f"{metric} is undefined on all {resamples} resamples: too few pairs.")
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(value), float(low), float(high), float(level))
+    low, high = np.quantile(values, [0.025, 0.975])
+    return Interval(float(value), float(low), float(high))
 
 
 def _of_counts(
@@ -92,26 +87,20 @@ def _of_counts(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The metric of resamples given as counts [resamples, n]; NaN where it is undefined."""
     if callable(metric):
-        rows = functools.partial(np.repeat, np.arange(len(truth)))
-        return lambda counts: np.array([metric(scores[r], truth[r]) for r in map(rows, counts)])
-    one_of(metric, "metric", (*AT_THRESHOLD, "roc_auc", "average_precision", "base_rate"))
-    if metric == "base_rate":
-        return lambda counts: counts @ truth / counts.sum(axis=1)
-    if metric not in AT_THRESHOLD:
+        rows = np.arange(len(truth))
+        return lambda counts: np.array(
+            [metric(scores[drawn], truth[drawn]) for drawn in (np.repeat(rows, c) for c in counts)]
+        )
+    one_of(metric, "metric", (*AT_THRESHOLD, *RANKED))
+    if metric in RANKED:
         return _ranked(metric, scores, truth)
     if threshold is None:
         raise ArgumentError(f"{metric} needs a threshold.")
-    return _at_threshold(metric, scores > as_number(threshold, "threshold"), truth)
-
-
-def _at_threshold(
-    metric: str, answers: np.ndarray, truth: np.ndarray
-) -> Callable[[np.ndarray], np.ndarray]:
-    """From the confusion matrices."""
+    answers = scores > as_number(threshold, "threshold")
     cells = np.stack([answers & truth, answers & ~truth, ~answers & truth, ~answers & ~truth])
 
-    def of_counts(counts: np.ndarray) -> np.ndarray:
-        tp, fp, fn, tn = (counts @ cells.T.astype(int)).T.astype(float)
+    def at_threshold(counts: np.ndarray) -> np.ndarray:
+        tp, fp, fn, tn = (counts @ cells.T.astype(int)).T.astype(float)  # confusion matrices
         product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
         return {
             "accuracy": (tp + tn) / (tp + fp + fn + tn),
@@ -121,13 +110,12 @@ def _at_threshold(
             "mcc": np.where(product > 0, (tp * tn - fp * fn) / np.sqrt(product), 0.0),
         }[metric]
 
-    return of_counts
+    return at_threshold
 
 
 def _ranked(
     metric: str, scores: np.ndarray, truth: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """From the order of the scores."""
     order = np.argsort(-scores, kind="stable")
     falling, duplicate = scores[order], truth[order]
     last = np.flatnonzero(np.append(falling[:-1] != falling[1:], True))

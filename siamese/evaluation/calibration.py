@@ -14,7 +14,6 @@ from siamese.evaluation.metrics import check_scores
 
 # Method -> the fields it uses.
 _PARAMETERS = {"platt": ("slope", "intercept"), "isotonic": ("scores", "probabilities")}
-METHODS = tuple(_PARAMETERS)
 STRATEGIES = ("equal_mass", "equal_width")
 
 
@@ -46,7 +45,7 @@ class Calibration:
     probabilities: tuple[float, ...] = ()
 
     def __post_init__(self):
-        one_of(self.method, "method", METHODS)
+        one_of(self.method, "method", tuple(_PARAMETERS))
         numbers = np.array([self.slope, self.intercept, *self.scores, *self.probabilities], float)
         rising = all((np.diff(line) >= 0).all() for line in (self.scores, self.probabilities))
         inside = all(0 <= p <= 1 for p in self.probabilities)
@@ -59,17 +58,7 @@ class Calibration:
             )
 
     def __call__(self, scores: Any) -> np.ndarray:
-        """Probabilities of scores.
-
-        Args:
-          scores: float, any shape.
-
-        Returns:
-          float64 of the same shape, from 0 to 1.
-
-        Raises:
-          ArgumentError: scores that are not finite numbers.
-        """
+        """Probabilities, float64 from 0 to 1, of scores of any shape; ArgumentError if not finite."""
         scores = np.asarray(scores)
         if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
             raise ArgumentError("Only finite scores have a probability; some are not.")
@@ -87,11 +76,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
-        """From what `to_dict` made.
-
-        Raises:
-          CheckpointError: where something is missing, unknown or not a number.
-        """
+        """From what `to_dict` made; CheckpointError where anything is missing, unknown or no number."""
         try:
             known = dict(values)
             wanted = {"method", "n", *_PARAMETERS.get(known.get("method"), ())}
@@ -108,17 +93,15 @@ class Calibration:
             ) from None
 
 
-def fit_calibration(
-    scores: Any, labels: Any, method: str = "best", *, folds: int = 5, seed: int = 0
-) -> Calibration:
+def fit_calibration(scores: Any, labels: Any, method: str = "best") -> Calibration:
     """Fits a calibration on validation pairs.
 
     Args:
       scores: float [n].
       labels: bool or 0/1 [n].
-      method: 'platt', 'isotonic', or 'best': the one with the lower cross-validated Brier score.
-      folds: of the cross-validation.
-      seed: of the division into folds.
+      method: 'platt', 'isotonic', or 'best': the one with the lower Brier score in five-fold
+        cross-validation. The Brier score is lowest for true probabilities and, unlike the log loss,
+        finite where an isotonic step is 0 or 1.
 
     Raises:
       ArgumentError, DataError: another method; see `siamese.evaluation.metrics.check_scores`.
@@ -128,34 +111,28 @@ def fit_calibration(
       >>> calibration([0.1, 0.5, 0.95]).tolist()
       [0.0, 0.5, 1.0]
     """
-    one_of(method, "method", (*METHODS, "best"))
+    one_of(method, "method", (*_PARAMETERS, "best"))
     scores, truth = check_scores(scores, labels)
     if method == "best":
-        brier = cross_validated_brier(scores, truth, folds=folds, seed=seed)
-        method = min(brier, key=brier.__getitem__)  # Platt where they are equal
+        method = "platt"  # With two numbers the safer choice where nothing can be left out.
+        if min(truth.sum(), (~truth).sum()) > 1:
+            brier = cross_validated_brier(scores, truth)
+            method = min(brier, key=brier.__getitem__)
     return _FITS[method](scores, truth)
 
 
-def cross_validated_brier(
-    scores: Any, labels: Any, *, folds: int = 5, seed: int = 0
-) -> dict[str, float]:
+def cross_validated_brier(scores: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Mean squared error of the probabilities of each method, on pairs it was not fitted on.
 
-    The Brier score is lowest for true probabilities and, unlike the log loss, finite where an
-    isotonic step is 0 or 1. With fewer than `folds` pairs of a class there are fewer folds; with
-    one, nothing can be left out: Platt, with two numbers the safer choice, is given 0 and isotonic 1.
-
-    Raises:
-      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; fewer than two folds.
+    Args:
+      scores: float [n].
+      truth: bool [n], at least two pairs of each class; with fewer than five there are fewer folds.
     """
     from sklearn.model_selection import StratifiedKFold
 
-    scores, truth = check_scores(scores, labels)
-    folds = int(min(whole_number(folds, "folds", 2), truth.sum(), (~truth).sum()))
-    if folds < 2:
-        return {"platt": 0.0, "isotonic": 1.0}
-    squared = dict.fromkeys(METHODS, 0.0)
-    divide = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    folds = min(5, int(truth.sum()), int((~truth).sum()))
+    squared = dict.fromkeys(_FITS, 0.0)
+    divide = StratifiedKFold(folds, shuffle=True, random_state=0)
     for fitted, left_out in divide.split(scores, truth):
         for name, fit in _FITS.items():
             found = fit(scores[fitted], truth[fitted])(scores[left_out])
@@ -181,9 +158,9 @@ def _platt(scores: np.ndarray, truth: np.ndarray) -> Calibration:
         np.repeat([1, 0], len(x)),
         sample_weight=np.concatenate([target, 1 - target]),
     )
-    slope = float(model.coef_[0, 0]) / scale
-    intercept = float(model.intercept_[0]) - slope * centre
-    return Calibration("platt", len(truth), slope=float(slope), intercept=float(intercept))
+    slope = float(model.coef_[0, 0] / scale)
+    intercept = float(model.intercept_[0] - slope * centre)
+    return Calibration("platt", len(truth), slope=slope, intercept=intercept)
 
 
 def _isotonic(scores: np.ndarray, truth: np.ndarray) -> Calibration:
@@ -201,26 +178,9 @@ def _isotonic(scores: np.ndarray, truth: np.ndarray) -> Calibration:
 _FITS = {"platt": _platt, "isotonic": _isotonic}
 
 
-@dataclass(frozen=True)
-class ReliabilityCurve:
-    """Predicted against true: bins of pairs by their probability; empty bins are left out.
-
-    Attributes:
-      probability: float64 [bins], the mean probability of the pairs in a bin.
-      duplicates: float64 [bins], the share of them that are duplicates.
-      count: int64 [bins].
-      strategy: 'equal_mass' or 'equal_width'.
-    """
-
-    probability: np.ndarray
-    duplicates: np.ndarray
-    count: np.ndarray
-    strategy: str
-
-
 def reliability_curve(
     probabilities: Any, labels: Any, *, bins: int = 15, strategy: str = "equal_mass"
-) -> ReliabilityCurve:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How often pairs of a probability really are duplicates.
 
     Args:
@@ -229,6 +189,10 @@ def reliability_curve(
       bins: at most so many.
       strategy: 'equal_mass' cuts at the quantiles, so that bins hold about as many pairs each (pairs
         of one probability stay together); 'equal_width' cuts 0 to 1 into equal parts.
+
+    Returns:
+      For each bin that holds pairs: their mean probability, float64; the share of duplicates among
+      them, float64; their number, int64.
 
     Raises:
       ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; probabilities outside 0 to 1.
@@ -248,7 +212,7 @@ def reliability_curve(
     used = count > 0
     total = np.bincount(index, found, minlength=bins)[used]
     hits = np.bincount(index, truth, minlength=bins)[used]
-    return ReliabilityCurve(total / count[used], hits / count[used], count[used], strategy)
+    return total / count[used], hits / count[used], count[used]
 
 
 def expected_calibration_error(
@@ -264,6 +228,7 @@ def expected_calibration_error(
       >>> expected_calibration_error([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 1])
       0.25
     """
-    curve = reliability_curve(probabilities, labels, bins=bins, strategy=strategy)
-    gaps = np.abs(curve.duplicates - curve.probability)
-    return float((curve.count * gaps).sum() / curve.count.sum())
+    probability, share, count = reliability_curve(
+        probabilities, labels, bins=bins, strategy=strategy
+    )
+    return float((count * np.abs(share - probability)).sum() / count.sum())

@@ -98,8 +98,7 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
     from sklearn import metrics as sk
 
     scores, truth = check_scores(scores, labels)
-    names = ("accuracy", "precision", "recall", "f1", "mcc")
-    at_threshold: dict[str, float | None] = dict.fromkeys(names)
+    found = [None] * 5
     if threshold is not None:
         threshold = as_number(threshold, "threshold")
         answers = scores > threshold
@@ -109,12 +108,9 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
             *sk.precision_recall_fscore_support(truth, answers, **options)[:3],
             sk.matthews_corrcoef(truth, answers),
         )
-        at_threshold = dict(zip(names, map(float, found)))
-    return Metrics(
-        n=len(truth),
-        base_rate=float(truth.mean()),
-        threshold=threshold,
-        **at_threshold,
-        roc_auc=float(sk.roc_auc_score(truth, scores)),
-        average_precision=float(sk.average_precision_score(truth, scores)),
+        found = map(float, found)
+    ranked = (
+        float(sk.roc_auc_score(truth, scores)),
+        float(sk.average_precision_score(truth, scores)),
     )
+    return Metrics(len(truth), float(truth.mean()), threshold, *found, *ranked)

@@ -38,18 +38,10 @@ STYLE: dict[str, Any] = {
 
 @contextmanager
 def new_picture(width: float = 5.6, height: float = 4.0) -> Iterator[Any]:
-    """A new Matplotlib figure to draw on in this style.
+    """A new Matplotlib figure, of a size in inches, to draw on in this style inside the block.
 
-    The figure belongs to nobody else: it is not registered with pyplot, needs no display and is
-    freed with its last reference. A notebook shows it as the last value of a cell.
-
-    Args:
-      width: in inches.
-      height: in inches.
-
-    Yields:
-      The figure; inside the block new artists take this style, and the user's settings come back
-      after it.
+    The figure is not registered with pyplot and needs no display. A notebook shows it as the last value
+    of a cell.
 
     Raises:
       MissingDependencyError: where Matplotlib is not installed.
@@ -69,7 +61,7 @@ def to_png(figure, dpi: int = 150) -> bytes:
     return _drawn(figure, "png", dpi)
 
 
-def save_picture(figure, path: os.PathLike | str, dpi: int = 150) -> None:
+def save_picture(figure, path: os.PathLike | str) -> None:
     """Writes a figure as a file: .png, .svg or .pdf by its name, atomically.
 
     Raises:
@@ -79,10 +71,10 @@ def save_picture(figure, path: os.PathLike | str, dpi: int = 150) -> None:
     kind = os.path.splitext(os.fspath(path))[1].lower().lstrip(".")
     if kind not in ("png", "svg", "pdf"):
         raise ArgumentError(f"A picture is saved as .png, .svg or .pdf, not {os.fspath(path)!r}.")
-    write_bytes_atomically(path, _drawn(figure, kind, dpi))
+    write_bytes_atomically(path, _drawn(figure, kind))
 
 
-def _drawn(figure, kind: str, dpi: int) -> bytes:
+def _drawn(figure, kind: str, dpi: int = 150) -> bytes:
     import matplotlib
 
     file = io.BytesIO()

@@ -15,7 +15,6 @@ from siamese.evaluation.metrics import check_scores, evaluate_scores
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.evaluation.thresholds import threshold_cuts
 
-_SQUARE = {"xlim": (-0.02, 1.02), "ylim": (-0.02, 1.02)}
 _LINES = ((DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":"))
 
 
@@ -40,9 +39,6 @@ def plot_roc(
       labels: bool or 0/1 [n].
       threshold: marked with a dot.
       others: name -> float [n], other scores of the same pairs drawn beside, such as word overlap.
-
-    Returns:
-      A Matplotlib figure.
     """
     names = "false positive rate (of the non-duplicates)", "true positive rate (of the duplicates)"
     with _one_plot("ROC curve", *names, legend="lower right") as (figure, axes):
@@ -56,7 +52,6 @@ def plot_roc(
             values, truth = check_scores(scores, labels)
             answers = values > as_number(threshold, "threshold")
             _dot(axes, answers[~truth].mean(), answers[truth].mean(), threshold)
-        axes.set(**_SQUARE)
     return figure
 
 
@@ -79,7 +74,7 @@ def plot_precision_recall(
         if threshold is not None and (values > as_number(threshold, "threshold")).any():
             answers = values > threshold
             _dot(axes, answers[truth].mean(), truth[answers].mean(), threshold)
-        axes.set(**_SQUARE)
+        axes.set_ylim(-0.02, 1.02)
     return figure
 
 
@@ -103,18 +98,17 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
         values, truth = check_scores(scores, labels)
         low, high = values.min(), values.max()
         edges = np.linspace(low, high if high > low else low + 1, bins + 1)
-        for chosen, name, colour, look in (
-            (
-                ~truth,
-                "not duplicates",
-                LIGHT,
-                {"facecolor": "none", "hatch": "////", "linestyle": "--"},
-            ),
-            (truth, "duplicates", DARK, {"facecolor": DARK, "alpha": 0.45}),
+        hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
+        filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
+        for name, chosen, look in (
+            ("not duplicates", ~truth, hatched),
+            ("duplicates", truth, filled),
         ):
             share = np.full(chosen.sum(), 1 / chosen.sum())
-            axes.hist(values[chosen], edges, weights=share, histtype="stepfilled", linewidth=1.4,
-                      edgecolor=colour, label=f"{name} ({chosen.sum():,})", **look)  # fmt: skip
+            look = {"histtype": "stepfilled", "linewidth": 1.4, **look}
+            axes.hist(
+                values[chosen], edges, weights=share, label=f"{name} ({chosen.sum():,})", **look
+            )
         if threshold is not None:
             label = f"threshold {as_number(threshold, 'threshold'):.3f}"
             axes.axvline(threshold, color="black", linewidth=1.4, label=label)
@@ -125,27 +119,20 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
 def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"):
     """Predicted probability against the true share of duplicates, and how many pairs have which.
 
-    Args:
-      probabilities: float [n], from 0 to 1.
-      labels: bool or 0/1 [n].
-      bins: see `siamese.evaluation.calibration.reliability_curve`.
-      strategy: see there; the title names it beside the expected calibration error (ECE).
-
-    Returns:
-      A Matplotlib figure.
+    Arguments as `siamese.evaluation.calibration.reliability_curve`; the title names the strategy of the
+    bins beside the expected calibration error (ECE).
     """
     with new_picture() as figure:
         axes, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
-        curve = reliability_curve(probabilities, labels, bins=bins, strategy=strategy)
-        error = expected_calibration_error(probabilities, labels, bins=bins, strategy=strategy)
+        options = {"bins": bins, "strategy": strategy}
+        probability, share, count = reliability_curve(probabilities, labels, **options)
+        error = expected_calibration_error(probabilities, labels, **options)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="perfectly calibrated")
-        low, high = wilson_interval(curve.duplicates * curve.count, curve.count)
-        reach = np.maximum([curve.duplicates - low, high - curve.duplicates], 0)
-        axes.errorbar(curve.probability, curve.duplicates, reach, fmt="o-", color=DARK, capsize=3,
-                      markersize=4, label="this model (95 % intervals)")  # fmt: skip
+        look = {"fmt": "o-", "color": DARK, "capsize": 3, "markersize": 4}
+        reach = _wilson_reach(share, count)
+        axes.errorbar(probability, share, reach, label="this model (95 % intervals)", **look)
         axes.set(ylabel="share of duplicates", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
-        name = strategy.replace("_", "-")
-        axes.set_title(f"Reliability: ECE {error:.3f} ({bins} {name} bins)")
+        axes.set_title(f"Reliability: ECE {error:.3f} ({bins} {strategy.replace('_', '-')} bins)")
         axes.legend(loc="upper left")
         below.hist(np.asarray(probabilities, float), np.linspace(0, 1, 41), color=GREY)
         below.set(xlabel="predicted probability", ylabel="pairs")
@@ -187,61 +174,37 @@ def plot_accuracy_by(
       threshold: a pair counts as a duplicate where its score is above it.
       name: of `values`, for the axis; such as "tokens of the longer question".
       bins: at most so many groups, of about equal size; equal values stay together.
-
-    Returns:
-      A Matplotlib figure: accuracy with 95 % intervals, and the majority-class baseline's beside it.
     """
-    with new_picture() as figure:
-        axes = figure.add_subplot()
+    with _one_plot(f"Accuracy by {name}", name, "accuracy", legend="lower left") as (figure, axes):
         scores, truth = check_scores(scores, labels)
-        threshold = as_number(threshold, "threshold")
+        right = (scores > as_number(threshold, "threshold")) == truth
         values = np.asarray(values, dtype=float)
         if values.shape != truth.shape:
             raise DataError(f"values has shape {values.shape}; one for each of {len(truth)} pairs.")
-        if not np.isfinite(values).all() or bins < 1:
-            raise ArgumentError("values must be finite numbers, and bins at least 1.")
         edges = np.unique(np.quantile(values, np.arange(1, bins) / bins))
         group = np.searchsorted(edges, values, side="right")
         groups = [np.flatnonzero(group == g) for g in np.unique(group)]
-        right = (scores > threshold) == truth
-        count, hits = [len(rows) for rows in groups], [right[rows].sum() for rows in groups]
+        count = np.array([len(rows) for rows in groups])
+        accuracy = np.array([right[rows].mean() for rows in groups])
         rate = np.array([truth[rows].mean() for rows in groups])
         ends = [(values[rows].min(), values[rows].max()) for rows in groups]
-        titles = [f"{a:.3g}" if a == b else f"{a:.3g}–{b:.3g}" for a, b in ends]
-        places, accuracy = np.arange(len(groups)), np.divide(hits, count)
-        low, high = wilson_interval(hits, count)
-        reach = np.maximum([accuracy - low, high - accuracy], 0)
-        axes.bar(
-            places, accuracy, color=DARK, alpha=0.55, edgecolor=DARK, width=0.7, label="accuracy"
-        )
-        axes.errorbar(places, accuracy, reach, fmt="none", ecolor="black", capsize=3)
-        always = np.maximum(rate, 1 - rate)
-        axes.plot(places, always, "D", color=LIGHT, markeredgecolor="black", markersize=6,
-                  label="majority class of the group")  # fmt: skip
-        for place, number in zip(places, count):
-            axes.text(place, 0.02, f"{number:,}", ha="center", fontsize=8, color="white",
-                      bbox={"facecolor": DARK, "edgecolor": "none", "pad": 1.5})  # fmt: skip
-        axes.set_xticks(places, titles, rotation=30 if len(groups) > 5 else 0)
-        axes.set(xlabel=name, ylabel="accuracy", ylim=(0, 1.18))
-        axes.set_yticks(np.arange(0, 1.01, 0.2))
-        axes.set_title(f"Accuracy by {name}")
-        axes.legend(loc="upper left", ncols=2)
+        titles = [
+            (f"{a:.3g}" if a == b else f"{a:.3g}–{b:.3g}") + f"\n({n:,})"
+            for (a, b), n in zip(ends, count)
+        ]
+        places = np.arange(len(groups))
+        look = {"color": DARK, "alpha": 0.55, "edgecolor": DARK, "width": 0.7, "capsize": 3}
+        reach = _wilson_reach(accuracy, count)
+        axes.bar(places, accuracy, yerr=reach, label="accuracy (95 % intervals)", **look)
+        label = "majority class of the group"
+        axes.plot(places, np.maximum(rate, 1 - rate), "D", color=LIGHT, mec="black", label=label)
+        axes.set_xticks(places, titles, fontsize=8)
+        axes.set(ylim=(0, 1.05))
     return figure
 
 
-def wilson_interval(hits: Any, count: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's 95 % confidence interval of shares ``hits / count``, through SciPy.
-
-    Args:
-      hits: whole numbers [n].
-      count: whole numbers [n], at least 1.
-
-    Returns:
-      float64 [n] lower and float64 [n] upper ends.
-    """
-    from scipy.stats import binomtest
-
-    found = [
-        binomtest(round(h), round(n)).proportion_ci(method="wilson") for h, n in zip(hits, count)
-    ]
-    return np.array([f.low for f in found]), np.array([f.high for f in found])
+def _wilson_reach(share: np.ndarray, count: np.ndarray, z: float = 1.96) -> np.ndarray:
+    """How far Wilson's 95 % interval of a share reaches below and above it: float64 [2, n]."""
+    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
+    return np.maximum([share - (centre - half), centre + half - share], 0)

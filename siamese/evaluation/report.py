@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
 from siamese.data.vocabulary import word_tokenize
 from siamese.errors import DataError
 from siamese.evaluation import plots
@@ -20,48 +19,31 @@ from siamese.evaluation.picture import to_png
 from siamese.evaluation.summary import FIGURES, Evaluation, worst_mistakes
 from siamese.storage.atomic import explain, write_text_atomically
 
-_STYLE = """
-:root { color-scheme: light; }
-body { margin: 0 auto; max-width: 68rem; padding: 1.5rem 1rem 3rem; background: #fff; color: #1a1a1a;
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; border-bottom: 2px solid #12436d; }
-p { margin: .4rem 0; max-width: 46rem; }
-.lead { font-size: 1.1rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .9rem .3rem 0; text-align: right; vertical-align: top; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-thead th { border-bottom: 1px solid #1a1a1a; }
-tbody tr + tr td, tbody tr + tr th { border-top: 1px solid #ddd; }
-tbody th { font-weight: normal; }
-.figures td:nth-child(2) { font-weight: 600; }
-.range { color: #555; font-weight: normal; font-size: .85em; }
-.facts th { padding-right: 1.5rem; color: #555; }
-.facts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr));
-  gap: 1.4rem 2rem; }
-figure { margin: 0; }
-figure img { width: 100%; height: auto; }
-figcaption { font-size: .9rem; color: #444; }
-.pairs { list-style: none; margin: 0; padding: 0; }
-.pairs li { border-top: 1px solid #ddd; padding: .5rem 0; overflow-wrap: anywhere; }
-.pairs p { margin: 0; max-width: none; }
-.pairs .numbers { color: #555; font-size: .85rem; font-variant-numeric: tabular-nums; }
-footer { margin-top: 3rem; font-size: .85rem; color: #555; }
-@media (max-width: 40rem) { .range { display: block; } th, td { padding-right: .6rem; }
-  th { white-space: normal; } }
-@media print { body { max-width: none; } figure, li { break-inside: avoid; } }
+# Nothing is loaded from anywhere, whatever a question holds.
+_HEAD = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>siamese: evaluation</title>
+<style>
+body { margin: 0 auto; max-width: 68rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+h2 { font-size: 1.15rem; margin-top: 2.4rem; border-bottom: 2px solid #12436d; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { padding: .3rem .9rem .3rem 0; text-align: left; vertical-align: top; font-weight: normal; }
+tr + tr > *, li { border-top: 1px solid #ddd; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); }
+figure { margin: .5rem; break-inside: avoid; }
+img { width: 100%; }
+ul { list-style: none; padding: 0; overflow-wrap: anywhere; }
+small, figcaption, footer { color: #555; }
+</style></head>
+<body>
 """
 
 
 def write_report(
-    directory: os.PathLike | str,
-    evaluation: Evaluation,
-    *,
-    title: str = "Duplicate questions: evaluation",
-    facts: Mapping[str, Any] | None = None,
-    mistakes: int = 15,
+    directory: os.PathLike | str, evaluation: Evaluation, facts: Mapping[str, Any] | None = None
 ) -> Path:
     """Writes ``index.html`` into a directory, made if need be, atomically.
 
@@ -70,9 +52,7 @@ def write_report(
     Args:
       directory: where to.
       evaluation: from `evaluate_pairs`.
-      title: of the page.
       facts: rows of a table on what was evaluated: name -> value, such as the model and the file.
-      mistakes: how many wrong answers of each direction are shown as text.
 
     Returns:
       The path of the page.
@@ -80,9 +60,8 @@ def write_report(
     Raises:
       DataError: where it cannot be written.
       MissingDependencyError: without Matplotlib.
-      ArgumentError: `mistakes` below 0.
     """
-    page = report_page(evaluation, title=title, facts=facts, mistakes=mistakes)
+    page = report_page(evaluation, facts)
     try:
         Path(directory).mkdir(parents=True, exist_ok=True)
     except OSError as failure:
@@ -93,31 +72,31 @@ def write_report(
 
 
 def report_page(
-    evaluation: Evaluation,
-    *,
-    title: str = "Duplicate questions: evaluation",
-    facts: Mapping[str, Any] | None = None,
-    mistakes: int = 15,
+    evaluation: Evaluation, facts: Mapping[str, Any] | None = None, mistakes: int = 15
 ) -> str:
-    """The page that `write_report` writes, as text; same arguments."""
-    whole_number(mistakes, "mistakes", 0)
+    """The page that `write_report` writes, with so many wrong answers of each direction as text."""
     wrongly, missed = worst_mistakes(evaluation, mistakes)
-    metrics = evaluation.metrics
-    own = {
+    metrics, accuracy = evaluation.metrics, evaluation.intervals["accuracy"]
+    beside = ", ".join(
+        f"{_text(name)} in {found.accuracy:.1%}" for name, found in evaluation.baselines.items()
+    )
+    about = {
+        **(facts or {}),
         "Pairs": f"{metrics.n:,}, of which {metrics.base_rate:.1%} duplicates",
         "Threshold": f"{metrics.threshold:.4f} ({evaluation.threshold_from})",
     }
     errors = int(np.count_nonzero((evaluation.scores > metrics.threshold) != evaluation.labels))
     parts = [
-        f"<h1>{_text(title)}</h1>",
-        f'<p class="lead">{_verdict(evaluation)}</p>',
-        _table("facts", ((_text(k), _text(v)) for k, v in {**(facts or {}), **own}.items())),
+        "<h1>Duplicate questions: evaluation</h1>",
+        f"<p>Right in <strong>{accuracy.value:.1%}</strong> of {metrics.n:,} pairs "
+        f"({accuracy.low:.1%} to {accuracy.high:.1%}); {beside}.</p>",
+        _table(about.items()),
         "<h2>Figures</h2>",
-        _figures_table(evaluation),
+        _table(_figures(evaluation)),
         "<p>In brackets: 95 % bootstrap intervals over the pairs. The baselines' thresholds are chosen "
         "on these pairs.</p>",
         '<h2>Pictures</h2><div class="pictures">',
-        *(_figure(*found) for found in _pictures(evaluation)),
+        *(_picture(*found) for found in _pictures(evaluation)),
         "</div>",
         f"<h2>Worst mistakes</h2><p>{errors:,} of {metrics.n:,} answers are wrong; these are the "
         "surest of them.</p>",
@@ -127,52 +106,26 @@ def report_page(
         _pairs(evaluation, missed),
         "<footer>Made by siamese. The page holds questions of the evaluated file.</footer>",
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        # Nothing is loaded from anywhere, whatever a question holds.
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style></head>\n<body>\n"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
-    )
+    return _HEAD + "\n".join(parts) + "\n</body></html>\n"
 
 
-def _verdict(evaluation: Evaluation) -> str:
-    accuracy = evaluation.intervals["accuracy"]
-    beside = ", ".join(
-        f"{_text(name)} in {found.accuracy:.1%}" for name, found in evaluation.baselines.items()
-    )
-    return (
-        f"Right in <strong>{accuracy.value:.1%}</strong> of {evaluation.metrics.n:,} pairs "
-        f"({accuracy.low:.1%} to {accuracy.high:.1%}); {beside}."
-    )
-
-
-def _table(kind: str, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """Rows of HTML, the first cell of each its heading, as a table."""
-    above = (
-        f"<thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead>" if head else ""
-    )
+def _table(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows of texts, the first cell of each its heading, as a table."""
     body = "".join(
-        f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+        f"<tr><th>{_text(first)}</th>{''.join(f'<td>{_text(cell)}</td>' for cell in rest)}</tr>"
         for first, *rest in rows
     )
-    return f'<div class="wide"><table class="{kind}">{above}<tbody>{body}</tbody></table></div>'
+    return f"<table><tbody>{body}</tbody></table>"
 
 
-def _figures_table(evaluation: Evaluation) -> str:
+def _figures(evaluation: Evaluation) -> Iterable[Sequence[str]]:
     beside = evaluation.baselines
-    rows = []
+    yield ["", "this model", *beside]
     for name, title in FIGURES.items():
-        found = evaluation.intervals[name]
-        own = f'{found.value:.3f} <span class="range">[{found.low:.3f}, {found.high:.3f}]</span>'
-        rows.append([title, own, *(f"{getattr(other, name):.3f}" for other in beside.values())])
+        others = (f"{getattr(other, name):.3f}" for other in beside.values())
+        yield [title, str(evaluation.intervals[name]), *others]
     for strategy, error in evaluation.calibration_error.items():
-        title = f"calibration error, {strategy.replace('_', '-')} bins"
-        rows.append([title, f"{error:.3f}", *[""] * len(beside)])
-    return _table("figures", rows, ["", "this model", *map(_text, beside)])
+        yield [f"calibration error, {strategy.replace('_', '-')} bins", f"{error:.3f}"]
 
 
 def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
@@ -205,7 +158,7 @@ def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
     lengths = [max(len(word_tokenize(one)), len(word_tokenize(two))) for one, two in questions]
     yield (
         plots.plot_accuracy_by(lengths, *pairs, at, "tokens of the longer question"),
-        "Accuracy for short and long questions; at the foot of a bar its number of pairs.",
+        "Accuracy for short and long questions; in brackets the number of pairs.",
     )
     yield (
         plots.plot_accuracy_by(evaluation.overlap, *pairs, at, "word overlap"),
@@ -214,7 +167,7 @@ def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
     )
 
 
-def _figure(figure, caption: str) -> str:
+def _picture(figure, caption: str) -> str:
     image = base64.b64encode(to_png(figure)).decode("ascii")
     return (
         f'<figure><img src="data:image/png;base64,{image}" alt="{_text(caption)}">'
@@ -233,11 +186,11 @@ def _pairs(evaluation: Evaluation, rows: np.ndarray) -> str:
         numbers.append(f"word overlap {evaluation.overlap[row]:.2f}")
         # <bdi>: text that runs from right to left stays within its own line.
         items.append(
-            f"<li><p><bdi>{_text(evaluation.question1[row])}</bdi></p>"
-            f"<p><bdi>{_text(evaluation.question2[row])}</bdi></p>"
-            f'<p class="numbers">{" · ".join(numbers)} · pair {row + 1:,}</p></li>'
+            f"<li><bdi>{_text(evaluation.question1[row])}</bdi><br>"
+            f"<bdi>{_text(evaluation.question2[row])}</bdi><br>"
+            f"<small>{' · '.join(numbers)} · pair {row + 1:,}</small></li>"
         )
-    return f'<ul class="pairs">{"".join(items)}</ul>'
+    return f"<ul>{''.join(items)}</ul>"
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

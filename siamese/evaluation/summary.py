@@ -29,36 +29,20 @@ FIGURES = {
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A model's scores on labelled pairs, and what they are worth; made by `evaluate_pairs`.
-
-    Attributes:
-      question1, question2: the texts [n].
-      scores: float64 [n].
-      labels: bool [n].
-      overlap: float64 [n], the pairs' word overlap.
-      probabilities: float64 [n], or None where the model is not calibrated.
-      threshold: a pair counts as a duplicate where its score is above it.
-      threshold_from: where the threshold was chosen, in words.
-      metrics: of the model at the threshold.
-      intervals: name of a metric -> its bootstrap interval.
-      baselines: name -> Metrics of the answers that need no model, their thresholds chosen on these
-        pairs, which flatters them.
-      calibration_error: strategy of the bins -> expected calibration error; empty without
-        probabilities.
-    """
+    """A model's scores on n labelled pairs, and what they are worth; made by `evaluate_pairs`."""
 
     question1: Sequence[str]
     question2: Sequence[str]
-    scores: np.ndarray
-    labels: np.ndarray
-    overlap: np.ndarray
-    probabilities: np.ndarray | None
-    threshold: float
-    threshold_from: str
-    metrics: Metrics
-    intervals: Mapping[str, Interval]
-    baselines: Mapping[str, Metrics]
-    calibration_error: Mapping[str, float]
+    scores: np.ndarray  # float64 [n]
+    labels: np.ndarray  # bool [n]
+    overlap: np.ndarray  # float64 [n], the pairs' word overlap
+    probabilities: np.ndarray | None  # float64 [n]; None where the model is not calibrated
+    threshold: float  # A pair counts as a duplicate where its score is above it.
+    threshold_from: str  # Where the threshold was chosen, in words.
+    metrics: Metrics  # Of the model at the threshold.
+    intervals: Mapping[str, Interval]  # Name of a metric -> its bootstrap interval.
+    baselines: Mapping[str, Metrics]  # Their thresholds are chosen on these pairs.
+    calibration_error: Mapping[str, float]  # Strategy of the bins -> ECE; {} without probabilities.
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON; without the pairs."""
@@ -81,7 +65,6 @@ def evaluate_pairs(
     threshold_from: str = "given",
     probabilities: Any = None,
     resamples: int = 1000,
-    seed: int = 0,
 ) -> Evaluation:
     """Metrics with 95 % intervals, baselines and calibration error of scores on labelled pairs.
 
@@ -94,7 +77,6 @@ def evaluate_pairs(
       threshold_from: where it was chosen, such as "best accuracy on the validation rows".
       probabilities: float [n], calibrated probabilities; None without a calibration.
       resamples: of the bootstrap.
-      seed: of the bootstrap.
 
     Raises:
       ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; texts of another number.
@@ -110,7 +92,7 @@ def evaluate_pairs(
         errors = {
             s: expected_calibration_error(probabilities, truth, strategy=s) for s in STRATEGIES
         }
-    options = {"threshold": threshold, "resamples": resamples, "seed": seed}
+    options = {"threshold": threshold, "resamples": resamples}
     return Evaluation(
         question1=list(question1),
         question2=list(question2),

@@ -7,25 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from siamese.errors import ArgumentError
+from siamese.data.arguments import one_of
 from siamese.evaluation.metrics import check_scores
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold chosen on scores, and what it reached on them.
+    """A threshold chosen on scores, and what it reached on them."""
 
-    Attributes:
-      threshold: a pair counts as a duplicate where its score is above it.
-      metric: what it was chosen for: 'accuracy' or 'f1'.
-      value: that metric on the scores it was chosen on.
-      recall: the share of duplicates above it, on the same scores.
-    """
-
-    threshold: float
-    metric: str
-    value: float
-    recall: float
+    threshold: float  # A pair counts as a duplicate where its score is above it.
+    metric: str  # What it was chosen for: 'accuracy' or 'f1'.
+    value: float  # That metric on the scores it was chosen on.
+    recall: float  # The share of duplicates above it, on the same scores.
 
 
 def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Threshold:
@@ -46,8 +39,7 @@ def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Thresh
       >>> best_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0]).threshold
       0.55
     """
-    if metric not in ("accuracy", "f1"):
-        raise ArgumentError(f"metric must be 'accuracy' or 'f1'; it is {metric!r}.")
+    one_of(metric, "metric", ("accuracy", "f1"))
     scores, truth = check_scores(scores, labels)
     thresholds, above, hits = threshold_cuts(scores, truth)
     duplicates, n = int(truth.sum()), len(truth)
@@ -87,7 +79,6 @@ def threshold_cuts(
     short = np.float32
     blurred = (between.astype(short) == upper.astype(short)) & (upper.astype(short) == upper)
     between = np.where((between >= upper) | (between < lower) | blurred, lower, between)
-    top = distinct[0]  # strictly above the highest score there is nothing
     bottom = np.nextafter(distinct[-1], -np.inf)
-    thresholds = np.concatenate([[top], between, [bottom]])
+    thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
     return thresholds, np.append(0, last + 1), np.append(0, found[last])

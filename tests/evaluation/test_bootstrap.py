@@ -19,7 +19,7 @@ def made(n, seed=0, ties=True):
     return (scores.round(1) if ties else scores), labels
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "base_rate"])
+@pytest.mark.parametrize("metric", METRICS)
 def test_equals_one_resample_at_a_time(metric):
     scores, labels = made(60)
     found = bootstrap_interval(metric, scores, labels, threshold=0.5, resamples=200, seed=3)
@@ -45,7 +45,7 @@ def test_a_function_of_ones_own():
     assert named == bootstrap_interval(
         "accuracy", scores, labels, threshold=0.5, resamples=100, seed=1
     )
-    assert str(Interval(0.8123, 0.8, 0.82456, 0.95)) == "0.812 [0.800, 0.825]"
+    assert str(Interval(0.8123, 0.8, 0.82456)) == "0.812 [0.800, 0.825]"
 
 
 def test_resamples_with_one_class_are_left_out_of_ranking_metrics():
@@ -58,9 +58,7 @@ def test_resamples_with_one_class_are_left_out_of_ranking_metrics():
     [
         ({"metric": "loss"}, "metric must be one of"),
         ({"metric": "accuracy", "threshold": None}, "needs a threshold"),
-        ({"level": 1.0}, "level"),
         ({"resamples": 0}, "resamples"),
-        ({"resamples": 2.5}, "resamples"),
     ],
 )
 def test_wrong_arguments(changes, says):

