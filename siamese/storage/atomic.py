@@ -58,25 +58,16 @@ def open_atomically(
     system error (disk full, read-only, ...) is raised as `error`; it says why and what to do.
     """
     target = Path(os.path.realpath(path))
-    temporary = file = None
-    try:
-        temporary, descriptor = _new_temporary(target, _create_file)
-        file = os.fdopen(descriptor, "wb")
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-        os.replace(temporary, target)
-        temporary = None
-        _sync_directory(target.parent)
-    except OSError as failure:
-        raise error(explain(failure, path)) from failure
-    finally:
-        if file is not None:
+    with _temporary(target, _create_file, path, error) as (temporary, descriptor):
+        file = os.fdopen(descriptor, "wb", closefd=False)
+        try:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        finally:
             with suppress(OSError):  # What was buffered may not fit the disk; it is discarded.
                 file.close()
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
+        os.replace(temporary, target)
 
 
 def write_bytes_atomically(
@@ -103,21 +94,10 @@ def atomic_directory(
     A directory with content is never replaced. A system error is raised as `error`.
     """
     target = Path(path)
-    temporary = descriptor = None
-    try:
-        temporary, descriptor = _new_temporary(target, _create_directory)
+    with _temporary(target, _create_directory, path, error) as (temporary, _):
         yield temporary
         _sync_tree(temporary)
         os.rename(temporary, target)
-        temporary = None
-        _sync_directory(target.parent)
-    except OSError as failure:
-        raise error(explain(failure, path)) from failure
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 def remove_directory(path: os.PathLike | str) -> None:
@@ -153,14 +133,35 @@ def _temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name[:60]}.tmp-{secrets.token_hex(8)}")
 
 
-def _new_temporary(target: Path, create) -> tuple[Path, int | None]:
-    """A new, locked temporary beside `target` and its descriptor."""
-    while True:
-        temporary = _temporary_name(target)
-        descriptor = create(temporary)
-        if descriptor is None or _lock_held(descriptor, temporary):
-            return temporary, descriptor
-        os.close(descriptor)  # A cleaner removed it before it was locked: make another.
+@contextmanager
+def _temporary(
+    target: Path, create, named: os.PathLike | str, error: type[SiameseError]
+) -> Iterator[tuple[Path, int | None]]:
+    """A new, locked temporary beside `target` and its descriptor; what is left of it is removed."""
+    temporary = descriptor = None
+    try:
+        while descriptor is None:
+            temporary = _temporary_name(target)
+            descriptor = create(temporary)
+            if fcntl is None:
+                break  # Windows cannot open directories.
+            if not _lock_held(descriptor, temporary):  # A cleaner removed it before it was locked.
+                os.close(descriptor)
+                descriptor = None
+        yield temporary, descriptor
+        _sync_directory(target.parent)
+    except OSError as failure:
+        raise error(explain(failure, named)) from failure
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+        if temporary is not None:
+            _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _create_file(path: Path) -> int:
@@ -169,18 +170,12 @@ def _create_file(path: Path) -> int:
 
 
 def _create_directory(path: Path) -> int | None:
-    while True:
-        os.mkdir(path)
-        if fcntl is None:
-            return None  # Windows cannot open directories.
-        with suppress(FileNotFoundError):  # A cleaner removed it before it was opened.
-            return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    os.mkdir(path)
+    return None if fcntl is None else os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _lock_held(descriptor: int, path: Path) -> bool:
     """Locks a new temporary; False where a cleaner has locked or removed it."""
-    if fcntl is None:
-        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
