@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import threading
 from pathlib import Path
 
 import numpy as np
 
 from siamese.errors import CheckpointError, MissingDependencyError
-from siamese.search.nearest import StoredVectors, blocks, rank, top_k
+from siamese.search.nearest import NONE, StoredVectors, blocks, rank, top_k
 
 CONNECTIVITY = 24  # neighbours of a node
 EXPANSION_ADD = 128  # candidates looked at when a node is added
@@ -29,11 +30,15 @@ def usearch_installed() -> bool:
 class Graph:
     """A graph over the rows of `StoredVectors`; add rows, search, save, load.
 
+    Attributes:
+      name: of its file in an index's directory; another one after rows were added.
+
     Raises:
       MissingDependencyError: usearch is not installed.
     """
 
     def __init__(self, size: int):
+        self.name = secrets.token_hex(8)
         self._index = _usearch().Index(
             ndim=size,
             metric="ip",
@@ -46,7 +51,7 @@ class Graph:
         self._lock = threading.Lock()  # A graph that grows cannot be searched.
 
     @classmethod
-    def load(cls, path: os.PathLike | str, rows: int, size: int) -> Graph:
+    def load(cls, path: os.PathLike | str, rows: int, size: int, name: str = "") -> Graph:
         """Maps a saved graph of `rows` vectors of `size` numbers; check the file's checksum first.
 
         Raises:
@@ -60,7 +65,7 @@ class Graph:
         if len(graph) != rows or graph._index.ndim != size:
             raise CheckpointError(f"{path} is the graph of other vectors. Make the index again.")
         graph._index.expansion_search = EXPANSION_SEARCH
-        graph._mapped = Path(path)
+        graph._mapped, graph.name = Path(path), name
         return graph
 
     def __len__(self) -> int:
@@ -70,16 +75,21 @@ class Graph:
         """Adds the rows from `start` on, on all cores."""
         with self._lock:
             if self._mapped is not None:  # A mapped graph cannot grow.
-                self._index.load(str(self._mapped))
+                try:
+                    self._index.load(str(self._mapped))
+                except Exception:  # Its file is gone, with its generation: make it anew.
+                    self._index.reset()
+                    start = 0
                 self._mapped = None
+            self.name = secrets.token_hex(8)
             for first, block in blocks(vectors.take(slice(start, None)), 1 << 16):
                 self._index.add(np.arange(start + first, start + first + len(block)), block)
 
     def search(
-        self, vectors: StoredVectors, queries: np.ndarray, k: int
+        self, vectors: StoredVectors, queries: np.ndarray, k: int, skip: np.ndarray = NONE
     ) -> tuple[np.ndarray, np.ndarray]:
         """About the k best rows for each query; as `siamese.search.nearest.top_k` otherwise."""
-        k = min(k, len(vectors))
+        k = min(k, len(vectors) - len(skip))
         rows = np.zeros((len(queries), k), np.int64)
         products = np.zeros((len(queries), k), np.float32)
         if not k or not len(queries):
@@ -94,12 +104,13 @@ class Graph:
         candidates = keys.astype(np.int64)  # [queries, wanted]
         # Others may have added rows to the graph that these vectors do not have yet.
         absent = (np.arange(keys.shape[1]) >= counts[:, None]) | (keys >= len(vectors))
+        absent |= np.isin(keys, skip)
         candidates[absent] = -1
         candidates.sort(axis=1)
         whole = (candidates >= 0).sum(axis=1) >= k
         rows[whole], products[whole] = rank(vectors, queries[whole], candidates[whole], k)
         if not whole.all():  # a graph may have parts that cannot be reached
-            rows[~whole], products[~whole] = top_k(vectors, queries[~whole], k)
+            rows[~whole], products[~whole] = top_k(vectors, queries[~whole], k, skip)
         return rows, products
 
     def save(self, path: os.PathLike | str) -> None:

@@ -156,7 +156,7 @@ class DuplicateDetector:
             "card": self.card,
         }
 
-        def fill(folder: Path) -> None:
+        def fill(folder: Path, older: Path | None) -> None:
             from safetensors.numpy import save
 
             arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
@@ -165,7 +165,8 @@ class DuplicateDetector:
             text = json.dumps(facts, indent=1, ensure_ascii=False)
             (folder / "detector.json").write_text(text, encoding="utf-8")
 
-        return write_store(path, "detector", fill)
+        write_store(path, "detector", fill)
+        return Path(path)
 
     # ---- Answering ----
 

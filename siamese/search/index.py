@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +14,12 @@ import numpy as np
 from siamese.data.arguments import whole_number
 from siamese.data.question_list import read_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.search.approximate import Graph, usearch_installed
+from siamese.search.approximate import usearch_installed
 from siamese.search.detector import DuplicateDetector
-from siamese.search.index_files import GRAPH, Records, model_checksum, read_index, write_index
-from siamese.search.nearest import StoredVectors, top_k
+from siamese.search.index_files import model_checksum, read_index, write_index
+from siamese.search.nearest import StoredVectors
+from siamese.search.segments import Records, Segment, State, id_keys
+from siamese.storage.store import find_current, generation, lock_store
 
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
 
@@ -36,14 +39,6 @@ class Hit(NamedTuple):
     columns: dict[str, Any]
 
 
-class State(NamedTuple):
-    """Vectors, records (row by row the same questions), and the graph over them or None."""
-
-    vectors: StoredVectors
-    records: Records
-    graph: Graph | None
-
-
 class QuestionIndex:
     """Questions encoded once and searched many times; safe to share by threads.
 
@@ -61,28 +56,24 @@ class QuestionIndex:
       'How old are you?'
     """
 
-    def __init__(
-        self,
-        detector: DuplicateDetector,
-        vectors: StoredVectors,
-        records: Records,
-        *,
-        graph: Graph | None = None,
-        next_id: int = 0,
-    ):
-        """Takes ready vectors and records; `build`, `from_file` and `load` make them."""
+    def __init__(self, detector: DuplicateDetector, state: State, *, next_id: int = 0):
+        """Takes ready questions; `build`, `from_file` and `load` make them."""
         self.detector = detector
-        self._joined = State(vectors, records, graph)
-        # Added, not yet joined: so adding questions one by one does not copy all vectors each time.
-        self._pending: list[tuple[StoredVectors, Records]] = []
+        self._state = state  # Replaced as one, so that a search sees one moment.
         self._next_id = next_id  # of a question that is added without an id
-        self._ids: dict[str | int, int] | None = None  # id -> row, made when first needed
-        self._lock = threading.RLock()
+        self._model: Path | None = None  # where the model is saved
+        # What was loaded or saved last: (directory, generation), and whether it was changed since.
+        self._saved: tuple[Path, Any] | None = None
+        self._changed = False
+        self._whole: tuple[State, Segment] | None = None
+        self._lock = threading.RLock()  # held while the index is changed
 
     def __repr__(self) -> str:
-        vectors, _, graph = self._state()
-        graph = ", with a graph" if graph else ""
-        return f"QuestionIndex({len(vectors):,} questions, {vectors.storage}{graph})"
+        state = self._state
+        graph = ", with a graph" if state.graph else ""
+        return (
+            f"QuestionIndex({state.size:,} questions, {state.segments[0].vectors.storage}{graph})"
+        )
 
     # ---- Making, saving, loading ----
 
@@ -115,8 +106,8 @@ class QuestionIndex:
           DataError: a question that is not text or has no words, or ids that are not all different.
           ArgumentError: ids or columns of another number, or another storage.
         """
-        vectors = StoredVectors.of(np.zeros((0, detector.tower.output_size), np.float32), storage)
-        index = cls(detector, vectors, Records.of([]))
+        none = StoredVectors.of(np.zeros((0, detector.tower.output_size), np.float32), storage)
+        index = cls(detector, State((Segment(none, Records.of([])),), np.zeros(0, np.int64)))
         index.add(questions, ids=ids, columns=columns, processes=processes)
         if approximate is None:
             approximate = len(index) >= LARGE and usearch_installed()
@@ -149,22 +140,36 @@ class QuestionIndex:
     def save(self, path: str | os.PathLike, *, model: str | os.PathLike | None = None) -> Path:
         """Writes the index's directory, atomically; see `siamese.search.index_files`.
 
+        What this directory has of the index already is not written again. An older index there is
+        replaced, but not where it was changed by others since this one was loaded from there.
+
         Args:
-          path: the directory; an older index there is replaced.
+          path: the directory.
           model: where the model is saved, kept so that ``siamese search INDEX`` finds it.
+
+        Raises:
+          CheckpointError: it cannot be written, or was changed by others.
         """
-        vectors, records, graph = self._state()
-        facts: dict[str, Any] = {
-            "model_checksum": model_checksum(self.detector),
-            "next_id": self._next_id,
-            "storage": vectors.storage,
-            "model": None,
-        }
-        if model is not None:
-            # Relative first, so that model and index can be moved together.
-            relative = os.path.relpath(Path(model).resolve(), Path(path).resolve())
-            facts["model"] = [relative, str(Path(model).resolve())]
-        return write_index(path, vectors, records, facts, graph)
+        return self._save(Path(path), model, locked=False)
+
+    def _save(self, path: Path, model: str | os.PathLike | None, locked: bool) -> Path:
+        with self._lock:
+            if model is not None:
+                self._model = Path(model).resolve()
+            state, where = self._state, Path(os.path.abspath(path))
+            facts: dict[str, Any] = {
+                "model_checksum": model_checksum(self.detector),
+                "next_id": self._next_id,
+                "storage": state.segments[0].vectors.storage,
+                "model": None,
+            }
+            if self._model is not None:
+                # Relative first, so that model and index can be moved together.
+                facts["model"] = [os.path.relpath(self._model, path.resolve()), str(self._model)]
+            replaces = self._saved[1] if self._saved and self._saved[0] == where else None
+            written = write_index(path, state, facts, replaces=replaces, locked=locked)
+            self._saved, self._changed = (where, written), False
+        return path
 
     @classmethod
     def load(
@@ -184,26 +189,76 @@ class QuestionIndex:
         Raises:
           CheckpointError: missing or damaged, or made by another model.
         """
-        vectors, records, facts, folder = read_index(path, check=check)
-        if detector is None:
-            places = [Path(path) / facts["model"][0], facts["model"][1]] if facts["model"] else []
-            detector = next((place for place in places if Path(place).exists()), None)
-            if detector is None:
-                raise CheckpointError(
-                    f"{path} does not say where its model is, or it is gone from "
-                    f"{facts['model'] and facts['model'][1]}. Name the model (--model)."
-                )
+        state, facts, read = read_index(path, check=check)
+        places = [Path(path) / facts["model"][0], Path(facts["model"][1])] if facts["model"] else []
+        model = next((place for place in places if place.exists()), None)
+        if detector is None and model is None:
+            raise CheckpointError(
+                f"{path} does not say where its model is, or it is gone from "
+                f"{facts['model'] and facts['model'][1]}. Name the model (--model)."
+            )
         if not isinstance(detector, DuplicateDetector):
-            detector = DuplicateDetector.load(detector)
-        if model_checksum(detector) != facts["model_checksum"]:
+            model = detector or model
+            detector = DuplicateDetector.load(model)
+        index = cls(detector, state)
+        index._take(path, state, facts, read)
+        index._model = Path(model).resolve() if model else None
+        return index
+
+    def _take(self, path: str | os.PathLike, state: State, facts: dict, read: Any) -> None:
+        if model_checksum(self.detector) != facts["model_checksum"]:
             raise CheckpointError(
                 f"{path} was made by another model: their vectors cannot be compared. Load the model "
                 "it was made by, or make the index again with `siamese index`."
             )
-        graph = None
-        if (folder / GRAPH).exists():
-            graph = Graph.load(folder / GRAPH, len(vectors), vectors.values.shape[1])
-        return cls(detector, vectors, records, graph=graph, next_id=int(facts["next_id"]))
+        self._state, self._next_id = state, int(facts["next_id"])
+        self._saved, self._changed = (Path(os.path.abspath(path)), read), False
+
+    @classmethod
+    @contextmanager
+    def open_for_change(
+        cls,
+        path: str | os.PathLike,
+        detector: DuplicateDetector | str | os.PathLike | None = None,
+    ) -> Iterator[QuestionIndex]:
+        """Loads an index, and saves it when the block ends well; other writers wait meanwhile.
+
+        Args:
+          path: the directory.
+          detector: as in `load`.
+
+        Raises:
+          CheckpointError: as `load` and `save`; another process has been writing for a minute.
+
+        Example:
+          >>> with QuestionIndex.open_for_change("old") as index:  # doctest: +SKIP
+          ...     index.add("How old are you?")
+        """
+        find_current(path, "index")  # It must exist: the lock would make its directory.
+        with lock_store(path, "index"):
+            index = cls.load(path, detector, check=False)
+            yield index
+            if index._changed:
+                index._save(Path(path), None, locked=True)
+
+    def refresh(self) -> bool:
+        """Takes what others saved in the directory since this index was loaded from there, or saved.
+
+        Costs the opening of one small file where there is nothing new. An index that was changed and
+        not saved stays as it is.
+
+        Returns:
+          Whether there was something new.
+
+        Raises:
+          CheckpointError: what is there now cannot be read.
+        """
+        if self._saved is None or self._changed or generation(self._saved[0]) == self._saved[1]:
+            return False
+        with self._lock:
+            if not self._changed:
+                self._take(self._saved[0], *read_index(self._saved[0], check=False))
+        return True
 
     # ---- Changing ----
 
@@ -235,95 +290,84 @@ class QuestionIndex:
         if len(wordless):
             at = int(wordless[0])
             raise DataError(f"Question {at} has no words: {questions[at][:40]!r}. Leave it out.")
+        if ids is not None:
+            ids = [_checked_id(i) for i in ids]
         with self._lock:
-            taken = self._rows_by_id()
+            state = self._state
             if ids is None:
-                given: list[str | int] = []
-                while len(given) < len(questions):
-                    if self._next_id not in taken:
-                        given.append(self._next_id)
-                    self._next_id += 1
+                ids = self._free_ids(len(questions))
             else:
-                given = [_checked_id(i) for i in ids]
-                seen = set(taken)
-                for i in given:
+                seen = set(state.rows_of(ids))
+                for i in ids:
                     if i in seen:
                         raise DataError(f"The id {i!r} is taken; ids must be all different.")
                     seen.add(i)
             records = Records.of(
                 {"id": i, "question": question, "columns": dict(more)}
-                for i, question, more in zip(given, questions, columns or [{}] * len(questions))
+                for i, question, more in zip(ids, questions, columns or [{}] * len(questions))
             )
-            start = len(self)
-            storage = self._joined.vectors.storage
-            self._pending.append((StoredVectors.of(vectors, storage), records))
-            taken.update({i: start + place for place, i in enumerate(given)})
-        return given
+            storage = state.segments[0].vectors.storage
+            new = Segment(StoredVectors.of(vectors, storage), records, id_keys(ids))
+            self._state, self._changed = state.added(new), True
+        return ids
 
     def remove(self, ids: Iterable[str | int]) -> int:
-        """Removes questions by their ids; returns how many. A graph is given up: make it again.
+        """Removes questions by their ids; returns how many.
 
         Raises:
           ArgumentError: an id that is not there; nothing is removed then.
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._lock:
-            vectors, records, _ = self._state()
-            rows = self._rows_by_id()
+            rows = self._state.rows_of(ids)
             for i in ids:
                 if i not in rows:
                     raise ArgumentError(f"There is no question with the id {i!r} in the index.")
-            kept = np.delete(np.arange(len(vectors)), [rows[i] for i in ids])
-            self._joined = State(vectors.take(kept), records.take(kept), None)
-            self._ids = None
-            return len(vectors) - len(kept)
+            if rows:
+                self._state, self._changed = self._state.without(rows.values()), True
+        return len(rows)
 
     def make_graph(self) -> None:
         """Makes the graph for approximate search, on all cores; needs usearch."""
         with self._lock:
-            vectors, records, graph = self._state()
-            if graph is None:
-                graph = Graph(vectors.values.shape[1])
-                graph.add(vectors)
-                self._joined = State(vectors, records, graph)
+            if self._state.graph is None:
+                self._state, self._changed = self._state.with_graph(), True
 
-    def _state(self) -> State:
-        """Everything in one piece; it stays as it is while others add and remove."""
-        with self._lock:
-            if self._pending:
-                vectors, records, graph = self._joined
-                added_vectors, added_records = map(list, zip(*self._pending))
-                joined = State(vectors.joined(added_vectors), records.joined(added_records), graph)
-                self._joined, self._pending = joined, []
-                if graph is not None:
-                    graph.add(joined.vectors, len(vectors))
-            return self._joined
-
-    def _rows_by_id(self) -> dict[str | int, int]:
-        if self._ids is None:
-            self._ids = {record["id"]: row for row, record in enumerate(self._state().records)}
-        return self._ids
+    def _free_ids(self, count: int) -> list[str | int]:
+        """The next numbers that are no question's id."""
+        found: list[str | int] = []
+        while len(found) < count:
+            more = range(self._next_id, self._next_id + count - len(found))
+            taken = self._state.rows_of(more)
+            found += [i for i in more if i not in taken]
+            self._next_id = more.stop
+        return found
 
     # ---- Asking ----
 
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._joined.vectors) + sum(len(vectors) for vectors, _ in self._pending)
+        return self._state.size
 
     @property
     def vectors(self) -> StoredVectors:
         """The questions' vectors, as they are stored."""
-        return self._state().vectors
+        return self._all().vectors
 
     @property
     def records(self) -> Records:
         """Each question as a dict: id, question, columns."""
-        return self._state().records
+        return self._all().records
 
     @property
     def has_graph(self) -> bool:
         """Whether approximate search can be done at once."""
-        return self._joined.graph is not None
+        return self._state.graph is not None
+
+    def _all(self) -> Segment:
+        state, whole = self._state, self._whole
+        if whole is None or whole[0] is not state:
+            whole = self._whole = state, state.whole()
+        return whole[1]
 
     def search(
         self,
@@ -351,7 +395,7 @@ class QuestionIndex:
         k = whole_number(k, "k", 1)
         asked = [questions] if isinstance(questions, str) else list(questions)
         queries = self.detector.encode(asked)
-        rows, similarities, records = self.search_vectors(queries, k, approximate=approximate)
+        rows, similarities, state = self.search_vectors(queries, k, approximate=approximate)
         cut = self.detector.threshold if threshold is None else threshold
         probabilities = np.full(similarities.shape, None)
         if self.detector.calibration is not None and similarities.size:
@@ -361,7 +405,7 @@ class QuestionIndex:
         for query in np.flatnonzero(queries.any(axis=1)):  # one without words has no hits
             hits = zip(rows[query], similarities[query].tolist(), probabilities[query].tolist())
             for row, similarity, probability in hits:
-                record = records[row]
+                record = state.record(row)
                 hit = Hit(**record, similarity=similarity, probability=probability,
                           is_duplicate=similarity > cut)  # fmt: skip
                 answers[query].append(hit)
@@ -369,14 +413,12 @@ class QuestionIndex:
 
     def search_vectors(
         self, queries: np.ndarray, k: int, *, approximate: bool | None = None
-    ) -> tuple[np.ndarray, np.ndarray, Records]:
-        """`search` for vectors, float32 [queries, d]: (rows, similarities, records)."""
+    ) -> tuple[np.ndarray, np.ndarray, State]:
+        """`search` for vectors, float32 [queries, d]: (rows, similarities, what the rows count in)."""
         if approximate:
             self.make_graph()
-        vectors, records, graph = self._state()
-        if approximate is False or graph is None:
-            return *top_k(vectors, queries, k), records
-        return *graph.search(vectors, queries, k), records
+        state = self._state
+        return *state.search(queries, k, approximate is not False), state
 
 
 def _checked_id(value: Any) -> str | int:

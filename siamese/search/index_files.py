@@ -1,14 +1,18 @@
-"""The directory of a question index: vectors, questions with their columns, facts; no pickle.
+"""The directory of a question index: segments that never change, and what was removed; no pickle.
 
-index/                    a store (`siamese.storage.store`); in its current generation:
-  vectors.npy             float32, float16 or int8 [questions, d]; mapped, not read
-  scales.npy              float32 [questions], for int8 only
-  questions.jsonl         one JSON object a question: id, question, its other columns
-  offsets.npy             int64 [questions + 1]: where each line of questions.jsonl starts
-  graph.usearch           the graph for approximate search, where there is one
-  index.json              version, the model's checksum, counts
+index/                       a store (`siamese.storage.store`); in its current generation:
+  NAME-vectors.npy           float32, float16 or int8 [rows, d]; mapped, not read
+  NAME-scales.npy            float32 [rows], for int8 only
+  NAME-questions.jsonl       one JSON object a question: id, question, its other columns
+  NAME-offsets.npy           int64 [rows + 1]: where each line of it starts
+  NAME-keys.npy              uint64 [rows]: the keys of the ids (`siamese.search.segments.id_keys`)
+  removed.npy                int64: the rows removed, counted through all segments
+  NAME-graph.usearch         the graph over the first segment, where there is one
+  index.json                 version, the model's checksum, the names and rows of the segments
 
-The arrays are mapped, so that a large index opens at once.
+The arrays are mapped, so that a large index opens at once. A generation has hard links to the segments of
+the one before, so adding a question writes kilobytes. In version 1 an index is one segment whose files have
+no NAME, and no keys.
 """
 
 from __future__ import annotations
@@ -16,106 +20,68 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from siamese.errors import CheckpointError
+from siamese.search.approximate import Graph
 from siamese.search.nearest import STORAGES, StoredVectors
-from siamese.storage.store import check_files, read_store, write_store
+from siamese.search.segments import Records, Segment, State
+from siamese.storage.store import Generation, check_files, generation, read_store, write_store
 
-FORMAT_VERSION = 1
-GRAPH = "graph.usearch"
-
-
-class Records:
-    """Questions with their columns: JSON lines in one flat array, which may be mapped from a file.
-
-    Args:
-      text: uint8 [bytes]; the lines, one after the other.
-      offsets: int64 [records + 1]; line i is ``text[offsets[i]:offsets[i + 1]]``.
-    """
-
-    def __init__(self, text: np.ndarray, offsets: np.ndarray):
-        self.text, self.offsets = text, offsets
-
-    @classmethod
-    def of(cls, records: Iterable[dict[str, Any]]) -> Records:
-        """Keeps dicts of JSON values."""
-        lines = [
-            json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-            for record in records
-        ]
-        return cls(np.frombuffer(b"".join(lines), np.uint8), _ends([len(line) for line in lines]))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, i: int) -> dict[str, Any]:
-        line = self.text[self.offsets[i] : self.offsets[i + 1]].tobytes()
-        return json.loads(line.decode("utf-8", "surrogatepass"))
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self[i] for i in range(len(self)))
-
-    def take(self, which: np.ndarray) -> Records:
-        """Some of the records, int64 positions in the order wanted."""
-        pieces = [self.text[self.offsets[i] : self.offsets[i + 1]] for i in which]
-        lengths = np.diff(self.offsets)[which]
-        return Records(np.concatenate([self.text[:0], *pieces]), _ends(lengths))
-
-    def joined(self, others: list[Records]) -> Records:
-        """These records and others, one after the other."""
-        parts = [self, *others]
-        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-        return Records(np.concatenate([part.text for part in parts]), _ends(lengths))
-
-
-def _ends(lengths: Any) -> np.ndarray:
-    return np.append(0, np.cumsum(lengths, dtype=np.int64))
+FORMAT_VERSION = 2
 
 
 def write_index(
-    path: os.PathLike | str,
-    vectors: StoredVectors,
-    records: Records,
-    facts: dict[str, Any],
-    graph: Any = None,
-) -> Path:
-    """Writes an index atomically; an older one at `path` is replaced at the end.
+    path: os.PathLike | str, state: State, facts: dict[str, Any], **options: Any
+) -> Generation:
+    """Writes an index; what the generation before has of it already is not written again.
 
     Args:
-      path: the directory; it may hold an older index, but nothing else.
-      vectors: the questions' vectors.
-      records: the questions, as many.
-      facts: JSON values: the model's checksum and place, the next free id.
-      graph: something with ``save(path)`` that writes the graph, or None.
+      path: the directory; an older index there is replaced at the end.
+      state: its questions.
+      facts: more JSON values.
+      **options: of `siamese.storage.store.write_store`.
 
     Raises:
       CheckpointError: it cannot be written, or `path` holds something other than an index.
     """
 
-    def fill(folder: Path) -> None:
-        np.save(folder / "vectors.npy", vectors.values, allow_pickle=False)
-        if vectors.scales is not None:
-            np.save(folder / "scales.npy", vectors.scales, allow_pickle=False)
-        np.save(folder / "offsets.npy", records.offsets, allow_pickle=False)
-        (folder / "questions.jsonl").write_bytes(records.text.tobytes())
-        if graph is not None:
-            graph.save(folder / GRAPH)
-        body = {"version": FORMAT_VERSION, "questions": len(records), **facts}
+    def fill(folder: Path, older: Path | None) -> None:
+        for segment in state.segments:
+            vectors, records = segment.vectors, segment.records
+            arrays = {"vectors": vectors.values, "offsets": records.offsets, "keys": segment.keys}
+            if vectors.scales is not None:
+                arrays["scales"] = vectors.scales
+            names = [*(f"{name}.npy" for name in arrays), "questions.jsonl"]
+            if not _linked(older, folder, [_name(segment.name, name) for name in names]):
+                for name, array in arrays.items():
+                    np.save(folder / _name(segment.name, f"{name}.npy"), array)
+                records.text.tofile(folder / _name(segment.name, "questions.jsonl"))
+        if state.graph is not None:
+            name = _name(state.graph.name, "graph.usearch")
+            if not _linked(older, folder, [name]):
+                state.graph.save(folder / name)
+        np.save(folder / "removed.npy", state.removed)
+        body = {
+            "version": FORMAT_VERSION,
+            "segments": [[segment.name, len(segment)] for segment in state.segments],
+            "graph": state.graph and state.graph.name,
+            **facts,
+        }
         text = json.dumps(body, indent=1, ensure_ascii=False)
         (folder / "index.json").write_text(text, encoding="utf-8")
 
-    return write_store(path, "index", fill)
+    return write_store(path, "index", fill, **options)
 
 
 def read_index(
     path: os.PathLike | str, *, check: bool = True
-) -> tuple[StoredVectors, Records, dict[str, Any], Path]:
-    """Maps an index after checking it: (vectors, questions, facts, its files' directory).
+) -> tuple[State, dict[str, Any], Generation]:
+    """Maps an index after checking it: (questions, facts, the generation that was read).
 
     Args:
       path: the directory.
@@ -126,33 +92,47 @@ def read_index(
     """
 
     def read(folder: Path, manifest: dict[str, Any]):
+        found = generation(path)
+        if not found or folder != Path(path, found.name):
+            raise CheckpointError(f"{path} changes while it is read.")  # It is read again.
         check_files(folder, manifest, content=check)
+        files = manifest["files"]
         try:
             facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-            if facts["version"] != FORMAT_VERSION:
+            version = facts["version"]
+            if version not in (1, FORMAT_VERSION):
                 raise CheckpointError(
-                    f"{path} has format version {facts['version']!r}; this siamese reads "
+                    f"{path} has format version {version!r}; this siamese reads 1 to "
                     f"{FORMAT_VERSION}. Make it again with `siamese index`."
                 )
-            size = facts["questions"]
-            values = _mapped(folder / "vectors.npy", size, STORAGES, axes=2)
-            scales = None
-            if values.dtype == np.int8:
-                scales = _mapped(folder / "scales.npy", size, ("float32",))
-            offsets = _mapped(folder / "offsets.npy", size + 1, ("int64",))
-            text = folder / "questions.jsonl"
-            text = np.memmap(text, np.uint8, "r") if text.stat().st_size else np.zeros(0, np.uint8)
-            if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
-                raise ValueError("offsets.npy does not fit questions.jsonl")
-        except (ValueError, KeyError, TypeError) as error:
+            if version == 1:
+                graph = "" if "graph.usearch" in files else None
+                segments, removed = [["", facts["questions"]]], np.zeros(0, np.int64)
+            else:
+                segments, graph = facts["segments"], facts["graph"]
+                removed = _mapped(folder, files, "removed.npy", None, ("int64",))
+            made = tuple(_segment(folder, files, name, rows) for name, rows in segments)
+            if len({(s.vectors.values.dtype, s.vectors.values.shape[1]) for s in made}) != 1:
+                raise ValueError("index.json names no segments, or of different vectors")
+            size = sum(map(len, made))
+            if (np.diff(removed, prepend=-1, append=size) <= 0).any():
+                raise ValueError("removed.npy does not fit the segments")
+        except (ValueError, KeyError, TypeError, IndexError) as error:
             raise CheckpointError(f"{path} is damaged: {error}. Make the index again.") from error
-        return StoredVectors(values, scales), Records(text, offsets), facts, folder
+        if graph is not None:
+            file = _file(folder, files, _name(graph, "graph.usearch"))
+            first = made[0].vectors.values
+            graph = Graph.load(file, len(first), first.shape[1], graph)
+        return State(made, removed, graph), facts, found
 
     return read_store(path, "index", read)
 
 
 def model_checksum(detector: Any) -> str:
     """The SHA-256 of what decides a detector's vectors: weights, vocabulary and tower."""
+    known = getattr(detector, "_index_checksum", None)
+    if known is not None:  # Weights and vocabulary never change.
+        return known
     tower = detector.tower
     # As the tower's repr was when the first indexes were made: a new field must not spoil them.
     facts = (
@@ -168,12 +148,58 @@ def model_checksum(detector: Any) -> str:
     vocabulary = detector.vocabulary
     unknown = [vocabulary.unknown_ids] if vocabulary.unknown_ids else []
     digest.update(json.dumps([vocabulary.lowercase, vocabulary.words, *unknown]).encode())
-    return digest.hexdigest()
+    detector._index_checksum = digest.hexdigest()
+    return detector._index_checksum
 
 
-def _mapped(path: Path, rows: int, dtypes: tuple[str, ...], axes: int = 1) -> np.ndarray:
+def _name(segment: str, file: str) -> str:
+    return f"{segment}-{file}" if segment else file
+
+
+def _linked(older: Path | None, folder: Path, names: list[str]) -> bool:
+    """Whether the older generation has all these files; they are then in this one too."""
+    if older is None or not all((older / name).is_file() for name in names):
+        return False
+    for name in names:
+        try:
+            os.link(older / name, folder / name)
+        except OSError:  # A file system without hard links.
+            shutil.copyfile(older / name, folder / name)
+    return True
+
+
+def _file(folder: Path, files: dict[str, Any], name: str) -> Path:
+    if name not in files:  # Only those have been checked.
+        raise CheckpointError(f"{folder} is damaged: it has no {name}. Make the index again.")
+    return folder / name
+
+
+def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segment:
+    def array(what: str, rows: int, dtypes: tuple[str, ...], axes: int = 1) -> np.ndarray:
+        return _mapped(folder, files, _name(name, f"{what}.npy"), rows, dtypes, axes)
+
+    values = array("vectors", rows, STORAGES, axes=2)
+    scales = array("scales", rows, ("float32",)) if values.dtype == np.int8 else None
+    offsets = array("offsets", rows + 1, ("int64",))
+    keys = array("keys", rows, ("uint64",)) if name else None
+    file = _file(folder, files, _name(name, "questions.jsonl"))
+    text = np.memmap(file, np.uint8, "r") if file.stat().st_size else np.zeros(0, np.uint8)
+    if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
+        raise ValueError("offsets.npy does not fit questions.jsonl")
+    return Segment(StoredVectors(values, scales), Records(text, offsets), keys, name)
+
+
+def _mapped(
+    folder: Path,
+    files: dict[str, Any],
+    name: str,
+    rows: int | None,
+    dtypes: tuple[str, ...],
+    axes: int = 1,
+) -> np.ndarray:
+    path = _file(folder, files, name)
     array = np.load(path, mmap_mode="r" if rows else None, allow_pickle=False)
-    if array.dtype.name not in dtypes or array.ndim != axes or len(array) != rows:
+    if array.dtype.name not in dtypes or array.ndim != axes or len(array) != (rows or len(array)):
         raise CheckpointError(
             f"{path} is damaged: {array.dtype} {array.shape}, and {rows} rows of "
             f"{' or '.join(dtypes)} are wanted."

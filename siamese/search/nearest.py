@@ -85,13 +85,19 @@ def blocks(vectors: StoredVectors, rows_per_block: int) -> Iterator[tuple[int, n
         yield start, vectors.rows(slice(start, start + rows_per_block))
 
 
-def top_k(vectors: StoredVectors, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+NONE = np.zeros(0, np.int64)
+
+
+def top_k(
+    vectors: StoredVectors, queries: np.ndarray, k: int, skip: np.ndarray = NONE
+) -> tuple[np.ndarray, np.ndarray]:
     """The k rows with the largest dot product for each query, by looking at all of them.
 
     Args:
       vectors: the rows to look through.
       queries: float32 [queries, d].
       k: how many rows to find; fewer are found where there are fewer.
+      skip: int64, rising; rows that do not count.
 
     Returns:
       int64 [queries, k] rows and float32 [queries, k] dot products, best first; of equal products
@@ -104,14 +110,14 @@ def top_k(vectors: StoredVectors, queries: np.ndarray, k: int) -> tuple[np.ndarr
       ([[1, 0]], [[0.8, 0.6]])
     """
     queries = np.ascontiguousarray(queries, np.float32)
-    k = min(k, len(vectors))
+    k = min(k, len(vectors) - len(skip))
     rows = np.zeros((len(queries), k), np.int64)
     products = np.zeros((len(queries), k), np.float32)
     if not k:
         return rows, products
     for start in range(0, len(queries), QUERIES_PER_CALL):
         part = queries[start : start + QUERIES_PER_CALL]
-        maxima = _segment_maxima(vectors, part)  # [queries, segments]
+        maxima = _segment_maxima(vectors, part, skip)  # [queries, segments]
         wanted = min(k + 2, maxima.shape[1])  # two more than needed: rounding may swap neighbours
         if wanted < maxima.shape[1]:
             best = np.sort(np.argpartition(maxima, -wanted, axis=1)[:, -wanted:], axis=1)
@@ -120,6 +126,8 @@ def top_k(vectors: StoredVectors, queries: np.ndarray, k: int) -> tuple[np.ndarr
         # [queries, wanted * SEGMENT], rising; the last segment may be shorter than the others
         candidates = (best[:, :, None] * SEGMENT + np.arange(SEGMENT)).reshape(len(part), -1)
         candidates[candidates >= len(vectors)] = -1
+        if len(skip):
+            candidates[np.isin(candidates, skip)] = -1
         found = slice(start, start + len(part))
         rows[found], products[found] = rank(vectors, part, candidates, k)
     return rows, products
@@ -155,7 +163,7 @@ def rank(
     return rows, products
 
 
-def _segment_maxima(vectors: StoredVectors, queries: np.ndarray) -> np.ndarray:
+def _segment_maxima(vectors: StoredVectors, queries: np.ndarray, skip: np.ndarray) -> np.ndarray:
     """The best product of every `SEGMENT` rows, float32 [queries, segments]."""
     count, n = len(queries), len(vectors)
     maxima = np.empty((-(-n // SEGMENT), count), np.float32)
@@ -166,6 +174,8 @@ def _segment_maxima(vectors: StoredVectors, queries: np.ndarray) -> np.ndarray:
     buffer = np.empty((min(rows_per_block, n), count), np.float32)
     for start, block in blocks(vectors, rows_per_block):
         scores = np.matmul(block, columns, out=buffer[: len(block)])  # [rows, queries]
+        inside = skip[slice(*np.searchsorted(skip, (start, start + len(block))))]
+        scores[inside - start] = -np.inf
         first, whole = start // SEGMENT, len(block) // SEGMENT
         found = maxima[first : first + whole]
         if whole:

@@ -50,15 +50,18 @@ def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> st
 
 @contextmanager
 def open_atomically(
-    path: os.PathLike | str, error: type[SiameseError] = DataError
+    path: os.PathLike | str,
+    error: type[SiameseError] = DataError,
+    named: os.PathLike | str | None = None,
 ) -> Iterator[BinaryIO]:
     """A binary file to write; it replaces `path` when the block ends without an exception.
 
     After a failure the old file stays unchanged. A symbolic link is followed, so the link stays. A
-    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do.
+    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do, and names
+    `named`, the path that the user gave (`path` where None).
     """
     target = Path(os.path.realpath(path))
-    with _temporary(target, _create_file, path, error) as (temporary, descriptor):
+    with _temporary(target, _create_file, named or path, error) as (temporary, descriptor):
         file = os.fdopen(descriptor, "wb", closefd=False)
         try:
             yield file
@@ -87,14 +90,16 @@ def write_text_atomically(
 
 @contextmanager
 def atomic_directory(
-    path: os.PathLike | str, error: type[SiameseError] = DataError
+    path: os.PathLike | str,
+    error: type[SiameseError] = DataError,
+    named: os.PathLike | str | None = None,
 ) -> Iterator[Path]:
     """Yields a directory to fill; it gets the name `path`, flushed to disk, when the block ends well.
 
-    A directory with content is never replaced. A system error is raised as `error`.
+    A directory with content is never replaced. A system error is raised as in `open_atomically`.
     """
     target = Path(path)
-    with _temporary(target, _create_directory, path, error) as (temporary, _):
+    with _temporary(target, _create_directory, named or path, error) as (temporary, _):
         yield temporary
         _sync_tree(temporary)
         os.rename(temporary, target)
@@ -188,7 +193,10 @@ def _lock_held(descriptor: int, path: Path) -> bool:
 def _sync_tree(directory: Path) -> None:
     for root, _, names in os.walk(directory):
         for name in names:
-            descriptor = os.open(os.path.join(root, name), os.O_RDWR)
+            path = os.path.join(root, name)
+            if os.stat(path).st_nlink > 1:  # A hard link to a file that was flushed before.
+                continue
+            descriptor = os.open(path, os.O_RDWR)
             try:
                 os.fsync(descriptor)
             finally:

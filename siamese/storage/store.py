@@ -5,9 +5,10 @@
       gen-000012/         its files and manifest.json (sizes, SHA-256); never changed
       .lock               held by the one process that writes
 
-A writer fills the next generation beside the others, flushes and renames it, replaces CURRENT and removes
-the older ones. A reader reads CURRENT once; where that generation is removed meanwhile it starts again.
-A checkpoint of a run (`siamese.storage.checkpoints`) is one such directory of files, named by its step.
+A writer fills the next generation beside the others (a file that stays as it is becomes a hard link),
+flushes and renames it, replaces CURRENT and removes the older ones. A reader reads CURRENT once; where that
+generation is removed meanwhile it starts again. A checkpoint of a run (`siamese.storage.checkpoints`) is
+one such directory of files, named by its step.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import re
 import socket
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import filelock
 
@@ -30,9 +31,9 @@ from siamese.errors import CheckpointError, SiameseError
 from siamese.storage.atomic import (
     atomic_directory,
     explain,
+    open_atomically,
     remove_directory,
     remove_stale,
-    write_text_atomically,
 )
 
 MANIFEST = "manifest.json"
@@ -54,49 +55,94 @@ _KINDS = {
 T = TypeVar("T")
 
 
+class Generation(NamedTuple):
+    """What a store held when it was read: a name ("" in the first format), and the file that named it."""
+
+    name: str
+    inode: int
+    modified_ns: int
+
+
 # ---- Generations ----
 
 
-def write_store(path: os.PathLike | str, kind: str, fill: Callable[[Path], None]) -> Path:
-    """Writes the next generation of a store; the older one is removed at the end.
+def write_store(
+    path: os.PathLike | str,
+    kind: str,
+    fill: Callable[[Path, Path | None], None],
+    *,
+    replaces: Generation | None = None,
+    locked: bool = False,
+) -> Generation:
+    """Writes the next generation of a store, which it returns; the older one is removed at the end.
 
     Args:
       path: the store's directory. It may hold an older store of the same kind, but nothing else.
       kind: 'detector' or 'index'.
-      fill: function (folder) -> None that writes the files.
+      fill: function (folder, older) -> None that writes the files; it may hard-link those of `older`,
+        the current generation (None where there is none).
+      replaces: the generation that the caller has read. Another one is not replaced.
+      locked: whether the caller holds the store's lock.
 
     Raises:
-      CheckpointError: it cannot be written, `path` holds something else, or another process writes
-        there. The older generation is unchanged.
+      CheckpointError: it cannot be written, `path` holds something else or another generation than
+        `replaces`, or another process writes there. The older generation is unchanged.
+    """
+    path = Path(os.path.abspath(path))
+    with nullcontext() if locked else lock_store(path, kind), _explained(path):
+        older = generation(path)
+        if replaces is not None and replaces != older:
+            raise CheckpointError(
+                f"{path} was changed since it was loaded, so it was not replaced. Load it again and "
+                "repeat the change, or change it under `QuestionIndex.open_for_change`."
+            )
+        remove_stale(path)
+        found = [int(m[1]) for m in map(_GENERATION.fullmatch, os.listdir(path)) if m]
+        name = f"gen-{max(found, default=0) + 1:06d}"
+        shared = (
+            path / older.name if older and older.name and (path / older.name).is_dir() else None
+        )
+        with atomic_directory(path / name, CheckpointError, path) as folder:
+            fill(folder, shared)
+            write_manifest(folder, shared, kind=kind, step=0)
+        with open_atomically(path / "CURRENT", CheckpointError, path) as file:
+            file.write(name.encode())
+        with suppress(OSError):
+            _remove_old(path, name)
+        return generation(path)
+
+
+@contextmanager
+def lock_store(path: os.PathLike | str, kind: str) -> Iterator[None]:
+    """Holds a store's lock, for instance from loading to saving; makes the directory where there is none.
+
+    Raises:
+      CheckpointError: another process holds it for a minute, or `path` holds something else.
     """
     path = Path(os.path.abspath(path))
     _check_replaceable(path, kind)
-    made = not path.exists()
     with _explained(path):
         path.mkdir(exist_ok=True)
     lock = take_lock(path, _WAIT)
     try:
-        remove_stale(path)
-        last = max(
-            (int(m[1]) for m in map(_GENERATION.fullmatch, os.listdir(path)) if m), default=0
-        )
-        name = f"gen-{last + 1:06d}"
-        with atomic_directory(path / name, CheckpointError) as folder:
-            fill(folder)
-            write_manifest(folder, kind=kind, step=0)
-        write_text_atomically(path / "CURRENT", name, CheckpointError)
-        made = False
-        with suppress(OSError):
-            _remove_old(path, name)
-    except OSError as error:
-        raise CheckpointError(explain(error, path)) from error
+        yield
     finally:
-        if made:
+        if set(os.listdir(path)) == {".lock"}:  # Nothing was written in a new directory.
             with suppress(OSError):
                 (path / ".lock").unlink()
                 path.rmdir()
         lock.release()
-    return path
+
+
+def generation(path: os.PathLike | str) -> Generation | None:
+    """A store's current generation, by opening one small file; None where there is none."""
+    for name in ("CURRENT", MANIFEST):
+        with suppress(OSError, UnicodeDecodeError), open(Path(path, name), "rb") as file:
+            status = os.fstat(file.fileno())
+            current = file.read(30).decode("ascii") if name == "CURRENT" else ""
+            if name == MANIFEST or _GENERATION.fullmatch(current):
+                return Generation(current, status.st_ino, status.st_mtime_ns)
+    return None
 
 
 def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], T]) -> T:
@@ -131,13 +177,11 @@ def find_current(path: os.PathLike | str, kind: str) -> Path:
     noun, makes = _KINDS[kind]
     if not path.exists():
         raise CheckpointError(f"There is no {noun} at {path}: it does not exist. {makes}.")
-    if is_store(path):
-        with suppress(OSError, UnicodeDecodeError), open(path / "CURRENT", "rb") as file:
-            name = file.read(30).decode("ascii")
-            if _GENERATION.fullmatch(name):
-                return path / name
-            raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
-        return path
+    current = generation(path)
+    if not (current and current.name) and (path / "CURRENT").exists():
+        raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
+    if current:
+        return path / current.name
     raise CheckpointError(f"{path} holds no {noun}. {makes}.")
 
 
@@ -199,7 +243,7 @@ def take_lock(directory: os.PathLike | str, wait: float = 0.0) -> filelock.BaseF
     path = Path(os.path.realpath(directory), ".lock")
     lock = filelock.FileLock(path, thread_local=False, is_singleton=not wait)
     try:
-        lock.acquire(timeout=wait)
+        lock.acquire(timeout=wait, poll_interval=0.01)
         with suppress(OSError):
             path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
     except filelock.Timeout:
@@ -219,12 +263,19 @@ def take_lock(directory: os.PathLike | str, wait: float = 0.0) -> filelock.BaseF
 # ---- One directory of files ----
 
 
-def write_manifest(folder: Path, **facts: Any) -> None:
-    """Writes the manifest of all files now in `folder`, with more JSON values such as the step."""
-    files = {
-        path.name: {"size": path.stat().st_size, "sha256": file_checksum(path)}
-        for path in sorted(folder.iterdir())
-    }
+def write_manifest(folder: Path, older: Path | None = None, **facts: Any) -> None:
+    """Writes the manifest of all files now in `folder`, with more JSON values such as the step.
+
+    Files that are hard links to those of `older` have the checksums that they have there.
+    """
+    known, files = {}, {}
+    with suppress(CheckpointError, OSError):
+        known = read_manifest(older)["files"] if older else {}
+    for path in sorted(folder.iterdir()):
+        entry = {"size": path.stat().st_size}
+        linked = path.name in known and path.samefile(older / path.name)
+        entry["sha256"] = known[path.name]["sha256"] if linked else file_checksum(path)
+        files[path.name] = entry
     body = {"format": _FORMAT, "version": _VERSION, **facts, "files": files}
     body["sha256"] = _own_checksum(body)  # So that a flipped byte in the manifest is noticed.
     (folder / MANIFEST).write_text(json.dumps(body, indent=1), encoding="utf-8")

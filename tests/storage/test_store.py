@@ -26,7 +26,7 @@ from siamese.storage.store import (
 def write(path, value, kind="index", parts=3):
     """Writes a store of some files that all hold the same value."""
 
-    def fill(folder):
+    def fill(folder, older):
         for part in range(parts):
             (folder / f"part-{part}").write_text(f"{value}" * 100)
 
@@ -46,7 +46,7 @@ def names(path):
 
 def test_the_newest_generation_is_read_and_the_older_removed(tmp_path):
     for number, value in enumerate("abc", 1):
-        assert write(tmp_path / "i", value) == tmp_path / "i"
+        assert write(tmp_path / "i", value).name == f"gen-{number:06d}"
         assert read(tmp_path / "i") == value
         assert names(tmp_path / "i") == [".lock", "CURRENT", f"gen-{number:06d}"]
         assert find_current(tmp_path / "i", "index").name == f"gen-{number:06d}"
@@ -82,7 +82,8 @@ def test_other_directories_are_neither_read_nor_replaced(tmp_path):
 
 @pytest.mark.parametrize("name", ["CURRENT", "manifest.json", "part-1"])
 def test_a_damaged_store_is_refused_and_can_be_written_again(tmp_path, name):
-    folder = find_current(write(tmp_path / "i", "a"), "index")
+    write(tmp_path / "i", "a")
+    folder = find_current(tmp_path / "i", "index")
     ((tmp_path / "i") if name == "CURRENT" else folder).joinpath(name).write_text("../../../etc")
     with pytest.raises(CheckpointError, match="damaged"):
         read(tmp_path / "i")
@@ -91,7 +92,8 @@ def test_a_damaged_store_is_refused_and_can_be_written_again(tmp_path, name):
 
 
 def test_a_flipped_bit_shows_by_its_checksum_and_a_size_without_reading(tmp_path):
-    folder = find_current(write(tmp_path / "i", "a"), "index")
+    write(tmp_path / "i", "a")
+    folder = find_current(tmp_path / "i", "index")
     (folder / "part-1").write_text("b" * 100)
     read_store(tmp_path / "i", "index", lambda f, manifest: check_files(f, manifest, content=False))
     with pytest.raises(CheckpointError, match="part-1 is damaged: its content changed"):

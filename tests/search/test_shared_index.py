@@ -1,0 +1,221 @@
+"""An index that several processes read and change: nothing is lost, mixed or written twice."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.errors import CheckpointError
+from siamese.search.index import QuestionIndex
+from siamese.storage.store import MANIFEST, find_current, write_manifest
+
+HERE = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector()
+
+
+def contents(index):
+    return {record["id"]: record["question"] for record in index.records}
+
+
+# ---- One process ----
+
+
+def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path):
+    """Random changes, saved and loaded again in between; the reference is an index built anew."""
+    dice, path = random.Random(0), tmp_path / "i"
+    questions = random_questions(120)
+    QuestionIndex.build(detector, questions, ids=[f"q{n}" for n in range(120)]).save(path)
+    wanted = {f"q{n}": text for n, text in enumerate(questions)}
+    for step in range(60):
+        index = QuestionIndex.load(path, detector)
+        if dice.random() < 0.6:
+            more = random_questions(dice.choice([1, 1, 1, 2, 9, 30]), seed=step)
+            wanted.update(zip(index.add(more), more))
+        else:
+            gone = dice.sample(sorted(wanted, key=str), dice.choice([1, 1, 3]))
+            assert index.remove(gone) == len(gone)
+            wanted = {i: text for i, text in wanted.items() if i not in gone}
+        index.save(path)
+        assert len(index) == len(wanted)
+        if step % 10 == 9:
+            assert contents(QuestionIndex.load(path, detector)) == wanted
+            fresh = QuestionIndex.build(detector, [*wanted.values()], ids=[*wanted])
+            for asked in random_questions(3, seed=step):
+                found, right = (i.search(asked, k=25) for i in (index, fresh))
+                np.testing.assert_allclose(
+                    [hit.similarity for hit in found], [hit.similarity for hit in right], atol=1e-6
+                )
+                assert all(wanted[hit.id] == hit.question for hit in found)
+    assert len(list(path.iterdir())) == 3
+
+
+def test_one_more_question_writes_kilobytes(detector, tmp_path):
+    path = QuestionIndex.build(detector, random_questions(20_000)).save(tmp_path / "i")
+    before = {file.stat().st_ino for file in find_current(path, "index").iterdir()}
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.add("how far is rice ?")
+    files = list(find_current(path, "index").iterdir())
+    written = sum(file.stat().st_size for file in files if file.stat().st_ino not in before)
+    assert written < 5_000 < 1_000_000 < sum(file.stat().st_size for file in files)
+    assert QuestionIndex.load(path, detector).search("how far is rice ?")[0].similarity > 0.999
+    with QuestionIndex.open_for_change(path, detector):
+        pass  # Nothing changes, so nothing is written.
+    assert find_current(path, "index").name == "gen-000002"
+
+
+def test_many_small_additions_stay_few_segments(detector, tmp_path):
+    path = QuestionIndex.build(detector, random_questions(5_000)).save(tmp_path / "i")
+    for n in range(40):
+        with QuestionIndex.open_for_change(path, detector) as index:
+            index.add(random_questions(3, seed=n))
+    assert len(list(find_current(path, "index").glob("*-vectors.npy"))) <= 6
+    assert len(QuestionIndex.load(path, detector)) == 5_120
+
+
+def test_a_stale_copy_does_not_replace_what_others_added(detector, tmp_path):
+    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    one, two = QuestionIndex.load(path, detector), QuestionIndex.load(path, detector)
+    one.add("how old")
+    one.save(path)
+    two.add("what is rice")
+    with pytest.raises(
+        CheckpointError, match="was changed since it was loaded, so it was not repl"
+    ):
+        two.save(path)
+    two.save(tmp_path / "elsewhere")
+    assert contents(QuestionIndex.load(path, detector)) == {0: "how far", 1: "how old"}
+    QuestionIndex.build(detector, ["anew"]).save(path)  # Made anew, not loaded: replaces.
+    one.add("rice")
+    with pytest.raises(CheckpointError, match="was changed"):
+        one.save(path)
+
+
+def test_what_others_saved_is_taken_when_asked_for(detector, tmp_path):
+    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    mine = QuestionIndex.load(path, detector)
+    assert mine.refresh() is False
+    with QuestionIndex.open_for_change(path, detector) as others:
+        others.add("how old are you")
+    assert mine.search("how old are you", k=1)[0].id == 0 and mine.refresh() is True
+    assert mine.search("how old are you", k=1)[0].id == 1 and mine.refresh() is False
+    mine.add("rice")  # Not saved: it stays, and cannot be saved over what comes meanwhile.
+    with QuestionIndex.open_for_change(path, detector) as others:
+        others.remove(0)
+    assert mine.refresh() is False and len(mine) == 3
+
+
+def test_a_change_that_fails_changes_nothing(detector, tmp_path):
+    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    with pytest.raises(ZeroDivisionError), QuestionIndex.open_for_change(path, detector) as index:
+        index.add("how old")
+        raise ZeroDivisionError
+    assert len(QuestionIndex.load(path, detector)) == 1
+    none = QuestionIndex.open_for_change(tmp_path / "none", detector)
+    with pytest.raises(CheckpointError, match="does not exist"), none:
+        pass
+    assert os.listdir(tmp_path) == ["i"]
+
+
+def test_the_model_of_an_index_is_kept_when_it_is_changed(detector, tmp_path):
+    detector.save(tmp_path / "model")
+    path = tmp_path / "i"
+    QuestionIndex.build(detector, ["how far"]).save(path, model=tmp_path / "model")
+    with QuestionIndex.open_for_change(path) as index:
+        index.add("how old")
+    assert len(QuestionIndex.load(path)) == 2
+
+
+# ---- Formats ----
+
+
+def older_format(path, version, detector, questions):
+    """An index of version 1: one set of files, no keys."""
+    QuestionIndex.build(detector, questions).save(path)
+    folder = find_current(path, "index")
+    for file in list(folder.iterdir()):
+        file.rename(folder / file.name.partition("-")[2]) if "-" in file.name else None
+    for name in ("keys.npy", "removed.npy", MANIFEST):
+        (folder / name).unlink()
+    facts = json.loads((folder / "index.json").read_text())
+    for name in ("segments", "graph"):
+        del facts[name]
+    facts.update(version=version, questions=len(questions))
+    (folder / "index.json").write_text(json.dumps(facts))
+    write_manifest(folder, kind="index", step=0)
+
+
+def test_an_index_of_the_first_version_is_read_and_changed(detector, tmp_path):
+    path = tmp_path / "i"
+    older_format(path, 1, detector, ["how far", "how old"])
+    assert QuestionIndex.load(path, detector).search("how old", k=1)[0].id == 1
+    with QuestionIndex.open_for_change(path, detector) as index:
+        assert index.add("rice") == [2]
+        index.remove(0)
+    assert contents(QuestionIndex.load(path, detector)) == {1: "how old", 2: "rice"}
+
+
+def test_an_unknown_version_is_refused(detector, tmp_path):
+    older_format(tmp_path / "i", 3, detector, ["how far"])
+    with pytest.raises(CheckpointError, match="format version 3; this siamese reads 1 to 2"):
+        QuestionIndex.load(tmp_path / "i", detector)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"segments": [["../../x", 1]]}, {"segments": []}, {"segments": 3}, {"segments": [["a"]]},
+     {"graph": "none"}, {"segments": "left out"}],
+)  # fmt: skip
+def test_crafted_facts_with_right_checksums_are_refused(detector, tmp_path, changes):
+    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    folder = find_current(path, "index")
+    facts = {**json.loads((folder / "index.json").read_text()), **changes}
+    facts = {name: value for name, value in facts.items() if value != "left out"}
+    (folder / "index.json").write_text(json.dumps(facts))
+    (folder / MANIFEST).unlink()
+    write_manifest(folder, kind="index", step=0)
+    with pytest.raises(CheckpointError, match="damaged"):
+        QuestionIndex.load(path, detector)
+
+
+# ---- Several processes ----
+
+CHANGES = """
+import sys; sys.path.insert(0, sys.argv[1])
+from small_models import make_detector
+from siamese.search.index import QuestionIndex
+detector = make_detector()
+for n in range(int(sys.argv[4])):
+    with QuestionIndex.open_for_change(sys.argv[2], detector) as index:
+        index.add("how far is rice", ids=[f"{sys.argv[3]}-{n}"])
+        if n % 5 == 4:
+            index.remove(f"{sys.argv[3]}-{n - 1}")
+"""
+
+
+def test_two_writers_lose_nothing_and_a_reader_sees_whole_generations(detector, tmp_path):
+    path = QuestionIndex.build(detector, ["how old"], ids=["first"]).save(tmp_path / "i")
+    writers = [
+        subprocess.Popen([sys.executable, "-c", CHANGES, str(HERE), str(path), name, "30"])
+        for name in "ab"
+    ]
+    sizes = []
+    while any(writer.poll() is None for writer in writers):
+        index = QuestionIndex.load(path, detector)
+        hits = index.search("how far is rice", k=100)
+        assert len({hit.id for hit in hits}) == len(hits) == len(index)
+        assert all((hit.question == "how old") == (hit.id == "first") for hit in hits)
+        sizes.append(len(index))
+    assert [writer.returncode for writer in writers] == [0, 0]
+    kept = {f"{name}-{n}" for name in "ab" for n in range(30) if n % 5 != 3}
+    assert set(contents(QuestionIndex.load(path, detector))) == {"first", *kept}
+    assert len(set(sizes)) > 1 and len(list(path.iterdir())) == 3
