@@ -235,7 +235,7 @@ class QuestionIndex:
           ...     index.add("How old are you?")
         """
         find_current(path, "index")  # It must exist: the lock would make its directory.
-        with lock_store(path, "index"):
+        with lock_store(path):
             index = cls.load(path, detector, check=False)
             yield index
             if index._changed:

@@ -6,7 +6,7 @@ index/                       a store (`siamese.storage.store`); in its current g
   NAME-questions.jsonl       one JSON object a question: id, question, its other columns
   NAME-offsets.npy           int64 [rows + 1]: where each line of it starts
   NAME-keys.npy              uint64 [rows]: the keys of the ids (`siamese.search.segments.id_keys`)
-  removed.npy                int64: the rows removed, counted through all segments
+  removed.npy                int64: the rows removed, counted through all segments; where there are any
   NAME-graph.usearch         the graph over the first segment, where there is one
   index.json                 version, the model's checksum, the names and rows of the segments
 
@@ -33,6 +33,8 @@ from siamese.search.segments import Records, Segment, State
 from siamese.storage.store import Generation, check_files, generation, read_store, write_store
 
 FORMAT_VERSION = 2
+
+_MAPPED = 1 << 16  # Bytes from which on a file is mapped.
 
 
 def write_index(
@@ -65,7 +67,8 @@ def write_index(
             name = _name(state.graph.name, "graph.usearch")
             if not _linked(older, folder, [name]):
                 state.graph.save(folder / name)
-        np.save(folder / "removed.npy", state.removed)
+        if len(state.removed):
+            np.save(folder / "removed.npy", state.removed)
         body = {
             "version": FORMAT_VERSION,
             "segments": [[segment.name, len(segment)] for segment in state.segments],
@@ -107,9 +110,11 @@ def read_index(
                 )
             if version == 1:
                 graph = "" if "graph.usearch" in files else None
-                segments, removed = [["", facts["questions"]]], np.zeros(0, np.int64)
+                segments = [["", facts["questions"]]]
             else:
                 segments, graph = facts["segments"], facts["graph"]
+            removed = np.zeros(0, np.int64)
+            if "removed.npy" in files:
                 removed = _mapped(folder, files, "removed.npy", None, ("int64",))
             made = tuple(_segment(folder, files, name, rows) for name, rows in segments)
             if len({(s.vectors.values.dtype, s.vectors.values.shape[1]) for s in made}) != 1:
@@ -183,7 +188,8 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
     offsets = array("offsets", rows + 1, ("int64",))
     keys = array("keys", rows, ("uint64",)) if name else None
     file = _file(folder, files, _name(name, "questions.jsonl"))
-    text = np.memmap(file, np.uint8, "r") if file.stat().st_size else np.zeros(0, np.uint8)
+    large = files[file.name]["size"] > _MAPPED
+    text = np.memmap(file, np.uint8, "r") if large else np.fromfile(file, np.uint8)
     if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
         raise ValueError("offsets.npy does not fit questions.jsonl")
     return Segment(StoredVectors(values, scales), Records(text, offsets), keys, name)
@@ -198,7 +204,8 @@ def _mapped(
     axes: int = 1,
 ) -> np.ndarray:
     path = _file(folder, files, name)
-    array = np.load(path, mmap_mode="r" if rows else None, allow_pickle=False)
+    large = files[name]["size"] > _MAPPED  # Mapping a small file takes longer than reading it.
+    array = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
     if array.dtype.name not in dtypes or array.ndim != axes or len(array) != (rows or len(array)):
         raise CheckpointError(
             f"{path} is damaged: {array.dtype} {array.shape}, and {rows} rows of "

@@ -89,7 +89,8 @@ def write_store(
         `replaces`, or another process writes there. The older generation is unchanged.
     """
     path = Path(os.path.abspath(path))
-    with nullcontext() if locked else lock_store(path, kind), _explained(path):
+    _check_replaceable(path, kind)
+    with nullcontext() if locked else lock_store(path), _explained(path):
         older = generation(path)
         if replaces is not None and replaces != older:
             raise CheckpointError(
@@ -113,14 +114,13 @@ def write_store(
 
 
 @contextmanager
-def lock_store(path: os.PathLike | str, kind: str) -> Iterator[None]:
+def lock_store(path: os.PathLike | str) -> Iterator[None]:
     """Holds a store's lock, for instance from loading to saving; makes the directory where there is none.
 
     Raises:
-      CheckpointError: another process holds it for a minute, or `path` holds something else.
+      CheckpointError: another process holds it for a minute.
     """
     path = Path(os.path.abspath(path))
-    _check_replaceable(path, kind)
     with _explained(path):
         path.mkdir(exist_ok=True)
     lock = take_lock(path, _WAIT)

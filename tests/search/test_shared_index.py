@@ -61,6 +61,7 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path):
 
 def test_one_more_question_writes_kilobytes(detector, tmp_path):
     path = QuestionIndex.build(detector, random_questions(20_000)).save(tmp_path / "i")
+    assert isinstance(QuestionIndex.load(path, detector).vectors.values, np.memmap)
     before = {file.stat().st_ino for file in find_current(path, "index").iterdir()}
     with QuestionIndex.open_for_change(path, detector) as index:
         index.add("how far is rice ?")
@@ -144,7 +145,7 @@ def older_format(path, version, detector, questions):
     folder = find_current(path, "index")
     for file in list(folder.iterdir()):
         file.rename(folder / file.name.partition("-")[2]) if "-" in file.name else None
-    for name in ("keys.npy", "removed.npy", MANIFEST):
+    for name in ("keys.npy", MANIFEST):
         (folder / name).unlink()
     facts = json.loads((folder / "index.json").read_text())
     for name in ("segments", "graph"):
