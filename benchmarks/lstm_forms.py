@@ -22,8 +22,8 @@ import numpy as np
 from jax import lax
 
 from siamese.compat.malloc import keep_memory
-from siamese.nn.encoder import TowerConfig, encode, towers
-from siamese.nn.lstm import lstm, lstm_mean
+from siamese.nn.lstm import lstm_mean
+from siamese.nn.tower import TowerConfig, encode, towers
 
 D, VOCABULARY = 128, 41_699
 sigmoid = jax.nn.sigmoid
@@ -158,7 +158,6 @@ FORMS = {
     ),
     "... features-major": features_major,
     "x @ Wx hoisted": hoisted,
-    "own backward, states": lambda w, b, x: lstm(w, b, x).mean(1),
     USED: lstm_mean,
     "... two products, transposition folded in": own_backward(),
     "... two steps a turn": own_backward(2),

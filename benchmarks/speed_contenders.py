@@ -73,7 +73,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     from siamese import Siamese, TrainConfig, compat
     from siamese.course.model import tower_weights
-    from siamese.nn.encoder import encode
+    from siamese.nn.tower import encode
     from siamese.training.loop import Loop
     from siamese.training.trainer import losses, model_options, tower_config
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_no_empty, check_pairs, token_rows, whole_number
+from siamese.data.arguments import check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError
-
-__all__ = ["DataGenerator", "data_generator"]
 
 
 def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
@@ -57,8 +55,6 @@ class DataGenerator(Iterator):
         self._pad = whole_number(pad, "pad", np.iinfo(np.int32).min)
         self._q1, self._q2 = token_rows(Q1, "Q1"), token_rows(Q2, "Q2")
         check_pairs(self._q1, self._q2, "Q1", "Q2")
-        check_no_empty(self._q1, "Q1")
-        check_no_empty(self._q2, "Q2")
         self._shuffle = bool(shuffle)
         self._order = list(range(len(self._q1)))
         self._index = 0  # place in _order of the next pair

@@ -10,9 +10,6 @@ margin a::
 The mean negative makes training steady, the closest negative makes it learn: both are known from the
 course. In-batch negatives for sentence pairs go back to Henderson et al., 2017 (arXiv:1705.00652), the
 triplet hinge and semi-hard negatives to Schroff et al., 2015 (arXiv:1503.03832).
-
-The course's loss comes first; what goes beyond it (semi-hard negatives, known false negatives, the
-symmetric form) are options of the same few lines.
 """
 
 from __future__ import annotations
@@ -65,116 +62,6 @@ def TripletLossFn(v1, v2, margin: float = 0.25, **options: Any):
     return jnp.asarray(loss)
 
 
-def loss_from_scores(
-    scores,
-    margin: float = 0.25,
-    *,
-    closest: str = "hardest",
-    reduction: str = "mean",
-    direction: str = "rows",
-    false_negative_mask=None,
-):
-    """`TripletLossFn` from the similarity matrix.
-
-    Args:
-      scores: float [batch, batch], positives on the diagonal.
-      margin: >= 0.
-      closest: 'hardest' (the assignment) takes the largest similarity off the diagonal as the closest
-        negative; 'semi_hard' (the lecture) the largest that does not exceed the row's positive, and a
-        row with none adds nothing.
-      reduction: 'mean', 'sum', or 'none' for one loss per row.
-      direction: 'rows' (the course), 'columns', or 'both', the symmetric form: the row's and the
-        column's negatives are averaged before the hinge.
-      false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
-        row j are known to be duplicates. Off the diagonal they are not negatives.
-
-    Returns:
-      A number, or float [batch] with ``reduction='none'``, of the kind of `scores`.
-
-    Raises:
-      ShapeError: `scores` is not square, or the mask has another shape.
-      ArgumentError: another argument is outside what is listed above, or there is only one row.
-    """
-    one_of(closest, "closest", CLOSEST)
-    one_of(reduction, "reduction", REDUCTIONS)
-    one_of(direction, "direction", DIRECTIONS)
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    negative = negative_mask(scores, false_negative_mask)  # bool [batch, batch]
-    positive = positives(scores)  # [batch]
-    sides = {
-        "rows": [(scores, negative)],
-        "columns": [(xp.transpose(scores), xp.transpose(negative))],
-    }
-    sides["both"] = sides["rows"] + sides["columns"]
-    means = [_mean_negative(xp, *side) for side in sides[direction]]
-    nearest = [_closest_negative(xp, *side, positive, closest) for side in sides[direction]]
-
-    losses = xp.zeros_like(positive)
-    for value, present in (_average(xp, means), _average(xp, nearest)):
-        losses = losses + xp.where(present, hinge(positive, value, margin), xp.zeros_like(losses))
-    return {"mean": xp.mean, "sum": xp.sum, "none": lambda x: x}[reduction](losses)
-
-
-def hinge(positive, negative, margin: float = 0.25):
-    """``max(negative - positive + margin, 0)`` for each row.
-
-    Args:
-      positive: float [batch]; similarity of each row's duplicate.
-      negative: float [batch]; a row's mean or closest negative.
-      margin: number >= 0.
-
-    Returns:
-      float [batch].
-
-    Raises:
-      ShapeError: where the shapes differ. A (4, 1) array minus a (4,) array is a 4 x 4 matrix, and its
-        sum is not the loss.
-      ArgumentError: where the margin is negative or not one number.
-    """
-    shape_p, shape_n = np.shape(positive), np.shape(negative)
-    if shape_p != shape_n or len(shape_p) != 1:
-        raise ShapeError(
-            "The hinge takes one positive and one negative for each row, both of shape [batch]; "
-            f"positive has shape {shape_p} and negative {shape_n}. Subtracting those would broadcast "
-            "to a matrix; drop the extra axis (keepdims, reshape)."
-        )
-    _check_margin(margin)
-    xp = array_namespace(positive, negative)
-    gap = as_float(xp, negative) - as_float(xp, positive) + margin
-    return xp.maximum(gap, xp.zeros_like(gap))
-
-
-def mean_negative(scores, false_negative_mask=None):
-    """Mean of each row's negatives: float [batch]; 0 for a row without negatives.
-
-    Args:
-      scores: float [batch, batch].
-      false_negative_mask: None, or bool [batch, batch] of pairs that are not negatives.
-    """
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    return _mean_negative(xp, scores, negative_mask(scores, false_negative_mask))[0]
-
-
-def closest_negative(scores, closest: str = "hardest", false_negative_mask=None):
-    """Each row's closest negative, the largest similarity among the allowed ones: float [batch].
-
-    Args:
-      scores: float [batch, batch].
-      closest: 'hardest', or 'semi_hard' for those that do not exceed the row's positive.
-      false_negative_mask: None, or bool [batch, batch] of pairs that are not negatives.
-
-    Returns:
-      float [batch]; -2, which is below any cosine, for a row without an allowed negative.
-    """
-    one_of(closest, "closest", CLOSEST)
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    negative = negative_mask(scores, false_negative_mask)
-    return _closest_negative(xp, scores, negative, positives(scores), closest)[0]
-
-
 @keeping_generators()
 def TripletLoss(margin: float = 0.25, *, false_negative_mask: bool = False, **options: Any):
     """The loss as a Trax layer, printed ``TripletLoss_in2``.
@@ -203,15 +90,113 @@ def TripletLoss(margin: float = 0.25, *, false_negative_mask: bool = False, **op
     return layer
 
 
+def loss_from_scores(
+    scores,
+    margin: float = 0.25,
+    *,
+    closest: str = "hardest",
+    reduction: str = "mean",
+    direction: str = "rows",
+    false_negative_mask=None,
+):
+    """`TripletLossFn` from the similarity matrix; the options' defaults are the course's.
+
+    Args:
+      scores: float [batch, batch], positives on the diagonal.
+      margin: >= 0.
+      closest: 'hardest' (the assignment) takes the largest similarity off the diagonal as the closest
+        negative; 'semi_hard' (the lecture) the largest that does not exceed the row's positive, and a
+        row with none adds nothing.
+      reduction: 'mean', 'sum', or 'none' for one loss per row.
+      direction: 'rows' (the course), 'columns', or 'both', the symmetric form: the row's and the
+        column's negatives are averaged before the hinge.
+      false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
+        row j are known to be duplicates. Off the diagonal they are not negatives.
+
+    Returns:
+      A number, or float [batch] with ``reduction='none'``, of the kind of `scores`.
+
+    Raises:
+      ShapeError: `scores` is not square, or the mask has another shape.
+      ArgumentError: another argument is outside what is listed above, or there is only one row.
+    """
+    one_of(reduction, "reduction", REDUCTIONS)
+    one_of(direction, "direction", DIRECTIONS)
+    xp = array_namespace(scores, false_negative_mask)
+    scores = as_float(xp, scores)
+    negative = negative_mask(scores, false_negative_mask)  # bool [batch, batch]
+    positive = positives(scores)  # [batch]
+    rows, columns = (scores, negative), (xp.transpose(scores), xp.transpose(negative))
+    sides = {"rows": [rows], "columns": [columns], "both": [rows, columns]}[direction]
+    means = [_mean_negative(xp, *side) for side in sides]
+    nearest = [_closest_negative(xp, *side, positive, closest) for side in sides]
+    losses = xp.zeros_like(positive)
+    for value, present in (_average(xp, means), _average(xp, nearest)):
+        losses = losses + xp.where(present, hinge(positive, value, margin), xp.zeros_like(losses))
+    return losses if reduction == "none" else getattr(xp, reduction)(losses)
+
+
+def hinge(positive, negative, margin: float = 0.25):
+    """``max(negative - positive + margin, 0)`` for each row.
+
+    Args:
+      positive: float [batch]; similarity of each row's duplicate.
+      negative: float [batch]; a row's mean or closest negative.
+      margin: number >= 0.
+
+    Returns:
+      float [batch].
+
+    Raises:
+      ShapeError: where the shapes differ. A (4, 1) array minus a (4,) array is a 4 x 4 matrix, and its
+        sum is not the loss.
+      ArgumentError: where the margin is negative or not one number.
+    """
+    shape_p, shape_n = np.shape(positive), np.shape(negative)
+    if shape_p != shape_n or len(shape_p) != 1:
+        raise ShapeError(
+            "The hinge takes one positive and one negative for each row, both of shape [batch]; "
+            f"positive has shape {shape_p} and negative {shape_n}. Subtracting those would broadcast "
+            "to a matrix; drop the extra axis (keepdims, reshape)."
+        )
+    number = np.shape(margin) == () and not isinstance(margin, (str, bytes, type(None)))
+    # A value that JAX is still tracing cannot be compared.
+    known = isinstance(margin, (int, float, np.number))
+    if not number or (known and not 0 <= margin < float("inf")):
+        raise ArgumentError(f"margin must be a number >= 0; it is {margin!r}.")
+    xp = array_namespace(positive, negative)
+    gap = as_float(xp, negative) - as_float(xp, positive) + margin
+    return xp.maximum(gap, xp.zeros_like(gap))
+
+
+def mean_negative(scores, false_negative_mask=None):
+    """Mean of each row's negatives: float [batch]; 0 for a row without negatives.
+
+    Args:
+      scores: float [batch, batch].
+      false_negative_mask: None, or bool [batch, batch] of pairs that are not negatives.
+    """
+    xp = array_namespace(scores, false_negative_mask)
+    scores = as_float(xp, scores)
+    return _mean_negative(xp, scores, negative_mask(scores, false_negative_mask))[0]
+
+
+def closest_negative(scores, closest: str = "hardest", false_negative_mask=None):
+    """Each row's closest negative, the largest similarity among the allowed ones: float [batch].
+
+    Arguments as of `loss_from_scores`. A row without an allowed negative has -2, below any cosine.
+    """
+    xp = array_namespace(scores, false_negative_mask)
+    scores = as_float(xp, scores)
+    negative = negative_mask(scores, false_negative_mask)
+    return _closest_negative(xp, scores, negative, positives(scores), closest)[0]
+
+
 # ---- Parts that other losses use too ----
 
 
 def check_vectors(function: str, v1, v2) -> None:
-    """Refuses anything but two matrices of one shape [batch, d_model].
-
-    Raises:
-      ShapeError: naming the function and both shapes.
-    """
+    """Refuses anything but two matrices of one shape [batch, d_model]: a ShapeError names both shapes."""
     shape1, shape2 = np.shape(v1), np.shape(v2)
     if len(shape1) != 2 or shape1 != shape2:
         raise ShapeError(
@@ -241,12 +226,11 @@ def negative_mask(scores, false_negative_mask=None):
     negative = xp.asarray(~np.eye(shape[0], dtype=bool))
     if false_negative_mask is None:
         return negative
-    if np.shape(false_negative_mask) != shape:
-        raise ShapeError(
-            f"false_negative_mask must have the scores' shape {shape}; "
-            f"it has {np.shape(false_negative_mask)}."
-        )
     mask = xp.asarray(false_negative_mask)
+    if tuple(mask.shape) != shape:
+        raise ShapeError(
+            f"false_negative_mask must have the scores' shape {shape}; it has {tuple(mask.shape)}."
+        )
     if "bool" not in str(mask.dtype):
         raise ArgumentError(
             f"false_negative_mask must be an array of bool; its dtype is {mask.dtype}."
@@ -270,6 +254,7 @@ def _mean_negative(xp, scores, negative):
 
 def _closest_negative(xp, scores, negative, positive, closest):
     """Largest allowed negative of each row [batch], and whether the row has one [batch]."""
+    one_of(closest, "closest", CLOSEST)
     if closest != "hardest":
         negative = xp.logical_and(negative, scores <= positive[:, None])
     present = xp.any(negative, axis=1)
@@ -285,11 +270,3 @@ def _average(xp, sides):
     (a, has_a), (b, has_b) = sides
     both = xp.logical_and(has_a, has_b)
     return xp.where(both, (a + b) / 2, xp.where(has_a, a, b)), xp.logical_or(has_a, has_b)
-
-
-def _check_margin(margin: Any) -> None:
-    number = np.shape(margin) == () and not isinstance(margin, (str, bytes, type(None)))
-    # A value that JAX is still tracing cannot be compared.
-    known = isinstance(margin, (int, float, np.number))
-    if not number or (known and not 0 <= margin < float("inf")):
-        raise ArgumentError(f"margin must be a number >= 0; it is {margin!r}.")

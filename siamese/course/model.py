@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -13,7 +12,9 @@ from siamese.compat.randomness import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
-from siamese.nn.encoder import Dropout, TowerConfig, encode, towers
+from siamese.nn.tower import Dropout, TowerConfig, encode, towers
+
+_BEYOND = "mask_padding, bidirectional, precision='bfloat16' and dropout"
 
 
 @keeping_generators()
@@ -40,19 +41,17 @@ def Siamese(
     Args:
       vocab_size: number of rows of the embedding: the vocabulary's size, padding and unknown included.
       d_model: size of the embedding, of the LSTM's state and of the question vectors.
-      mode: 'train', 'eval' or 'predict', as in the course. It decides whether dropout, which the course
-        has none of, is done; nothing else. In Trax, ``tl.LSTM(mode='predict')`` would keep its state in
-        the layer, and with one tower used twice the second question would start from the first one's
-        state; so it is not passed on.
+      mode: 'train', 'eval' or 'predict', as in the course; only in 'train' is there dropout. It is not
+        passed on: ``tl.LSTM(mode='predict')`` keeps its state in the layer, so with one tower used twice
+        the second question would start from the first one's state.
       lstm_bias: where the LSTM's bias starts at 1. 'all_gates' is Trax's own: it adds the forget bias to
         input gate, candidate and output gate too, so that at first every question has almost the same
         vector and the loss stays at twice the margin for hundreds of steps. 'forget_gate' is what the
         forget bias was meant for (Jozefowicz et al., 2015).
       mask_padding: leave padding (token 1) out of the LSTM and the mean, so that a question's vector
         does not depend on what it is batched with. The course averages over padding.
-      fast: run both questions as one batch through `siamese.nn.encoder`, which gives the layers' values
-        and gradients (equal to about 1e-6) in less time; False runs Trax's layers one by one. Layers,
-        printed form, weights and checkpoints are the same.
+      fast: run both questions as one batch through `siamese.nn.tower`, which gives the layers' values
+        and gradients (equal to about 1e-6) in less time; False runs Trax's layers one by one.
       precision: 'float32', or 'bfloat16' for the arithmetic inside the tower; weights, normalisation
         and loss stay float32. For accelerators; needs fast.
       bidirectional: a second LSTM reads each question from its end; a question's vector is twice as
@@ -66,8 +65,7 @@ def Siamese(
       rows of length 1. A question without any tokens has a zero vector.
 
     Raises:
-      ArgumentError: sizes that are not positive whole numbers, another mode, or mask_padding without
-        fast: Trax's layers do not mask.
+      ArgumentError: an argument outside what is listed above.
 
     Example:
       >>> Siamese(vocab_size=10, d_model=4).n_in
@@ -78,83 +76,44 @@ def Siamese(
     one_of(mode, "mode", ("train", "eval", "predict"))
     one_of(lstm_bias, "lstm_bias", ("all_gates", "forget_gate"))
     one_of(precision, "precision", ("float32", "bfloat16"))
-    for name, share in (
-        ("embedding_dropout", embedding_dropout),
-        ("word_dropout", word_dropout),
-    ):
-        if not 0 <= share < 1:
-            raise ArgumentError(f"{name} must be at least 0 and below 1; it is {share!r}.")
+    dropout = Dropout(embedding_dropout, word_dropout)
+    if not (0 <= dropout.embedding < 1 and 0 <= dropout.word < 1):
+        raise ArgumentError(
+            "embedding_dropout and word_dropout must be at least 0 and below 1; they are "
+            f"{embedding_dropout!r} and {word_dropout!r}."
+        )
     if not embedding_init >= 0:
         raise ArgumentError(f"embedding_init must be at least 0; it is {embedding_init!r}.")
-    beyond = {
-        "mask_padding": mask_padding,
-        "bidirectional": bidirectional,
-        "embedding_dropout": embedding_dropout,
-        "word_dropout": word_dropout,
-        "precision": precision != "float32" and precision,
-    }
-    asked = next((f"{name}={value!r}" for name, value in beyond.items() if value), None)
-    if asked and not fast:
-        raise ArgumentError(f"{asked} needs fast=True: Trax's own layers do not have it.")
-    config = TowerConfig(
-        vocab_size,
-        d_model,
-        mask_padding=mask_padding,
-        bidirectional=bidirectional,
-        compute=precision,
-    )
+    config = TowerConfig(vocab_size, d_model, mask_padding, bidirectional, precision)
+    if not fast and (dropout or config != TowerConfig(vocab_size, d_model)):
+        raise ArgumentError(f"{_BEYOND} need fast=True: Trax's own layers have none of them.")
     started = {}
     if embedding_init:
         started["kernel_initializer"] = tl.initializers.RandomNormalInitializer(embedding_init)
-    layers = (
+    tower = tl.Serial(
         tl.Embedding(vocab_size, d_model, **started),  # [batch, length] -> [batch, length, d_model]
-        *(
-            _lstm(d_model, lstm_bias) for _ in range(1 + bidirectional)
-        ),  # -> [batch, length, d_model]
+        *(_lstm(d_model, lstm_bias) for _ in config.lstms),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
     )
-    tower = tl.Serial(*layers)
     model = tl.Parallel(tower, tower)
-    if fast:
-        dropout = Dropout(embedding_dropout, word_dropout) if mode == "train" else Dropout()
-        _run_by(_encode, tower, config, dropout)
-        _run_by(_encode_both, model, config, dropout)
+    for layer in (tower, model) if fast else ():
+        # Class and parts stay Trax's. Its __setattr__ refuses public names; a partial, unlike a closure,
+        # is copied with the layer.
+        forward = partial(_forward, layer, config, dropout if mode == "train" else Dropout())
+        vars(layer)["forward"] = forward
     return model
 
 
-def _run_by(run: Callable, layer, config: TowerConfig, dropout: Dropout) -> None:
-    """Makes ``run(layer, inputs)`` the layer's forward pass; its class stays Trax's, as do its parts."""
-    layer._config, layer._dropout = config, dropout
-    # Trax's __setattr__ refuses public names. A partial, unlike a closure, is copied with the layer.
-    vars(layer)["forward"] = partial(run, layer)
-
-
-def _encode(tower: tl.Serial, tokens):
-    """The tower's forward pass by `siamese.nn.encoder`."""
-    if _on_tensorflow(tower._config):
-        return tl.Serial.forward(tower, tokens)
-    return encode(_named(tower.weights), tokens, tower._config, tower._dropout, tower.rng)
-
-
-def _encode_both(model: tl.Parallel, inputs):
-    """Twice the same tower, as one batch of twice the size where the questions have one shape."""
-    if _on_tensorflow(model._config):
-        return tl.Parallel.forward(model, inputs)
-    weights = _named(model.weights[0])
-    return towers(weights, *inputs[:2], model._config, model._dropout, model.rng)
-
-
-def _on_tensorflow(config: TowerConfig) -> bool:
-    """Whether Trax's TensorFlow-NumPy backend is on; the encoder is JAX, Trax's layers run on both."""
-    if not fastmath.is_backend(fastmath.Backend.TFNP):
-        return False
-    if config != TowerConfig(config.vocab_size, config.d_model):
-        raise ArgumentError(
-            "mask_padding, bfloat16 and bidirectional need Trax's JAX backend: its own layers, which "
-            "the TensorFlow-NumPy backend runs, have none of them."
-        )
-    return True
+def _forward(layer, config: TowerConfig, dropout: Dropout, inputs):
+    """The forward pass of a tower, or of two times the same one, by `siamese.nn.tower`."""
+    if fastmath.is_backend(fastmath.Backend.TFNP):  # Trax's layers run on both, the tower is JAX.
+        if config != TowerConfig(config.vocab_size, config.d_model):
+            raise ArgumentError(f"{_BEYOND} need Trax's JAX backend: Trax's own layers have none.")
+        return type(layer).forward(layer, inputs)
+    if isinstance(layer, tl.Parallel):
+        return towers(_named(layer.weights[0]), *inputs[:2], config, dropout, layer.rng)
+    return encode(_named(layer.weights), inputs, config, dropout, layer.rng)
 
 
 def _lstm(d_model: int, lstm_bias: str):
@@ -170,12 +129,12 @@ def _lstm(d_model: int, lstm_bias: str):
 
 
 def tower_weights(model) -> dict[str, np.ndarray]:
-    """The shared tower's arrays by the names of `siamese.nn.encoder`, from a model that `Siamese` made."""
+    """The shared tower's arrays by the names of `siamese.nn.tower`, from a model that `Siamese` made."""
     return {name: np.asarray(array) for name, array in _named(model.weights[0]).items()}
 
 
 def _named(weights) -> dict:
-    """The arrays in a tower's weights, by the names of `siamese.nn.encoder`."""
+    """The arrays in a tower's weights, by the names of `siamese.nn.tower`."""
     named = {"embedding": weights[0]}
     # Behind the LSTMs come Mean and Normalize, which have no weights.
     for prefix, lstm in zip(("lstm", "lstm_reverse"), weights[1:-2]):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import ShapeError
+from siamese.nn.tower import unit_vectors
 
 
 def l2_normalize(x, axis: int = -1):
@@ -33,12 +34,7 @@ def l2_normalize(x, axis: int = -1):
       [0.6, 0.8]
     """
     xp = array_namespace(x)
-    x = as_float(xp, x)
-    squared = xp.sum(x * x, axis=axis, keepdims=True)
-    is_zero = squared == 0
-    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer one makes it 0.
-    safe = xp.where(is_zero, xp.ones_like(squared), squared)
-    return xp.where(is_zero, xp.zeros_like(x), x / xp.sqrt(safe))
+    return unit_vectors(xp, as_float(xp, x), axis)
 
 
 def cosine_similarity(v1, v2):

@@ -114,10 +114,10 @@ def token_rows(rows: Any, name: str) -> Ragged:
 
 
 def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
-    """Refuses sides of unequal length, and no pairs at all.
+    """Refuses sides of unequal length, no pairs at all, and in Ragged questions without a token.
 
     Raises:
-      DataError: naming both lengths.
+      DataError: naming both lengths, or the first empty question and how many there are.
     """
     if len(q1) != len(q2):
         raise DataError(
@@ -126,17 +126,10 @@ def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
         )
     if not len(q1):
         raise DataError(f"{name1} and {name2} are empty: there is no pair to make a batch of.")
-
-
-def check_no_empty(rows: Ragged, name: str) -> None:
-    """Refuses questions without a token: padding alone has no meaning to compare.
-
-    Raises:
-      DataError: naming the first such question and how many there are.
-    """
-    empty = np.flatnonzero(rows.lengths == 0)
-    if len(empty):
-        raise DataError(
-            f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name}): it has no "
-            "token. Leave out pairs with an empty question."
-        )
+    for rows, name in ((q1, name1), (q2, name2)):
+        empty = np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
+        if len(empty):  # Padding alone has no meaning to compare.
+            raise DataError(
+                f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name}): it has no "
+                "token. Leave out pairs with an empty question."
+            )

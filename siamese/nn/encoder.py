@@ -1,154 +1,23 @@
-"""One question tower as a pure JAX function: token ids in, vectors of length 1 out.
-
-Equal to the Trax model on the same weights, without Trax or TensorFlow in the process. The weights are
-a flat dict of arrays, as they are saved:
-
-    embedding            float32 [vocab_size, d_model]
-    lstm/kernel          float32 [2 * d_model, 4 * d_model]
-    lstm/bias            float32 [4 * d_model]
-    lstm_reverse/kernel, lstm_reverse/bias    of the second direction, where there is one
-"""
+"""Any number of questions through one tower: `Encoder`, without Trax or TensorFlow in the process."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.ragged import Ragged
+from siamese.nn.tower import PAD, TowerConfig, encode, unit_vectors
 
-PAD = 1
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 ROWS = (1, 16, 256)
 TOKENS_PER_CALL = 16_384
 FEW = 32  # Up to so many questions NumPy answers sooner than JAX starts.
-
-
-@dataclass(frozen=True)
-class TowerConfig:
-    """The shape of a tower.
-
-    Args:
-      vocab_size: rows of the embedding.
-      d_model: size of the embedding and of the LSTM's state.
-      mask_padding: leave padding out (True), or average over it as the course does (False).
-      bidirectional: a second LSTM from the end; its mean state is appended.
-      compute: 'float32', or 'bfloat16' for the embedding's vectors and the LSTM's arithmetic; weights,
-        normalisation and loss stay float32 (mixed precision, for accelerators).
-    """
-
-    vocab_size: int
-    d_model: int = 128
-    mask_padding: bool = False
-    bidirectional: bool = False
-    compute: str = "float32"
-
-    @property
-    def output_size(self) -> int:
-        """The size of a question's vector."""
-        return self.d_model * (1 + self.bidirectional)
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Name -> shape of the weights."""
-        d = self.d_model
-        cell = {"kernel": (2 * d, 4 * d), "bias": (4 * d,)}
-        found = {"embedding": (self.vocab_size, d)}
-        for prefix in ("lstm", "lstm_reverse") if self.bidirectional else ("lstm",):
-            found |= {f"{prefix}/{name}": shape for name, shape in cell.items()}
-        return found
-
-
-@dataclass(frozen=True)
-class Dropout:
-    """What is left out at random while a tower is trained.
-
-    Args:
-      embedding: the share of the embedding vectors' numbers set to zero; the others grow accordingly
-        (Srivastava et al., 2014).
-      word: the share of words replaced by the unknown word (Iyyer et al., 2015), which so learns what
-        to do with words that are really unknown.
-    """
-
-    embedding: float = 0.0
-    word: float = 0.0
-
-    def __bool__(self) -> bool:
-        return self.embedding > 0 or self.word > 0
-
-
-def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
-    """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
-
-    Args:
-      weights: name -> array, see this module's docstring.
-      tokens: int32 [batch, length], padded with 1.
-      config: the tower's shape.
-      dropout: for training; None leaves nothing out.
-      key: JAX random key; needed with `dropout`.
-
-    Returns:
-      float32 [batch, output_size], rows of length 1; zero for a row without tokens, where masked.
-    """
-    import jax.numpy as jnp
-
-    from siamese.nn.lstm import lstm_mean
-
-    words = drop_words(tokens, dropout, key) if dropout else tokens
-    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
-    if dropout:
-        x = drop_numbers(x, dropout, key)
-    x = x.astype(config.compute)
-    mask = (tokens != PAD) if config.mask_padding else None
-    directions = [("lstm", False), ("lstm_reverse", True)][: 2 if config.bidirectional else 1]
-    means = [
-        # The weights stay float32: the LSTM takes x's precision, their gradient keeps its own.
-        lstm_mean(weights[f"{name}/kernel"], weights[f"{name}/bias"], x, mask, reverse=reverse)
-        for name, reverse in directions
-    ]
-    return _normalize(jnp, jnp.concatenate(means, axis=-1).astype(jnp.float32))
-
-
-def drop_words(tokens, dropout: Dropout, key):
-    """Some words replaced by the unknown word, 0; padding stays."""
-    import jax
-    import jax.numpy as jnp
-
-    if not dropout.word:
-        return tokens
-    dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
-    return jnp.where(dropped & (tokens != PAD), 0, tokens)
-
-
-def drop_numbers(x, dropout: Dropout, key):
-    """Some numbers set to zero, the rest divided by the share that stays: the same mean."""
-    import jax
-    import jax.numpy as jnp
-
-    if not dropout.embedding:
-        return x
-    stays = 1 - dropout.embedding
-    kept = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
-    return jnp.where(kept, x / stays, 0)
-
-
-def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):
-    """Both questions through the one tower: (v1, v2). One batch of twice the size is faster."""
-    import jax
-    import jax.numpy as jnp
-
-    if q1.shape != q2.shape:
-        keys = jax.random.split(key) if dropout else (None, None)
-        return tuple(
-            encode(weights, q, config, dropout, own) for q, own in zip((q1, q2), keys, strict=True)
-        )
-    vectors = encode(weights, jnp.concatenate([q1, q2]), config, dropout, key)
-    return vectors[: q1.shape[0]], vectors[q1.shape[0] :]
 
 
 def encode_few(
@@ -159,9 +28,7 @@ def encode_few(
     batch, length, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
     means = []
-    for name, order in (("lstm", range(length)), ("lstm_reverse", range(length - 1, -1, -1))):
-        if f"{name}/kernel" not in weights:
-            continue
+    for name, order in zip(config.lstms, (range(length), range(length - 1, -1, -1))):
         kernel, bias = weights[f"{name}/kernel"], weights[f"{name}/bias"]
         from_x = x @ kernel[:d] + bias  # [batch, length, 4 * d_model]
         h = c = total = np.zeros((batch, d), np.float32)
@@ -174,14 +41,7 @@ def encode_few(
             total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
         means.append(total / np.maximum(count, 1).astype(np.float32))
-    return _normalize(np, np.concatenate(means, axis=-1))
-
-
-def _normalize(xp, x):
-    """Rows of length 1; a zero row stays zero, with a zero gradient, which both `where` are for."""
-    squared = xp.sum(x * x, axis=-1, keepdims=True)
-    safe = xp.where(squared == 0, xp.ones_like(squared), squared)
-    return xp.where(squared == 0, xp.zeros_like(x), x / xp.sqrt(safe))
+    return unit_vectors(np, np.concatenate(means, axis=-1))
 
 
 def _sigmoid(x):
@@ -193,7 +53,7 @@ class Encoder:
 
     Args:
       config: the tower's shape.
-      weights: name -> float32 array, see this module's docstring.
+      weights: name -> float32 array, see `siamese.nn.tower`.
 
     Raises:
       CheckpointError: weights that do not fit the configuration; names the array and both shapes.
@@ -247,13 +107,11 @@ class Encoder:
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)
         if not len(rows):
             return vectors
-        if (
-            len(rows.values)
-            and not 0 <= rows.values.min() <= rows.values.max() < self.config.vocab_size
-        ):
+        least, most = rows.values.min(initial=0), rows.values.max(initial=0)
+        if least < 0 or most >= self.config.vocab_size:
             raise DataError(
-                f"Token ids must lie from 0 to {self.config.vocab_size - 1}; they run from "
-                f"{rows.values.min()} to {rows.values.max()}. Another vocabulary's?"
+                f"Token ids must lie from 0 to {self.config.vocab_size - 1}; they run from {least} "
+                f"to {most}. Another vocabulary's?"
             )
         padded = self._padded_lengths(rows.lengths, length)  # [questions]
         few = len(rows) <= FEW

@@ -1,4 +1,4 @@
-"""The LSTM as a pure JAX function on Trax's own weights.
+"""The mean of an LSTM's states as a pure JAX function on Trax's own weights.
 
 Trax's `tl.LSTM` keeps one kernel [d_in + d_model, 4 * d_model], gates in the order input, candidate,
 forget, output, and the forget bias inside the bias (Hochreiter & Schmidhuber, 1997, with the forget gate
@@ -27,89 +27,86 @@ from jax import lax
 from siamese.errors import ShapeError
 
 
-def lstm(kernel, bias, x, mask=None, *, reverse: bool = False):
-    """All states of an LSTM over a batch of sequences, from a zero state.
+def lstm_mean(kernel, bias, x, mask=None, *, reverse: bool = False):
+    """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
 
     Args:
       kernel: float [d_in + d_model, 4 * d_model], as in Trax.
       bias: float [4 * d_model], the forget bias included.
       x: float [batch, length, d_in].
-      mask: None, or bool [batch, length]; where False the state does not advance.
-      reverse: run from the last position to the first; state t has then seen positions t and later.
+      mask: None, or bool [batch, length]; where False the state does not advance and does not count.
+      reverse: run from the last position to the first.
 
     Returns:
-      float [batch, length, d_model]: the output h at each position.
+      float [batch, d_model]; zero for a row without any unmasked position.
 
     Raises:
       ShapeError: shapes that do not go together; the message names them.
 
     Example:
-      >>> lstm(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
-      (1, 4, 2)
+      >>> lstm_mean(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
+      (1, 2)
     """
-    states = _run(reverse, "states", kernel, bias, *_time_major(kernel, bias, x, mask))
-    return states.swapaxes(0, 1)
-
-
-def lstm_mean(kernel, bias, x, mask=None, *, reverse: bool = False):
-    """The mean of an LSTM's states over the positions: float [batch, d_model].
-
-    Arguments and errors as `lstm`. With a mask the mean is over the positions that are True; it is zero
-    for a row without any. The scan adds up the states and never writes them.
-    """
-    total = _run(reverse, "sum", kernel, bias, *_time_major(kernel, bias, x, mask))
+    d_model = kernel.shape[-1] // 4
+    d_in = kernel.shape[0] - d_model
+    if x.ndim != 3 or x.shape[-1] != d_in or bias.shape != (4 * d_model,):
+        raise ShapeError(
+            f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape "
+            f"[batch, length, {d_in}] and a bias of shape ({4 * d_model},); x has shape {x.shape}."
+        )
+    x = x.swapaxes(0, 1)  # [length, batch, d_in]
     if mask is None:
-        return total / x.shape[1]
+        return _sum(reverse, kernel, bias, x, None) / len(x)
+    if mask.shape != x.shape[1::-1]:
+        raise ShapeError(f"mask must have shape {x.shape[1::-1]}, as x; it has {mask.shape}.")
+    total = _sum(reverse, kernel, bias, x, jnp.asarray(mask).T[:, :, None])
     return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _run(reverse, give, kernel, bias, x, mask):
-    """All states [length, batch, d_model], or their sum over the (unmasked) positions.
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _sum(reverse, kernel, bias, x, mask):
+    """The states' sum over the (unmasked) positions, [batch, d_model].
 
     Args:
       reverse: from the last position to the first.
-      give: 'states' or 'sum'.
       kernel: float [d_in + d_model, 4 * d_model].
       bias: float [4 * d_model].
       x: float [length, batch, d_in].
       mask: None or bool [length, batch, 1].
     """
-    return _forward(reverse, give, kernel, bias, x, mask, keep=False)[0]
+    return _forward(reverse, kernel, bias, x, mask, keep=False)[0]
 
 
-def _forward(reverse, give, kernel, bias, x, mask, keep=True):
+def _forward(reverse, kernel, bias, x, mask, keep=True):
     d_model = kernel.shape[1] // 4
     exact = jnp.promote_types(x.dtype, jnp.float32)  # What sums are kept in.
-    product = partial(jnp.matmul, preferred_element_type=exact)
     weights = jnp.asarray(kernel, x.dtype)
 
     def step(carry, inputs):
         h, c, total = carry
         x_t, mask_t = inputs
         xh = jnp.concatenate([x_t, h], axis=-1)  # [batch, d_in + d_model]
-        z = product(xh, weights) + bias  # [batch, 4 * d_model]
+        z = jnp.matmul(xh, weights, preferred_element_type=exact) + bias  # [batch, 4 * d_model]
         i, j, f, o = jnp.split(z, 4, axis=-1)
         i, j, f, o = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o)
         c_new = c * f + i * j
         h_new = o * jnp.tanh(c_new)
         kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, xh)) if keep else None
-        if mask is not None:
-            total = total + jnp.where(mask_t, h_new, 0) if give == "sum" else total
-            h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
-        elif give == "sum":
+        if mask is None:
             total = total + h_new
-        h_new = h_new.astype(x.dtype)
-        return (h_new, c_new, total), (kept, h_new if give == "states" else None)
+        else:
+            total = total + jnp.where(mask_t, h_new, 0)
+            h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
+        return (h_new.astype(x.dtype), c_new, total), kept
 
     zero = jnp.zeros((x.shape[1], d_model), exact)
-    start = (zero.astype(x.dtype), zero, zero if give == "sum" else None)
-    (_, _, total), (kept, states) = lax.scan(step, start, (x, mask), reverse=reverse)
-    return (total if give == "sum" else states), (kept, kernel, bias, mask)
+    start = (zero.astype(x.dtype), zero, zero)
+    (_, _, total), kept = lax.scan(step, start, (x, mask), reverse=reverse)
+    return total, (kept, kernel, bias, mask)
 
 
-def _backward(reverse, give, saved, d_out):
-    """Gradients of kernel, bias and x, from that of what `_run` gave."""
+def _backward(reverse, saved, d_total):
+    """Gradients of kernel, bias and x, from that of the sum."""
     kept, kernel, bias, mask = saved
     d_model = kernel.shape[1] // 4
     d_in = kernel.shape[0] - d_model
@@ -120,17 +117,15 @@ def _backward(reverse, give, saved, d_out):
 
     def step(carry, inputs):
         dh, dc, d_kernel, d_bias = carry
-        (*gates_and_state, xh), mask_t, d_state = inputs
+        (*gates_and_state, xh), mask_t = inputs
         i, j, f, o, c = (a.astype(exact) for a in gates_and_state)
         before = None
-        if give == "states":
-            dh = dh + d_state
-        if mask is not None:
+        if mask is None:
+            dh = dh + d_total
+        else:
             # A masked position hands its state on, and so its gradient.
             before = jnp.where(mask_t, 0, dh), jnp.where(mask_t, 0, dc)
-            dh, dc = jnp.where(mask_t, dh, 0), jnp.where(mask_t, dc, 0)
-        if give == "sum":
-            dh = dh + (d_out if mask is None else jnp.where(mask_t, d_out, 0))
+            dh, dc = jnp.where(mask_t, dh + d_total, 0), jnp.where(mask_t, dc, 0)
         tanh_c = jnp.tanh(c * f + i * j)
         dc = dc + dh * o * (1 - tanh_c * tanh_c)
         dz = jnp.concatenate(
@@ -154,28 +149,13 @@ def _backward(reverse, give, saved, d_out):
 
     zero = jnp.zeros(kept[0].shape[1:], exact)
     start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros(bias.shape, exact))
-    inputs = (kept, mask, d_out if give == "states" else None)
-    (_, _, d_kernel, d_bias), dx = lax.scan(step, start, inputs, reverse=not reverse)
+    (_, _, d_kernel, d_bias), dx = lax.scan(step, start, (kept, mask), reverse=not reverse)
     return d_kernel.astype(kernel.dtype), d_bias.astype(bias.dtype), dx, None
 
 
-_run.defvjp(_forward, _backward)
+_sum.defvjp(_forward, _backward)
 
 
 def _sigmoid(x):
     """1 / (1 + exp(-x)); XLA's tanh takes less time on a CPU than its exp and a division."""
     return 0.5 * jnp.tanh(0.5 * x) + 0.5
-
-
-def _time_major(kernel, bias, x, mask):
-    """Puts x as [length, batch, d_in] and the mask as [length, batch, 1], after checks."""
-    d_model = kernel.shape[-1] // 4
-    d_in = kernel.shape[0] - d_model
-    if x.ndim != 3 or x.shape[-1] != d_in or bias.shape != (4 * d_model,):
-        raise ShapeError(
-            f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape "
-            f"[batch, length, {d_in}] and a bias of shape ({4 * d_model},); x has shape {x.shape}."
-        )
-    if mask is not None and mask.shape != x.shape[:2]:
-        raise ShapeError(f"mask must have shape {x.shape[:2]}, as x; it has {mask.shape}.")
-    return x.swapaxes(0, 1), None if mask is None else jnp.asarray(mask).T[:, :, None]

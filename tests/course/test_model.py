@@ -103,12 +103,6 @@ def test_a_tower_of_zeros_gives_zero_vectors_not_nan():
             np.testing.assert_array_equal(v, np.zeros((6, 8)))
 
 
-def test_questions_of_two_lengths_go_together():
-    for fast in (True, False):
-        v1, v2 = made(fast=fast)((QUESTIONS[0][:, :4], QUESTIONS[1]))
-        assert v1.shape == v2.shape == (6, 8)
-
-
 def test_sizes_may_be_numpys_whole_numbers():
     assert str(Siamese(np.int64(41699), np.int32(128))) == golden.MODEL_PRINTED
 
@@ -150,6 +144,10 @@ def test_mixed_precision_moves_the_vectors_a_little_and_keeps_float32_weights():
         ({"precision": "float16"}, "precision"),
         ({"precision": "bfloat16", "fast": False}, "fast=True"),
         ({"mask_padding": True, "fast": False}, "mask_padding"),
+        ({"word_dropout": 0.1, "fast": False}, "fast=True"),
+        ({"embedding_dropout": 1.0}, "embedding_dropout"),
+        ({"word_dropout": -0.1}, "word_dropout"),
+        ({"embedding_init": -1}, "embedding_init"),
     ],
 )
 def test_wrong_arguments_are_named(options, word):

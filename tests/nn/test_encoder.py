@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 
 from siamese.errors import CheckpointError, DataError
-from siamese.nn.encoder import (
-    PAD,
-    Dropout,
-    Encoder,
-    TowerConfig,
-    drop_numbers,
-    drop_words,
-    encode,
-    encode_few,
-    towers,
-)
+from siamese.nn.encoder import Encoder, encode_few
+from siamese.nn.tower import PAD, Dropout, TowerConfig, drop_numbers, drop_words, encode
 
 VOCAB, D_MODEL = 50, 8
 CONFIGS = [
@@ -95,14 +86,6 @@ def test_in_bfloat16_gradients_of_the_lstm_are_summed_in_float32():
         np.testing.assert_allclose(a, b, rtol=0, atol=0.03 * np.abs(b).max())
 
 
-@pytest.mark.parametrize("lengths", [(8, 8), (8, 16)])
-def test_towers_are_encode_twice(lengths):
-    weights = weights_of(COURSE)
-    q1, q2 = (padded([row[:8] for row in questions(4, s)], n) for s, n in enumerate(lengths))
-    for found, batch in zip(towers(weights, q1, q2, COURSE), (q1, q2)):
-        np.testing.assert_allclose(found, encode(weights, batch, COURSE), rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize("config", [c for c in CONFIGS if c.mask_padding], ids=str)
 def test_masked_a_question_is_the_same_alone_and_in_company(config):
     encoder, rows = Encoder(config, weights_of(config)), questions(300, longest=40)
@@ -122,14 +105,13 @@ def test_unmasked_each_question_has_its_own_power_of_two():
         np.testing.assert_allclose(vector, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("count", [3, 32, 33, 257, 600])
-def test_order_is_kept_whatever_the_number(count):
-    config = TowerConfig(VOCAB, D_MODEL, mask_padding=True)
-    weights, rows = weights_of(config), questions(count, longest=30)
-    found = Encoder(config, weights).encode(rows)
-    np.testing.assert_allclose(
-        found, encode_few(weights, padded(rows, 30), config), rtol=0, atol=2e-6
-    )
+def test_order_is_kept_whatever_the_number_and_the_lengths():
+    weights = weights_of(MASKED)
+    encoder = Encoder(MASKED, weights)
+    for count, longest in ((3, 700), (32, 30), (33, 30), (600, 30)):
+        rows = questions(count, longest=longest)
+        expected = encode_few(weights, padded(rows, longest), MASKED)
+        np.testing.assert_allclose(encoder.encode(rows), expected, rtol=0, atol=2e-6)
 
 
 def test_no_questions_and_no_tokens():
@@ -137,15 +119,6 @@ def test_no_questions_and_no_tokens():
     assert encoder.encode([]).shape == (0, D_MODEL)
     found = encoder.encode([[], [5], []])
     assert not found[0].any() and found[1].any() and not found[2].any()
-
-
-def test_a_question_beyond_the_largest_table_length():
-    rows = [np.random.RandomState(0).randint(2, VOCAB, 700).tolist(), [3]]
-    weights = weights_of(MASKED)
-    expected = encode_few(weights, padded(rows[:1], 700), MASKED)[0]
-    np.testing.assert_allclose(
-        Encoder(MASKED, weights).encode(rows)[0], expected, rtol=0, atol=1e-6
-    )
 
 
 def test_many_threads_get_what_one_gets():
@@ -158,38 +131,30 @@ def test_many_threads_get_what_one_gets():
 
 
 @pytest.mark.parametrize(
-    "damage", [{"embedding": None}, {"lstm/kernel": (16, 31)}, {"embedding": (VOCAB - 1, D_MODEL)}]
+    ("name", "array", "says"),
+    [
+        ("embedding", None, "embedding has shape None"),
+        ("lstm/kernel", np.zeros((16, 31), np.float32), r"lstm/kernel has shape \(16, 31\)"),
+        ("embedding", np.zeros((VOCAB - 1, D_MODEL), np.float32), r"\(49, 8\)"),
+        ("lstm/bias", np.full(32, np.nan, np.float32), "lstm/bias must hold finite"),
+        ("lstm/bias", np.full(32, np.inf, np.float32), "lstm/bias must hold finite"),
+        ("lstm/bias", np.zeros(32, np.int32), "int32"),
+    ],
 )
-def test_damaged_weights_are_refused_by_name(damage):
-    ((name, shape),) = damage.items()
+def test_damaged_weights_are_refused_by_name(name, array, says):
     weights = weights_of(COURSE)
-    del weights[name]
-    if shape:
-        weights[name] = np.zeros(shape, np.float32)
-    with pytest.raises(CheckpointError, match=name):
+    weights.pop(name) if array is None else weights.update({name: array})
+    with pytest.raises(CheckpointError, match=says):
         Encoder(COURSE, weights)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, None])
-def test_weights_that_are_not_finite_numbers_are_refused(value):
-    weights = weights_of(MASKED)
-    if value is None:
-        weights["lstm/bias"] = weights["lstm/bias"].astype(np.int32)
-    else:
-        weights["lstm/bias"][3] = value
-    with pytest.raises(CheckpointError, match="lstm/bias must hold finite"):
-        Encoder(MASKED, weights)
-
-
-@pytest.mark.parametrize("bad", [-1, VOCAB])
-def test_ids_outside_the_embedding_are_refused(bad):
-    with pytest.raises(DataError, match=f"{bad}"):
-        Encoder(COURSE, weights_of(COURSE)).encode([[3, bad]])
-
-
-def test_a_question_longer_than_the_length_is_refused():
+def test_questions_that_do_not_fit_are_refused():
+    encoder = Encoder(COURSE, weights_of(COURSE))
+    for bad in (-1, VOCAB):
+        with pytest.raises(DataError, match=f"{bad}"):
+            encoder.encode([[3, bad]])
     with pytest.raises(DataError, match="3 tokens is longer than 2"):
-        Encoder(COURSE, weights_of(COURSE)).encode([[3, 4, 5]], length=2)
+        encoder.encode([[3, 4, 5]], length=2)
 
 
 def test_a_few_questions_load_neither_jax_nor_trax():
@@ -218,7 +183,3 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
     assert ((found == PAD) == (np.asarray(tokens) == PAD)).all()
     assert set(np.unique(found)) == {0, PAD, 7}
     assert (found == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)
-
-
-def test_no_dropout_is_no_dropout():
-    assert not Dropout() and Dropout(word=0.1) and Dropout(embedding=0.1)

@@ -1,0 +1,151 @@
+"""One question tower as a pure JAX function: token ids in, vectors of length 1 out.
+
+Equal to the Trax model on the same weights, which are a flat dict of arrays, as they are saved:
+
+    embedding            float32 [vocab_size, d_model]
+    lstm/kernel          float32 [2 * d_model, 4 * d_model]
+    lstm/bias            float32 [4 * d_model]
+    lstm_reverse/kernel, lstm_reverse/bias    of the second direction, where there is one
+
+JAX is imported when a function needs it: who only reads a model's files does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PAD = 1
+
+
+@dataclass(frozen=True)
+class TowerConfig:
+    """The shape of a tower.
+
+    Args:
+      vocab_size: rows of the embedding.
+      d_model: size of the embedding and of the LSTM's state.
+      mask_padding: leave padding out (True), or average over it as the course does (False).
+      bidirectional: a second LSTM from the end; its mean state is appended.
+      compute: 'float32', or 'bfloat16' for the embedding's vectors and the LSTM's arithmetic; weights,
+        normalisation and loss stay float32 (mixed precision, for accelerators).
+    """
+
+    vocab_size: int
+    d_model: int = 128
+    mask_padding: bool = False
+    bidirectional: bool = False
+    compute: str = "float32"
+
+    @property
+    def output_size(self) -> int:
+        """The size of a question's vector."""
+        return self.d_model * (1 + self.bidirectional)
+
+    @property
+    def lstms(self) -> tuple[str, ...]:
+        """The LSTMs' names in the weights."""
+        return ("lstm", "lstm_reverse") if self.bidirectional else ("lstm",)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of the weights."""
+        d = self.d_model
+        found = {"embedding": (self.vocab_size, d)}
+        for name in self.lstms:
+            found |= {f"{name}/kernel": (2 * d, 4 * d), f"{name}/bias": (4 * d,)}
+        return found
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """What is left out at random while a tower is trained.
+
+    Args:
+      embedding: the share of the embedding vectors' numbers set to zero; the others grow accordingly
+        (Srivastava et al., 2014).
+      word: the share of words replaced by the unknown word (Iyyer et al., 2015), which so learns what
+        to do with words that are really unknown.
+    """
+
+    embedding: float = 0.0
+    word: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.embedding > 0 or self.word > 0
+
+
+def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
+    """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
+
+    Args:
+      weights: name -> array, see this module's docstring.
+      tokens: int32 [batch, length], padded with 1.
+      config: the tower's shape.
+      dropout: for training; None leaves nothing out.
+      key: JAX random key; needed with `dropout`.
+
+    Returns:
+      float32 [batch, output_size], rows of length 1; zero for a row without tokens, where masked.
+    """
+    import jax.numpy as jnp
+
+    from siamese.nn.lstm import lstm_mean
+
+    words = drop_words(tokens, dropout, key) if dropout else tokens
+    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
+    if dropout:
+        x = drop_numbers(x, dropout, key)
+    x = x.astype(config.compute)
+    mask = (tokens != PAD) if config.mask_padding else None
+    means = [
+        # The weights stay float32: the LSTM takes x's precision, their gradient keeps its own.
+        lstm_mean(weights[f"{name}/kernel"], weights[f"{name}/bias"], x, mask, reverse=reverse)
+        for name, reverse in zip(config.lstms, (False, True))
+    ]
+    return unit_vectors(jnp, jnp.concatenate(means, axis=-1).astype(jnp.float32))
+
+
+def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):
+    """Both questions through the one tower: (v1, v2). One batch of twice the size is faster."""
+    import jax
+    import jax.numpy as jnp
+
+    if q1.shape != q2.shape:
+        keys = jax.random.split(key) if dropout else (None, None)
+        return tuple(
+            encode(weights, q, config, dropout, own) for q, own in zip((q1, q2), keys, strict=True)
+        )
+    vectors = encode(weights, jnp.concatenate([q1, q2]), config, dropout, key)
+    return vectors[: q1.shape[0]], vectors[q1.shape[0] :]
+
+
+def drop_words(tokens, dropout: Dropout, key):
+    """Some words replaced by the unknown word, 0; padding stays."""
+    import jax
+    import jax.numpy as jnp
+
+    if not dropout.word:
+        return tokens
+    dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
+    return jnp.where(dropped & (tokens != PAD), 0, tokens)
+
+
+def drop_numbers(x, dropout: Dropout, key):
+    """Some numbers set to zero, the rest divided by the share that stays: the same mean."""
+    import jax
+    import jax.numpy as jnp
+
+    if not dropout.embedding:
+        return x
+    stays = 1 - dropout.embedding
+    kept = jax.random.bernoulli(jax.random.fold_in(key, 1), stays, x.shape)
+    return jnp.where(kept, x / stays, 0)
+
+
+def unit_vectors(xp, x, axis: int = -1):
+    """`x` scaled to length 1 along an axis, by NumPy or JAX; a zero vector stays, with a zero gradient."""
+    squared = xp.sum(x * x, axis=axis, keepdims=True)
+    is_zero = squared == 0
+    # Both `where` are needed: the inner one keeps NaN out of the gradient, the outer one makes it 0.
+    safe = xp.where(is_zero, xp.ones_like(squared), squared)
+    return xp.where(is_zero, xp.zeros_like(x), x / xp.sqrt(safe))
