@@ -72,7 +72,7 @@ def main() -> None:
     # A threshold in the midst of the scores, so that both answers occur.
     few = siamese.course.classify.pair_scores(Q1[:640], Q2[:640], model, vocab, batch_size=64)
     threshold = float(np.median(few))
-    siamese.course.classify._compiled_towers.cache_clear()
+    siamese.course.classify._COMPILED.clear()
     arguments = (Q1, Q2, y, threshold, model, vocab, siamese.data_generator, options.batch_size)
 
     started = time.perf_counter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -11,25 +10,12 @@ from typing import Any
 import numpy as np
 
 from siamese.course import generator
-from siamese.data.arguments import (
-    as_number,
-    check_labels,
-    check_no_empty,
-    check_pairs,
-    token_rows,
-    whole_number,
-)
+from siamese.data.arguments import as_number, check_labels, check_pairs, token_rows, whole_number
 from siamese.data.tokenizer import word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError, ShapeError
-from siamese.nn.encoder import TowerConfig, towers
 
-# Padded tokens of one side in one model call. A model that is compiled here wants few shapes and fits
-# the cache better with 512 questions of 64; any other has its cost per call, so few calls are better.
-TOKENS_PER_CALL = {"compiled": 512 * 64, "as it is": 2048 * 64}
-# Scores of one pair, computed in a small and in a large batch, differ in their last bits. A
-# difference above this comes from a model that mixes the rows of a batch.
-MOST_NOISE = 1e-3
-LEAST_NOISE = 1e-6
+# A model's scores, compiled and as it is, differ in their last bits; by more where it is chaotic.
+LEAST_NOISE, MOST_NOISE = 1e-6, 1e-3
 
 
 def classify(
@@ -44,10 +30,9 @@ def classify(
 ) -> float:
     """The course's accuracy: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
 
-    The same as the course's loop over batches and pairs, to the last pair, in a few large model
-    calls: course batches that are padded to the same length go through the model together, and
-    pairs so close to the threshold that rounding could decide are scored again in their own batch.
-    The last, short batch counts too.
+    The same as the course's loop over batches and pairs, to the last pair, in less time: a Trax layer
+    is compiled, and where rounding could decide a pair, its batch goes through the layer as it is. The
+    last, short batch counts too.
 
     Args:
       test_Q1: the first questions: lists of integer token ids, or Ragged.
@@ -55,12 +40,10 @@ def classify(
       y: 1 or True where the pair is a duplicate, otherwise 0 or False; int or bool [pairs].
       threshold: the dot product above which a pair counts as a duplicate; the course uses 0.7.
       model: takes (q1, q2), int32 [batch, length] each, and returns (v1, v2), float [batch, d] each.
-        A Trax layer is compiled first. A model whose vectors depend on the other rows of a batch, or
-        that takes no other batch size, is called batch by batch as in the course.
       vocab: word -> id with ``<PAD>``: a `Vocabulary`, a dict or a defaultdict.
-      data_generator: makes one batch; one of your own is called for every batch as in the course.
-      batch_size: pairs in a batch of the course. It matters: an unmasked model averages over
-        padding, and the padding depends on the batch.
+      data_generator: makes each batch.
+      batch_size: pairs in a batch. It matters: an unmasked model averages over padding, and the
+        padding depends on the batch.
 
     Returns:
       The accuracy, from 0 to 1.
@@ -79,15 +62,31 @@ def classify(
     """
     labels = check_labels(y, "y")
     as_number(threshold, "threshold")
-    course = _CourseBatches(test_Q1, test_Q2, model, vocab, data_generator, batch_size)
-    if len(labels) != course.pairs:
-        raise DataError(f"y holds {len(labels)} labels for {course.pairs} pairs of questions.")
-    scores, noise = course.scores()
-    if noise:
-        unsure = np.abs(scores - threshold) <= noise
-        for start in sorted(set(np.flatnonzero(unsure) // course.batch_size * course.batch_size)):
-            scores[start : start + course.batch_size] = course.batch_scores(int(start))
-    return float(np.count_nonzero((scores > threshold) == labels) / course.pairs)
+    decided = []
+    for batch, scores, noise in _scored_batches(
+        test_Q1, test_Q2, model, vocab, data_generator, batch_size, len(labels)
+    ):
+        if (np.abs(scores - threshold) <= noise).any():
+            scores = _row_products(model, batch, len(scores))
+        decided.append(scores > threshold)
+    return float(np.mean(np.concatenate(decided) == labels))
+
+
+def pair_scores(
+    Q1,
+    Q2,
+    model: Callable[[tuple], tuple],
+    vocab: Mapping[str, int],
+    data_generator=generator.data_generator,
+    batch_size: int = 64,
+) -> np.ndarray:
+    """The dot products that `classify` compares with its threshold; same arguments and errors.
+
+    Returns:
+      float [pairs], in the precision of the model; each equal to the course's but for the last bits.
+    """
+    batches = _scored_batches(Q1, Q2, model, vocab, data_generator, batch_size)
+    return np.concatenate([scores for _, scores, _ in batches])
 
 
 def predict(
@@ -134,106 +133,34 @@ def predict(
     return answer
 
 
-def pair_scores(
-    Q1,
-    Q2,
-    model: Callable[[tuple], tuple],
-    vocab: Mapping[str, int],
-    data_generator=generator.data_generator,
-    batch_size: int = 64,
-) -> np.ndarray:
-    """The dot products that `classify` compares with its threshold; same arguments.
-
-    Returns:
-      float [pairs], in the precision of the model; each equal to the course's but for the last bits.
-
-    Raises:
-      DataError, ArgumentError, ShapeError: as `classify`.
-    """
-    return _CourseBatches(Q1, Q2, model, vocab, data_generator, batch_size).scores()[0]
-
-
-class _CourseBatches:
-    """The course's batches of a test set, and the dot products a model gives on them."""
-
-    def __init__(self, Q1, Q2, model, vocab, data_generator, batch_size):
-        self.batch_size = whole_number(batch_size, "batch_size", 1)
-        if not callable(model):
-            raise ArgumentError(
-                f"model must be a callable from (q1, q2) to (v1, v2), not {type(model).__name__}."
-            )
-        self._q1, self._q2, self._model = Q1, Q2, model
-        self._generator, self._pad = data_generator, _padding_id(vocab)
-        self._own = data_generator is not generator.data_generator
-        if self._own:  # A generator of the caller's may take other rows than token ids.
-            check_pairs(Q1, Q2, "test_Q1", "test_Q2")
-        else:
-            self._q1, self._q2 = token_rows(Q1, "test_Q1"), token_rows(Q2, "test_Q2")
-            check_pairs(self._q1, self._q2, "test_Q1", "test_Q2")
-            check_no_empty(self._q1, "test_Q1")
-            check_no_empty(self._q2, "test_Q2")
-        self.pairs = len(self._q1)
-        self._starts = range(0, self.pairs, self.batch_size)
-
-    def batch_scores(self, start: int) -> np.ndarray:
-        """The course's scores of one batch, made and called as the course does."""
-        q1, q2 = (
-            self._q1[start : start + self.batch_size],
-            self._q2[start : start + self.batch_size],
+def _scored_batches(
+    Q1, Q2, model, vocab, data_generator, batch_size, labels: int | None = None
+) -> Iterator[tuple[tuple, np.ndarray, float]]:
+    """Each of the course's batches, its pairs' scores, and how far these may lie from the course's."""
+    batch_size = whole_number(batch_size, "batch_size", 1)
+    if not callable(model):
+        raise ArgumentError(
+            f"model must be a callable from (q1, q2) to (v1, v2), not {type(model).__name__}."
         )
-        made = self._generator(q1, q2, self.batch_size, self._pad, shuffle=False)
-        batch = next(made if isinstance(made, Iterator) else iter(made))
-        return _row_products(self._model, tuple(batch), len(q1))
-
-    def scores(self) -> tuple[np.ndarray, float]:
-        """All scores, and how far one may lie from the course's own: 0 where they are the course's."""
-        first = self.batch_scores(0)
-        if not self._own and len(self._starts) > 2:
-            try:
-                joined = self._joined_scores()
-            except Exception:
-                # A model that takes only the course's batches. If the fault lies elsewhere, the
-                # same error comes again below, batch by batch, and reaches the caller.
-                joined = None
-            drift = np.inf if joined is None else _largest_difference(joined[: len(first)], first)
-            if drift <= MOST_NOISE:
-                return joined, max(8 * drift, LEAST_NOISE)
-        rest = [self.batch_scores(start) for start in self._starts[1:]]
-        return np.concatenate([first, *rest]), 0.0
-
-    def _joined_scores(self) -> np.ndarray:
-        """Scores with all batches of one padded length in a few calls."""
-        longest = np.maximum(self._q1.lengths, self._q2.lengths)  # [pairs]
-        of_batch = np.maximum.reduceat(longest, list(self._starts))  # [batches]
-        padded = np.array([1 << (int(length) - 1).bit_length() for length in of_batch])
-        padded = np.repeat(padded, self.batch_size)[: self.pairs]  # [pairs]
-        model = _compiled(self._model)
-        tokens = TOKENS_PER_CALL["as it is" if model is self._model else "compiled"]
-        scores = None
-        for length in np.unique(padded):
-            rows = np.flatnonzero(padded == length)
-            per_call = max(self.batch_size, tokens // int(length))
-            for at in range(0, len(rows), per_call):
-                chunk = rows[at : at + per_call]
-                # The row count is rounded up with repeated rows: few shapes to compile.
-                fill = min(per_call, 1 << (len(chunk) - 1).bit_length())
-                if model is not self._model and len(rows) > per_call:
-                    fill = per_call
-                filled = np.resize(chunk, fill)
-                q1 = self._q1.padded(filled, int(length), self._pad)  # [filled, length]
-                q2 = self._q2.padded(filled, int(length), self._pad)
-                found = _row_products(model, (q1, q2), len(chunk))
-                if scores is None:
-                    scores = np.empty(self.pairs, found.dtype)
-                scores[chunk] = found
-        return scores
-
-
-def _largest_difference(scores: np.ndarray, others: np.ndarray) -> float:
-    """The largest difference, infinite where only one of two is NaN; NaN against NaN does not count."""
-    if not np.array_equal(np.isnan(scores), np.isnan(others)):
-        return np.inf
-    return float(np.nanmax(np.abs(scores.astype(float) - others), initial=0.0))
+    pad = _padding_id(vocab)
+    if data_generator is generator.data_generator:  # Another may take other rows than token ids.
+        Q1, Q2 = token_rows(Q1, "test_Q1"), token_rows(Q2, "test_Q2")
+    check_pairs(Q1, Q2, "test_Q1", "test_Q2")
+    if labels not in (None, len(Q1)):
+        raise DataError(f"y holds {labels} labels for {len(Q1)} pairs of questions.")
+    quick, noise = model, 0.0
+    for start in range(0, len(Q1), batch_size):
+        part1, part2 = Q1[start : start + batch_size], Q2[start : start + batch_size]
+        made = data_generator(part1, part2, batch_size, pad, shuffle=False)
+        batch = tuple(next(made if isinstance(made, Iterator) else iter(made)))
+        scores = _row_products(quick, batch, len(part1))
+        yield batch, scores, noise
+        compiled = _compiled(model) if start == 0 and len(Q1) > batch_size else model
+        if compiled is not model:
+            # From the second batch on, unless the first one shows that the two differ.
+            difference = np.abs(_row_products(compiled, batch, len(part1)) - scores)
+            if difference.max() <= MOST_NOISE:
+                quick, noise = compiled, max(8 * float(difference.max()), LEAST_NOISE)
 
 
 def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
@@ -258,46 +185,21 @@ _COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary(
 def _compiled(model: Callable) -> Callable:
     """A Trax layer without state as one compiled function of its weights; any other model as it is.
 
-    Called as it is, a layer traces and compiles its recurrence at every call. The course's own
-    model runs as `siamese.nn.encoder`'s towers, in less time than Trax's layers; that what is
-    compiled here gives the model's own scores is measured on the first batch, see `scores`.
+    Called as it is, a layer traces and compiles its recurrence at every call.
     """
-    trax_layer = getattr(sys.modules.get("trax.layers.base"), "Layer", None)
-    if trax_layer is None or not isinstance(model, trax_layer):
+    trax_layer = getattr(sys.modules.get("trax.layers.base"), "Layer", ())
+    if not isinstance(model, trax_layer):
         return model
     import jax
 
     if jax.tree_util.tree_leaves(model.state):
         return model
-    if _is_course_model(model):
-        from siamese.course.model import tower_weights
-
-        weights = jax.device_put(tower_weights(model))
-        config = getattr(model, "_config", None) or TowerConfig(*weights["embedding"].shape)
-        run = _compiled_towers(config)
-        return lambda pair: run(weights, *pair)
     if model not in _COMPILED:
         layer = weakref.ref(model)  # a strong one would keep every model alive for ever
         _COMPILED[model] = jax.jit(
             lambda pair, weights, state, rng: layer().pure_fn(pair, weights, state, rng)[0]
         )
     return lambda pair: _COMPILED[model](pair, model.weights, model.state, model.rng)
-
-
-def _is_course_model(layer: Any) -> bool:
-    """Whether a Trax layer is two times one tower of Embedding, LSTM, Mean and Normalize."""
-    branches = getattr(layer, "sublayers", ())
-    if len(branches) != 2 or branches[0] is not branches[1]:
-        return False
-    names = [str(part.name).split("_")[0] for part in getattr(branches[0], "sublayers", ())]
-    return names == ["Embedding", "LSTM", "Mean", "Normalize"]
-
-
-@functools.cache
-def _compiled_towers(config: TowerConfig) -> Callable:
-    import jax
-
-    return jax.jit(lambda weights, q1, q2: towers(weights, q1, q2, config))
 
 
 def _padding_id(vocab: Mapping[str, int]) -> int:
