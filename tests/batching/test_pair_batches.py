@@ -353,7 +353,7 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
         ({"batch_size": 4, "last": "drop"}, ArgumentError, "3 pairs make no batch of 4"),
         ({"labelled": ([[1]], [[1]])}, ArgumentError, "labelled must be"),
         ({"labelled": ([[2]], [[2]], [2])}, DataError, "0 or 1"),
-        ({"labelled": ([[2]], [[]], [1])}, DataError, "empty question in labelled q2"),
+        ({"labelled": ([[2]], [[]], [1])}, DataError, "labelled q2.*empty question"),
         ({"labelled": ([[2]], [[2]], [1]), "pair_batch_size": 0}, ArgumentError, "pair_batch_size"),
         ({"rows": ([0, 1], [0])}, DataError, r"rows\[0\] holds 2.*rows\[1\] holds 1"),
         ({"rows": ([0, 3], [0, 1])}, DataError, r"rows\[0\]\[1\] is 3, but q1 has 3"),
@@ -361,7 +361,7 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
         ({"rows": ([], [])}, DataError, "no pair"),
         ({"q1": [], "q2": []}, DataError, "empty"),
         ({"q1": [[2]], "q2": [[2], [3]]}, DataError, "q1 holds 1 questions and q2 holds 2"),
-        ({"q1": [[2], [3]], "q2": [[2], []]}, DataError, "Pair 1 has an empty question in q2"),
+        ({"q1": [[2], [3]], "q2": [[2], []]}, DataError, "q2.1. is an empty question"),
         ({"q1": [["a"]], "q2": [[2]]}, DataError, "q1.*integer token ids"),
     ],
 )
