@@ -22,6 +22,7 @@ examples:
   siamese predict runs/course "How old are you?" "What is your age?"
   siamese explain runs/course "How old are you?" "What is your age?"     which words decide
   siamese index runs/course questions.csv --output old                   encode old questions once
+  siamese index add old more.csv                     add to it; siamese index remove old --ids 7
   siamese search old "How old are you?"              has it been asked before?
   siamese duplicates old --output groups.csv         groups of duplicates in the whole list
   siamese app runs/course --index old                all of that on a local web page
@@ -59,7 +60,16 @@ examples:
     "index": """\
 examples:
   siamese index runs/course questions.csv --output old
-  siamese index runs/course faq.jsonl --output faq --column title --storage float16""",
+  siamese index runs/course faq.jsonl --output faq --column title --storage float16
+  siamese index add old more.csv         (costs kilobytes; pages that search the index see it at once)
+  siamese index remove old --ids 7 12""",
+    "index add": """\
+example:
+  siamese index add old more.csv""",
+    "index remove": """\
+examples:
+  siamese index remove old --ids 7 12
+  siamese index remove old ids.txt""",
     "search": """\
 examples:
   siamese search old "How old are you?"
@@ -86,9 +96,19 @@ example:
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes `index add` and `index remove` for one name among the commands."""
+
+    def parse_args(self, args=None, namespace=None):
+        args = list(sys.argv[1:] if args is None else args)
+        if " ".join(args[:2]) in ("index add", "index remove"):
+            args[:2] = [" ".join(args[:2])]
+        return super().parse_args(args, namespace)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; imports nothing heavy."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="siamese",
         description="Siamese networks for question duplicates: train, evaluate, answer.",
         epilog=EXAMPLES[None],
@@ -97,6 +117,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")
     a_model = "directory of a saved model or of a training run"
     an_index = "directory that `siamese index` wrote"
+    column = {"help": "the column with the questions [found by its name]"}
+    id_column = {"help": "the column with their ids [found by its name]"}
     labelled = {"required": True, "metavar": "FILE", "help": "labelled pairs, any format"}
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -172,14 +194,27 @@ def build_parser() -> argparse.ArgumentParser:
     add("model", help=a_model)
     add("questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line")
     add("--output", help="directory of the index [FILE.index]")
-    add("--column", help="the column with the questions [found by its name]")
-    add("--id-column", help="the column with their ids [found by its name]")
+    add("--column", **column)
+    add("--id-column", **id_column)
     add("--storage", choices=("float32", "float16", "int8"), default="float32")
     add(
         "--approximate",
         action=argparse.BooleanOptionalAction,
         help="make a graph for approximate search [from 500,000 questions on]",
     )
+
+    add = command("index add", "add a file's questions to an index").add_argument
+    add("index", help=an_index)
+    add("questions", metavar="FILE", help="as for `siamese index`")
+    add("--column", **column)
+    add("--id-column", **id_column)
+    add("--model", help="the model [where `siamese index` found it]")
+
+    add = command("index remove", "remove questions from an index by their ids").add_argument
+    add("index", help=an_index)
+    add("questions", metavar="FILE", nargs="?", help="an id a line, or questions with their ids")
+    add("--ids", nargs="+", metavar="ID")
+    add("--model", help="the model [where `siamese index` found it]")
 
     search = command("search", "find old questions that are similar to a new one")
     add = search.add_argument
@@ -227,7 +262,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _command_function(flags: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:
     from siamese.cli import commands, search_commands
 
-    name = flags.command.replace("-", "_")
+    name = flags.command.replace("-", "_").replace(" ", "_")
     if name == "predict" and flags.question2 is None:
         name = "predict_many"
     return getattr(commands, name, None) or getattr(search_commands, name)

@@ -50,6 +50,37 @@ def index(flags: argparse.Namespace) -> Result:
     return f'{text}\nSaved in {output}. Ask it: siamese search {output} "..."', facts
 
 
+def index_add(flags: argparse.Namespace) -> Result:
+    """`siamese index add`: adds a file's questions to an index."""
+    from siamese.data.question_list import read_questions
+    from siamese.search.index import QuestionIndex
+
+    found = read_questions(flags.questions, column=flags.column, id_column=flags.id_column)
+    with QuestionIndex.open_for_change(flags.index, flags.model) as made:
+        made.add(found.questions, ids=found.ids, columns=found.columns)
+    facts = {"added": len(found.questions), "left_out": found.left_out, "questions": len(made)}
+    return f"{facts['added']:,} questions added; the index has {len(made):,}.", facts
+
+
+def index_remove(flags: argparse.Namespace) -> Result:
+    """`siamese index remove`: removes questions from an index."""
+    from siamese.data.question_list import ID_NAMES, read_questions
+    from siamese.search.index import QuestionIndex
+
+    if (flags.ids is None) == (flags.questions is None):
+        raise ArgumentError("Give the ids to remove: either --ids ID ... or a file.")
+    asked = flags.ids
+    if asked is None:
+        found = read_questions(flags.questions)
+        lines = found.questions[found.questions[:1] in [[name] for name in ID_NAMES] :]
+        asked = lines if found.ids is None else found.ids
+    with QuestionIndex.open_for_change(flags.index, flags.model) as made:
+        # Ids that were counted are numbers, and all ids of a CSV file are text.
+        ids = [int(i) if i not in made and str(i).isdecimal() else i for i in asked]
+        facts = {"removed": made.remove(ids), "questions": len(made)}
+    return f"{facts['removed']:,} questions removed; the index has {len(made):,}.", facts
+
+
 def search(flags: argparse.Namespace) -> Result:
     """`siamese search`: old questions similar to a new one."""
     made = _load_index(flags)

@@ -348,6 +348,10 @@ class QuestionIndex:
     def __len__(self) -> int:
         return self._state.size
 
+    def __contains__(self, i: str | int) -> bool:
+        """Whether there is a question with the id `i`."""
+        return bool(self._state.rows_of([i]))
+
     @property
     def vectors(self) -> StoredVectors:
         """The questions' vectors, as they are stored."""

@@ -40,6 +40,32 @@ def test_index_search_duplicates(tmp_path, model, capsys):
     assert (tmp_path / "groups.csv").read_text() == "group,id,question,similarity,central\n"
 
 
+def test_index_add_and_remove(tmp_path, model, capsys):
+    (tmp_path / "old.txt").write_text("how far ?\nwhat is rice\n")
+    (tmp_path / "more.csv").write_text("id,question\na,how old are you ?\n7,cook rice\n")
+    (tmp_path / "ids.txt").write_text("id\na\n1\n")
+    index = str(tmp_path / "index")
+    assert main(["index", model, str(tmp_path / "old.txt"), "--output", index]) == 0
+    assert main(["index", "add", index, str(tmp_path / "more.csv")]) == 0
+    assert "2 questions added; the index has 4." in capsys.readouterr().out
+    assert main(["search", index, "how old are you ?", "-k", "1"]) == 0
+    assert "[a] how old are you ?" in capsys.readouterr().out
+    assert main(["index", "add", index, str(tmp_path / "more.csv")]) == 2
+    assert "The id 'a' is taken" in capsys.readouterr().err
+    assert main(["index", "remove", index, str(tmp_path / "ids.txt"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"removed": 2, "questions": 2}
+    for arguments, said in (
+        (["--ids", "7", "a"], "no question with the id 'a'"),
+        ([], "either --ids"),
+        ([str(tmp_path / "ids.txt"), "--ids", "7"], "either --ids"),
+    ):
+        assert main(["index", "remove", index, *arguments]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["index", "remove", index, "--ids", "7", "0"]) == 0
+    assert main(["search", index, "how far ?"]) == 0
+    assert "the index is empty" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("question", ["", "  "])
 def test_nothing_asked_nothing_found(tmp_path, model, capsys, question):
     (tmp_path / "old.txt").write_text("how far ?\n")

@@ -89,6 +89,9 @@ def test_the_api_page_has_every_public_name_once():
 # ---- Commands ----
 
 
+COMMAND = r"(index (?:add|remove)\b|[a-z][a-z-]*)"
+
+
 def command_lines(text: str) -> list[list[str]]:
     """The `siamese ...` command lines in a block: comments, pipes and redirections left out."""
     found = []
@@ -121,7 +124,7 @@ def test_commands_and_flags_in_the_text_exist(page):
     parsers = subparsers()
     flags = {flag for parser in parsers.values() for flag in parser._option_string_actions}
     for code in code_in_text(page):
-        if match := re.match(r"siamese ([a-z][a-z-]*)( .*)?$", code):
+        if match := re.match(rf"siamese {COMMAND}( .*)?$", code):
             command, rest = match[1], match[2] or ""
             assert command in parsers, f"{name_of(page)}: there is no command `siamese {command}`"
             known = set(parsers[command]._option_string_actions)
@@ -151,7 +154,7 @@ def test_commands_and_flags_in_the_packages_strings_exist():
     told = set()
     for file, text in strings_of_the_package():
         for command, rest in re.findall(
-            r"(?:`|^ {2,}|it: )siamese ([a-z][a-z-]*)([^`\n]*)", text, re.M
+            rf"(?:`|^ {{2,}}|it: |; )siamese {COMMAND}([^`;\n]*)", text, re.M
         ):
             told.add(command)
             assert command in parsers, f"{file}: there is no command `siamese {command}`"
