@@ -24,6 +24,11 @@ from typing import Any, NamedTuple
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
 from siamese.teaching.checks import EXERCISES
 
+# Those that others import first.
+CHECK_MODULES = (
+    "learner", "score", "similarity", "numbers", "losses", "models", "assignment", "__init__",
+)  # fmt: skip
+
 
 class Limits(NamedTuple):
     """What a notebook may use.
@@ -141,7 +146,7 @@ def _grade(grade: Grade, session) -> None:
 def check_sources() -> dict[str, str]:
     """The text of `isolated` and of each module of `siamese.teaching.checks`, by its name."""
     here = Path(__file__).resolve().parent
-    paths = [here / "isolated.py", *sorted((here / "checks").glob("*.py"))]
+    paths = [here / "isolated.py", *(here / "checks" / f"{name}.py" for name in CHECK_MODULES)]
     return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 

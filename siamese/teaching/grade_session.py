@@ -235,7 +235,7 @@ def __siamese_grade__():
     sources = json.loads(zlib.decompress(base64.b64decode({data!r})))
     scope = {{'__name__': '_siamese_isolated', 'sources': sources,
               'namespace': __siamese_grade__.__globals__}}
-    code = builtins.compile(sources['isolated'], '<siamese.checks.isolated>', 'exec')
+    code = builtins.compile(sources.pop('isolated'), '<siamese.checks.isolated>', 'exec')
     builtins.exec(code, scope)
     builtins.exec({call!r}, scope)
 try:

@@ -89,19 +89,15 @@ class Learner:
         return value
 
     def blank(self) -> str:
-        """What shows that the learner's code is still missing; empty where nothing does.
-
-        Where the last case did not end with an error, only a name that is None and stays None counts.
-        """
+        """What shows that the learner's code is still missing; empty where nothing does."""
         nothing = "it returned None; is `return` missing?" if self.result is None else ""
         try:
             source = textwrap.dedent(inspect.getsource(self.fn))
             tree = ast.parse(source)
         except (OSError, TypeError, SyntaxError):
             return nothing
-        lines = source.splitlines()
         for value in _nones(tree, self.stopped):
-            return f"there is a None to replace: {lines[value.lineno - 1].strip()}"
+            return f"there is a None to replace: {source.splitlines()[value.lineno - 1].strip()}"
         body = tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else []
         if body and all(isinstance(node, ast.Pass) or _is_text(node) for node in body):
             return "its body is empty"
@@ -137,33 +133,33 @@ def _borrowed(fn: Any, names: set[str]) -> str:
     return min(found, default="")
 
 
-def _nones(tree: ast.AST, stopped: bool) -> Iterator[ast.Constant]:
-    """Constants None where code belongs; defaults, comparisons and `return None` are proper code."""
-    assigned: list[str] = []
-    for node in ast.walk(tree):
+_PROPER = ast.arguments, ast.Compare, ast.List, ast.Dict
+
+
+def _nones(tree: ast.AST, stopped: bool) -> list[ast.Constant]:
+    """Constants None where code belongs: a name's only value, and anywhere once the case stopped.
+
+    Defaults, comparisons, ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
+    """
+    nodes, proper = list(ast.walk(tree)), []
+    targets = [target for node in nodes for target in _targets(node)]
+    for node in nodes:
         if isinstance(node, ast.Assign):
-            assigned += map(ast.unparse, node.targets)
-        elif isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr)):
-            assigned.append(ast.unparse(node.target))
-    for node in ast.walk(tree):
-        values: list = []
-        if isinstance(node, ast.Assign) and assigned.count(ast.unparse(node.targets[0])) == 1:
-            values = [node.value, *getattr(node.value, "elts", [])]
-        elif stopped and isinstance(node, ast.Call):
-            values = [*node.args, *(word.value for word in node.keywords if word.arg != "axis")]
-        elif stopped and isinstance(node, (ast.If, ast.While)):
-            values = [node.test]
-        elif stopped and isinstance(node, ast.For):
-            values = [node.iter]
-        elif stopped and isinstance(node, ast.BinOp):
-            values = [node.left, node.right]
-        elif stopped and isinstance(node, ast.AugAssign):
-            values = [node.value, *getattr(node.value, "elts", [])]
-        elif stopped and isinstance(node, ast.Return):
-            values = getattr(node.value, "elts", [])
-        for value in values:
-            if isinstance(value, ast.Constant) and value.value is None:
-                yield value
+            often = targets.count(ast.unparse(node.targets[0])) > 1
+            proper += [node.value] if often else []
+        elif isinstance(node, ast.Return) or (isinstance(node, ast.keyword) and node.arg == "axis"):
+            proper += [node.value]
+        elif isinstance(node, ast.Subscript):
+            proper += ast.walk(node.slice)
+        elif isinstance(node, _PROPER) or not (stopped or isinstance(node, ast.Tuple)):
+            proper += ast.iter_child_nodes(node)
+    return [n for n in nodes if isinstance(n, ast.Constant) and n.value is None and n not in proper]
+
+
+def _targets(node: ast.AST) -> list[str]:
+    """The names that a statement gives a value."""
+    found = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    return [ast.unparse(target) for target in found if target is not None]
 
 
 def _is_text(node: ast.AST) -> bool:
