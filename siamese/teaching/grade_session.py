@@ -66,7 +66,7 @@ class Kernel(NotebookClient):
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # whatever kernels are installed
             connection_file=str(private / "kernel.json"),
         )
-        options = {"allow_errors": True, "startup_timeout": START_SECONDS}
+        options = {"allow_errors": True, "startup_timeout": START_SECONDS, "iopub_timeout": 1}
         super().__init__(new_notebook(), manager, shutdown_kernel="immediate", **options)
         self.on_cell_executed = self._keep_reply
         self._reply: dict[str, Any] = {}

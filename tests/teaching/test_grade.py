@@ -102,7 +102,7 @@ HOSTILE = {
 @pytest.mark.parametrize("cell", HOSTILE.values(), ids=HOSTILE)
 def test_no_cell_keeps_the_other_cells_functions_from_their_points(tmp_path, cell):
     cells = SOLUTION["accuracy_at"], cell, SOLUTION["best_threshold"]
-    grades, points = graded(notebook_file(tmp_path, "03_x.ipynb", *cells), cells=16, gigabytes=1)
+    grades, points = graded(notebook_file(tmp_path, "03_x.ipynb", *cells), cells=8, gigabytes=1)
     assert points[0] == FULL[3], table(grades)
 
 
