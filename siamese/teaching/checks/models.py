@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
@@ -34,7 +35,7 @@ def trax_layers():
 
 
 class Towers:
-    """A model made by the learner, initialised once: its vectors, weights and printed form."""
+    """A model made by the learner, initialised and compiled once."""
 
     def __init__(self, make: Callable):
         self._make = make
@@ -50,37 +51,29 @@ class Towers:
         hint = "two questions in, two vectors out: one combinator runs layers side by side"
         if layer.n_in == 1 and layer.n_out == 1:
             hint = "this is one tower, or towers one after the other: " + hint
-        count = layer.n_in, layer.n_out
-        require(count == (2, 2), "2 inputs, 2 outputs", "{} in, {} out".format(*count), hint)
+        found = f"{layer.n_in} in, {layer.n_out} out"
+        require((layer.n_in, layer.n_out) == (2, 2), "2 inputs, 2 outputs", found, hint)
         return layer
-
-    @functools.cached_property
-    def initialised(self):
-        """The layer with weights."""
-        from trax import fastmath, shapes
-
-        rows = np.ones((3, 4), np.int32)
-        self.layer.init(shapes.signature((rows, rows)), rng=fastmath.random.get_prng(1))
-        return self.layer
 
     @functools.cached_property
     def _compiled(self):
         """The layer as a function, compiled once: Trax itself compiles the LSTM in each call anew."""
         import jax
+        from trax import fastmath, shapes
 
-        layer = self.initialised
+        rows, layer = np.ones((3, 4), np.int32), self.layer
+        layer.init(shapes.signature((rows, rows)), rng=fastmath.random.get_prng(1))
         state = layer.weights, layer.state, layer.rng
         return jax.jit(lambda questions: layer.pure_fn(questions, *state, use_cache=True)[0])
 
     def vectors(self, q1, q2):
-        """(v1, v2) of two lists of token rows, as float64 arrays."""
+        """(v1, v2), float64, of two lists of three token rows [3, 4]."""
         given = tuple(np.array(q, np.int32) for q in (q1, q2))
         return tuple(np.asarray(v, np.float64) for v in self._compiled(given))
 
     def layers(self) -> list:
         """All layers inside, combinators included, each object once."""
-        found: list = []
-        waiting = [self.layer]
+        found, waiting = [], [self.layer]
         while waiting:
             layer = waiting.pop(0)
             if not any(layer is other for other in found):
@@ -92,6 +85,16 @@ class Towers:
         """The embedding layers; one, where the towers share it."""
         return [layer for layer in self.layers() if type(layer).__name__ == "Embedding"]
 
+    def expect_shared(self) -> None:
+        """Raises `Wrong` unless the same question has the same vector in both towers."""
+        v1, v2 = self.vectors(ROWS, ROWS)
+        same = "the same question has the same vector in both towers"
+        found = f"{show(v1[0])} and {show(v2[0])}"
+        require(np.allclose(v1, v2, atol=1e-5), same, found, SHARED_HINT)
+
+
+ROWS = [[3, 4, 5, 1], [6, 7, 8, 9], [2, 2, 3, 1]]
+
 
 def add_tower_cases(exercise: Exercise, build: Callable) -> None:
     """Adds the cases that every siamese model must pass.
@@ -101,79 +104,74 @@ def add_tower_cases(exercise: Exercise, build: Callable) -> None:
       build: function (learner's function, vocab_size, d_model) -> model.
     """
 
+    def case(name):
+        def add(check):
+            exercise.case(name)(lambda fn: check(functools.partial(towers, fn)))
+
+        return add
+
     def towers(fn, vocab_size=11, d_model=6) -> Towers:
         make = functools.partial(build, fn, vocab_size, d_model)
         return fn.once((vocab_size, d_model), lambda: Towers(make))
 
-    @exercise.case("shape of the vectors")
-    def _(fn):
+    @case("shape of the vectors")
+    def _(towers):
         hints = {
             (3, 4): "the mean runs over the wrong axis: [batch, length, d_model], which one?",
             (4, 6): "the mean runs over the batch: average over the positions",
             (3, 11): "vocab_size and d_model are exchanged",
         }
-        both = towers(fn).vectors([[3, 4, 5, 1]] * 3, [[6, 7, 1, 1]] * 3)
-        for name, vectors in zip(("v1", "v2"), both):
+        for name, vectors in zip(("v1", "v2"), towers().vectors(ROWS, ROWS[::-1])):
             hint = hints.get(vectors.shape, "one vector of d_model numbers for each question")
             if vectors.ndim == 3:
                 hint = "the LSTM gives a state for each position: average over the positions"
             right = vectors.shape == (3, 6)
             require(right, f"{name} of shape (3, 6)", f"shape {vectors.shape}", hint)
 
-    @exercise.case("both towers share their weights")
-    def _(fn):
-        rows = [[3, 4, 5, 1], [6, 7, 8, 9], [2, 2, 3, 1]]
-        v1, v2 = towers(fn).vectors(rows, rows)
-        same = "the same question has the same vector in both towers"
-        found = f"{show(v1[0])} and {show(v2[0])}"
-        require(np.allclose(v1, v2, atol=1e-5), same, found, SHARED_HINT)
-        count = len(towers(fn).embeddings())
+    @case("both towers share their weights")
+    def _(towers):
+        towers().expect_shared()
+        count = len(towers().embeddings())
         require(count == 1, "one embedding", f"{count} embeddings", SHARED_HINT)
 
-    @exercise.case("vectors of length 1")
-    def _(fn):
-        first = [[3, 4, 5, 1], [9, 8, 2, 2], [3, 3, 3, 3]]
-        v1, v2 = towers(fn).vectors(first, [[6, 7, 1, 1], [2, 3, 4, 5], [9, 1, 1, 1]])
-        lengths = np.sqrt((np.concatenate([v1, v2]) ** 2).sum(axis=-1))
+    @case("vectors of length 1")
+    def _(towers):
+        lengths = np.sqrt((np.concatenate(towers().vectors(ROWS, ROWS[::-1])) ** 2).sum(axis=-1))
         hint = "the tower's last layer makes each row's length 1: is it there, on the right axis?"
         require(np.allclose(lengths, 1, atol=1e-4), "lengths of 1", show(lengths), hint)
 
-    @exercise.case("the order of the words counts")
-    def _(fn):
-        v1, v2 = towers(fn).vectors([[3, 4, 5, 6]] * 3, [[6, 5, 4, 3]] * 3)
+    @case("the order of the words counts")
+    def _(towers):
+        v1, v2 = towers().vectors([[3, 4, 5, 6]] * 3, [[6, 5, 4, 3]] * 3)
         hint = "the same words in another order give the same vector: is the LSTM there?"
         same = np.allclose(v1, v2, atol=1e-6)
         require(not same, "two different vectors", f"twice {show(v1)}", hint)
 
-    @exercise.case("each question has its own vector")
-    def _(fn):
-        rows = [[3, 4, 5, 6], [5, 5, 2, 1], [7, 8, 9, 2]]
-        v1, v2 = towers(fn).vectors(rows, rows[::-1])
+    @case("each question has its own vector")
+    def _(towers):
+        v1, v2 = towers().vectors(ROWS, ROWS[::-1])
         own = not np.allclose(v1[0], v1[1], atol=1e-6) and np.allclose(v1, v2[::-1], atol=1e-5)
         hint = "v1 belongs to the first questions, v2 to the second, row by row"
         require(own, "v1 of q1 and v2 of q2", f"{show(v1)} and {show(v2)}", hint)
 
-    @exercise.case("vocab_size and d_model are used")
-    def _(fn):
+    @case("vocab_size and d_model are used")
+    def _(towers):
         for wanted in ((11, 6), (23, 4)):
-            model = towers(fn, *wanted)
-            assert model.initialised
-            shapes = [np.shape(layer.weights) for layer in model.embeddings()]
-            shape = shapes[0] if shapes else None
-            hint = "use the arguments, not fixed numbers"
-            if shape == wanted[::-1]:
-                hint = "vocab_size and d_model are exchanged"
-            elif shape is None:
+            v1, _ = towers(*wanted).vectors(ROWS, ROWS)
+            shapes = [np.shape(layer.weights) for layer in towers(*wanted).embeddings()]
+            shape, hint = shapes[0] if shapes else None, "use the arguments, not fixed numbers"
+            if shape is None:
                 hint = "is there an embedding layer?"
+            elif shape == wanted[::-1]:
+                hint = "vocab_size and d_model are exchanged"
             require(shape == wanted, f"an embedding of shape {wanted}", shape, hint)
-            v1, _ = model.vectors([[3, 4, 5, 1]] * 3, [[6, 7, 1, 1]] * 3)
             words, right = f"vectors of {wanted[1]} numbers", v1.shape == (3, wanted[1])
             require(right, words, f"shape {v1.shape}", "use d_model in every layer")
 
-    @exercise.case("the mean over the positions")
-    def _(fn):
-        names = [type(layer).__name__ for layer in towers(fn).layers()]
-        printed = " ".join(str(towers(fn).layer).split())
+    @case("the mean over the positions")
+    def _(towers):
+        names = [type(layer).__name__ for layer in towers().layers()]
+        printed = " ".join(str(towers().layer).split())
         lstm = "the tower needs an LSTM after the embedding"
         mean = "the tower averages the LSTM's states; it does not take the last one or the sum"
         for word, hint in (("LSTM", lstm), ("Mean", mean)):
@@ -218,10 +216,7 @@ def _(fn):
 
 @check_siamese.case("mode='eval'")
 def _(fn):
-    layer = Towers(lambda: fn(vocab_size=11, d_model=6, mode="eval"))
-    v1, v2 = layer.vectors([[3, 4, 5, 1]] * 3, [[3, 4, 5, 1]] * 3)
-    same = np.allclose(v1, v2, atol=1e-5)
-    require(same, "the same vector twice", f"{show(v1)} and {show(v2)}", SHARED_HINT)
+    Towers(lambda: fn(vocab_size=11, d_model=6, mode="eval")).expect_shared()
 
 
 # ---- train_model ----
@@ -243,7 +238,7 @@ class _Run:
         self.folder = tempfile.TemporaryDirectory(prefix="check-")
         self.output_dir = os.path.join(self.folder.name, "run")
         self.called: set[str] = set()
-        train, valid = self._batches(TRAIN_IDS, 1), self._batches(VALID_IDS, 2)
+        train, valid = self._batches(TRAIN_IDS), self._batches(VALID_IDS)
         parts = self._siamese, self._triplet_loss, *_schedule(fn.fn), train, valid
         self.loop = fn(*parts, self.output_dir)
 
@@ -269,28 +264,35 @@ class _Run:
 
         return self.layers.Fn("TripletLoss", loss)
 
-    def _batches(self, ids, seed):
-        draw = np.random.default_rng(seed)
+    def _batches(self, ids):
+        draw = np.random.default_rng(1)
         while True:
-            sides = draw.integers(ids.start, ids.stop, (2, 6, 4)).astype(np.int32)
-            yield sides[0], sides[1]
+            yield tuple(draw.choice(ids, (2, 6, 4)).astype(np.int32))
+
+    @property
+    def task(self):
+        """The training task."""
+        return self.loop.tasks[0]
+
+    @property
+    def eval_task(self):
+        """The evaluation task, None where there is not exactly one."""
+        tasks = self.loop.eval_tasks or []
+        return tasks[0] if len(tasks) == 1 else None
 
 
 def _schedule(fn) -> list:
     """The learning rate's schedule, where the function takes it third, as the notebook of 2020 does."""
-    try:
-        third = list(inspect.signature(fn).parameters)[2:3]
-    except (TypeError, ValueError):
-        return []
-    if third != ["lr_schedule"]:
-        return []
-    from trax import lr
+    with contextlib.suppress(TypeError, ValueError):
+        if list(inspect.signature(fn).parameters)[2:3] == ["lr_schedule"]:
+            from trax import lr
 
-    return [lr.warmup_and_rsqrt_decay(400, 0.01)]
+            return [lr.warmup_and_rsqrt_decay(400, 0.01)]
+    return []
 
 
-def _loop(fn):
-    """(the learner's run, its loop), made once for all cases."""
+def _run(fn) -> _Run:
+    """The learner's run with its loop, made once for all cases."""
     run = fn.once("run", lambda: _Run(fn))
     from trax.supervised import training
 
@@ -300,16 +302,7 @@ def _loop(fn):
         hint = "this is a class: call it to make the loop"
     right = isinstance(run.loop, training.Loop)
     require(right, "a training.Loop", type(run.loop).__name__, hint)
-    return run, run.loop
-
-
-def _expect_tokens(task, ids, other, hint, other_hint) -> None:
-    """Raises `Wrong` unless the task's batches hold those ids."""
-    tokens = np.asarray(task.sample_batch[0])
-    if np.isin(tokens, other).all():
-        hint = other_hint
-    right = np.isin(tokens, ids).all()
-    require(right, f"tokens {ids[0]} to {ids[-1]}", show(tokens[0]), hint)
+    return run
 
 
 def _leaves(weights) -> list[np.ndarray]:
@@ -318,62 +311,69 @@ def _leaves(weights) -> list[np.ndarray]:
     return [np.array(weights)] if np.ndim(weights) else []
 
 
-@check_train_model.case("it returns the training loop")
-def _(fn):
-    _loop(fn)
+def _tokens(task) -> str:
+    """Which of the two generators a task's batches come from."""
+    tokens = np.asarray(task.sample_batch[0])
+    kinds = {"train_generator": TRAIN_IDS, "val_generator": VALID_IDS}
+    return next(
+        (name for name, ids in kinds.items() if np.isin(tokens, ids).all()), show(tokens[0])
+    )
 
 
-@check_train_model.case("it has not trained yet")
-def _(fn):
-    _, loop = _loop(fn)
-    hint = "the caller runs the loop: return it without run()"
-    require(loop.step == 0, "step 0", f"step {loop.step}", hint)
+# Case -> facts: (what it is, function run -> what it is there, what it must be, hint).
+LOOP_FACTS = {
+    "it returns the training loop": [],
+    "it has not trained yet": [
+        ("step", lambda run: run.loop.step, 0, "the caller runs the loop: return it without run()"),
+    ],
+    "the model and the loss that were passed": [
+        ("called", lambda run: sorted(run.called), ["Siamese", "TripletLoss"],
+         "Siamese and TripletLoss are arguments and functions: call them to make the layers"),
+        ("embedding", lambda run: np.shape(max(_leaves(run.loop.model.weights), key=np.size)),
+         (VOCAB_SIZE, D_MODEL), "the loop trains another model than Siamese() gives"),
+        ("loss layer", lambda run: run.task.loss_layer.name, "TripletLoss",
+         "the task's loss_layer is TripletLoss()"),
+    ],
+    "training on the training batches": [
+        ("batches of", lambda run: _tokens(run.task), "train_generator",
+         "labeled_data of the TrainTask is train_generator: the two generators are exchanged, or the "
+         "validation batches train the model"),
+    ],
+    "evaluation on the validation batches": [
+        ("evaluation tasks", lambda run: len(run.loop.eval_tasks or []), 1, "give the loop eval_tasks"),
+        ("batches of", lambda run: _tokens(run.eval_task), "val_generator",
+         "labeled_data of the EvalTask is val_generator, not the training batches"),
+        ("metrics", lambda run: [metric.name for metric in run.eval_task.metrics], ["TripletLoss"],
+         "the metric is the loss: [TripletLoss()]"),
+    ],
+    "Adam": [
+        ("the optimizer", lambda run: type(run.task.optimizer).__name__, "Adam",
+         "the assignment trains with trax.optimizers.Adam"),
+    ],
+    "output_dir": [
+        ("output_dir", lambda run: os.path.abspath(run.loop.output_dir or "None") == run.output_dir, True,
+         "hand the argument output_dir on to the loop"),
+    ],
+}  # fmt: skip
 
 
-@check_train_model.case("the model and the loss that were passed")
-def _(fn):
-    run, loop = _loop(fn)
-    for name in ("Siamese", "TripletLoss"):
-        hint = f"{name} is an argument and a function: call {name}() to make the layer"
-        require(name in run.called, f"{name}() was called", "it was not called", hint)
-    shapes, wanted = [np.shape(w) for w in _leaves(loop.model.weights)], (VOCAB_SIZE, D_MODEL)
-    hint = "the loop trains another model than Siamese() gives"
-    require(wanted in shapes, f"weights of shape {wanted}", shapes, hint)
-    name, hint = loop.tasks[0].loss_layer.name, "the task's loss_layer is TripletLoss()"
-    require(name == "TripletLoss", "the loss layer TripletLoss", name, hint)
+def _add_facts(case: str, facts: list) -> None:
+    @check_train_model.case(case)
+    def _(fn):
+        run = _run(fn)
+        for what, read, wanted, hint in facts:
+            actual = read(run)
+            require(actual == wanted, f"{what} {wanted}", f"{what} {actual}", hint)
 
 
-@check_train_model.case("training on the training batches")
-def _(fn):
-    hint = "labeled_data of the TrainTask is train_generator"
-    other = "the two generators are exchanged, or the validation batches train the model"
-    _expect_tokens(_loop(fn)[1].tasks[0], TRAIN_IDS, VALID_IDS, hint, other)
-
-
-@check_train_model.case("evaluation on the validation batches")
-def _(fn):
-    tasks = _loop(fn)[1].eval_tasks or []
-    hint = "give the loop eval_tasks"
-    require(len(tasks) == 1, "one evaluation task", f"{len(tasks)} tasks", hint)
-    hint = "labeled_data of the EvalTask is val_generator, not the training batches"
-    _expect_tokens(tasks[0], VALID_IDS, TRAIN_IDS, hint, hint)
-    names = [metric.name for metric in tasks[0].metrics]
-    hint = "the metric is the loss: [TripletLoss()]"
-    require(names == ["TripletLoss"], "the metric TripletLoss", names, hint)
-
-
-@check_train_model.case("Adam")
-def _(fn):
-    name = type(_loop(fn)[1].tasks[0].optimizer).__name__
-    hint = "the assignment trains with trax.optimizers.Adam"
-    require(name == "Adam", "the optimizer Adam", name, hint)
+for _case, _facts in LOOP_FACTS.items():
+    _add_facts(_case, _facts)
 
 
 @check_train_model.case("the learning rate")
 def _(fn):
-    task = _loop(fn)[1].tasks[0]
-    steps = np.array([1, 100, 400, 1600, 6400])
-    actual = np.array([float(task.learning_rate(int(step))) for step in steps])
+    rate, steps = _run(fn).task.learning_rate, np.array([1, 100, 400, 1600, 6400])
+    actual = np.array([float(rate(int(step))) for step in steps])
     wanted = 0.01 * np.minimum(steps / 400, np.sqrt(400 / steps))
     hint = "warm-up over 400 steps to 0.01, then as 1 / sqrt(step)"
     if np.allclose(actual, actual[0]):
@@ -386,17 +386,9 @@ def _(fn):
     require(right, f"{show(wanted)} at steps {show(steps)}", show(actual), hint)
 
 
-@check_train_model.case("output_dir")
-def _(fn):
-    run, loop = _loop(fn)
-    actual = loop.output_dir
-    right = actual is not None and os.path.abspath(actual) == os.path.abspath(run.output_dir)
-    require(right, run.output_dir, actual, "hand the argument output_dir on to the loop")
-
-
 @check_train_model.case("two steps")
 def _(fn):
-    _, loop = _loop(fn)
+    loop = _run(fn).loop
     start, before = loop.step, _leaves(loop.model.weights)
     loop.run(2)
     require(loop.step == start + 2, f"step {start + 2} after run(2)", f"step {loop.step}")
