@@ -86,9 +86,8 @@ def train(flags: argparse.Namespace) -> Result:
         devices.connect(*hosts)
     config = configs.config_from_flags(flags)
     _note(f"Choices (preset {flags.preset}):\n{config}")
-    pairs = read_pairs(flags.questions)
-    if pairs.report.finding_lines():
-        _note("\n".join(pairs.report.finding_lines()))
+    pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
+    note_findings(pairs.report)
     total, train_rows, test_rows = pairs.report.rows, flags.train_rows, flags.test_rows
     if train_rows is None:
         train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
@@ -137,7 +136,8 @@ def evaluate(flags: argparse.Namespace) -> Result:
     from siamese.search.detector import DuplicateDetector
 
     detector = DuplicateDetector.load(flags.model)
-    pairs = read_pairs(flags.questions)
+    pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
+    note_findings(pairs.report)
     if flags.skip_rows or flags.rows is not None:
         stop = len(pairs) if flags.rows is None else flags.skip_rows + flags.rows
         if not 0 <= flags.skip_rows < min(stop, len(pairs)):
@@ -177,6 +177,7 @@ def predict(flags: argparse.Namespace) -> Result:
 
 def data(flags: argparse.Namespace) -> Result:
     """`siamese data`: what is in a file."""
+    from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
     if len(flags.questions) > 2:
@@ -184,9 +185,8 @@ def data(flags: argparse.Namespace) -> Result:
             "Give one file of pairs, or two text files of the same number of lines."
         )
     path = flags.questions[0] if len(flags.questions) == 1 else tuple(flags.questions)
-    found = describe(
-        path, strict=flags.strict, train_rows=flags.train_rows, test_rows=flags.test_rows
-    )
+    pairs = read_pairs(path, strict=flags.strict, bad_rows=flags.bad_rows)
+    found = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
     return render(found), found
 
 
@@ -247,6 +247,12 @@ def _answer_text(answer: dict[str, Any]) -> str:
     if answer["unknown_words"]:
         lines.append(f"     words the model has never seen: {', '.join(answer['unknown_words'])}")
     return "\n".join(lines)
+
+
+def note_findings(report) -> None:
+    """Tells on stderr what was handled while a file was read."""
+    if report.findings:
+        _note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
 
 
 def _note(text: str) -> None:

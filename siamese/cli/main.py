@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from siamese import __version__
+from siamese.cli.output import write_out
 from siamese.errors import SiameseError, explain_missing_trax
 from siamese.training.config import add_config_flags
 
@@ -122,6 +123,12 @@ def build_parser() -> argparse.ArgumentParser:
     labelled = {"required": True, "metavar": "FILE", "help": "labelled pairs, any format"}
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
+    bad_rows = {
+        "choices": ("refuse", "skip"),
+        "default": "refuse",
+        "help": "rows that cannot be read: list them and stop, or leave them out [%(default)s]",
+    }
+
     def command(name: str, help: str) -> argparse.ArgumentParser:
         options = {"help": help, "description": help, "epilog": EXAMPLES[name]}
         made = commands.add_parser(name, formatter_class=parser.formatter_class, **options)
@@ -137,6 +144,7 @@ def build_parser() -> argparse.ArgumentParser:
     train = command("train", "train on labelled pairs; by default the course's experiment")
     add = train.add_argument
     add("--questions", **labelled)
+    add("--bad-rows", **bad_rows)
     add("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]")
     add("--test-rows", type=int, help="the rows after them test [10240, or the rest]")
     add(
@@ -161,6 +169,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = command("evaluate", "measure a saved model on labelled pairs").add_argument
     add("model", help=a_model)
     add("--questions", **labelled)
+    add("--bad-rows", **bad_rows)
     add("--skip-rows", type=int, default=0, help="rows to leave out at the start")
     add("--rows", type=int, help="rows to measure on [all that follow]")
     add("--threshold", type=_finite, help="cosine for a duplicate [the model's own]")
@@ -171,6 +180,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("model", help=a_model)
     add("question1", help="a question; or a file of pairs, - for standard input")
     add("question2", nargs="?", help="the other question")
+    add("--bad-rows", **{**bad_rows, "help": "of a file: answer with an error, or leave out"})
     add("--threshold", type=_finite, help="cosine for a duplicate [the model's own]")
 
     add = command("explain", "show which words make two questions alike or different").add_argument
@@ -194,6 +204,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("model", help=a_model)
     add("questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line")
     add("--output", help="directory of the index [FILE.index]")
+    add("--bad-rows", **bad_rows)
     add("--column", **column)
     add("--id-column", **id_column)
     add("--storage", choices=("float32", "float16", "int8"), default="float32")
@@ -206,6 +217,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = command("index add", "add a file's questions to an index").add_argument
     add("index", help=an_index)
     add("questions", metavar="FILE", help="as for `siamese index`")
+    add("--bad-rows", **bad_rows)
     add("--column", **column)
     add("--id-column", **id_column)
     add("--model", help="the model [where `siamese index` found it]")
@@ -244,6 +256,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = command("data", "tell what is in a file of question pairs").add_argument
     add("questions", metavar="FILE", nargs="+", help="one file, or two text files")
     add("--strict", action="store_true", help="refuse a file with anything amiss")
+    add("--bad-rows", **bad_rows)
     add("--train-rows", type=int, help="of the split by rows that is described")
     add("--test-rows", type=int, help="likewise")
 
@@ -283,6 +296,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     an error; 130 after Ctrl-C.
     """
     flags = build_parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # what they cannot write becomes a question mark
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         try:
             result = _command_function(flags)(flags)
@@ -292,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(result, int):  # It has printed its answers as they were made.
             return result
         text, values = result
-        print(json.dumps(values, ensure_ascii=False) if flags.json else text)
+        write_out(json.dumps(values, ensure_ascii=False) if flags.json else text)
         return 0
     except SiameseError as error:
         print(f"siamese {flags.command}: {error}", file=sys.stderr)

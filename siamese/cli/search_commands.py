@@ -5,24 +5,25 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import os
 import sys
 import time
 from typing import Any
 
-from siamese.cli.commands import Result
-from siamese.errors import ArgumentError, DataError
+from siamese.cli.commands import Result, note_findings
+from siamese.cli.output import write_out
+from siamese.errors import ArgumentError
 from siamese.storage.atomic import write_text_atomically
 
 
 def index(flags: argparse.Namespace) -> Result:
     """`siamese index`: encodes a file's questions once, to be searched many times."""
-    from siamese.data.question_list import read_questions
     from siamese.search.detector import DuplicateDetector
     from siamese.search.index import QuestionIndex
 
     started = time.monotonic()
     detector = DuplicateDetector.load(flags.model)
-    found = read_questions(flags.questions, column=flags.column, id_column=flags.id_column)
+    found = _read_list(flags)
     options = {"storage": flags.storage, "approximate": flags.approximate}
     made = QuestionIndex.build(
         detector, found.questions, ids=found.ids, columns=found.columns, **options
@@ -52,10 +53,9 @@ def index(flags: argparse.Namespace) -> Result:
 
 def index_add(flags: argparse.Namespace) -> Result:
     """`siamese index add`: adds a file's questions to an index."""
-    from siamese.data.question_list import read_questions
     from siamese.search.index import QuestionIndex
 
-    found = read_questions(flags.questions, column=flags.column, id_column=flags.id_column)
+    found = _read_list(flags)
     with QuestionIndex.open_for_change(flags.index, flags.model) as made:
         made.add(found.questions, ids=found.ids, columns=found.columns)
     facts = {"added": len(found.questions), "left_out": found.left_out, "questions": len(made)}
@@ -72,6 +72,7 @@ def index_remove(flags: argparse.Namespace) -> Result:
     asked = flags.ids
     if asked is None:
         found = read_questions(flags.questions)
+        note_findings(found.report)
         lines = found.questions[found.questions[:1] in [[name] for name in ID_NAMES] :]
         asked = lines if found.ids is None else found.ids
     with QuestionIndex.open_for_change(flags.index, flags.model) as made:
@@ -83,6 +84,11 @@ def index_remove(flags: argparse.Namespace) -> Result:
 
 def search(flags: argparse.Namespace) -> Result:
     """`siamese search`: old questions similar to a new one."""
+    if flags.question == "-" or os.path.exists(flags.question):
+        raise ArgumentError(
+            f"{flags.question!r} is a file, not a question. Ask one question at a time: "
+            f'siamese search {flags.index} "How old are you?".'
+        )
     made = _load_index(flags)
     started = time.monotonic()
     approximate = True if flags.approximate else (False if flags.exact else None)
@@ -145,29 +151,24 @@ def duplicates(flags: argparse.Namespace) -> Result:
 
 def predict_many(flags: argparse.Namespace) -> int:
     """`siamese predict MODEL FILE`: one line out for each line in; 1 where a line had an error."""
+    from siamese.data.files import ReadReport
     from siamese.search.detector import DuplicateDetector
-    from siamese.search.streaming import answer_stream, open_lines
+    from siamese.search.streaming import answer_file
 
     if flags.json:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
     detector = DuplicateDetector.load(flags.model)
-    name = "standard input" if flags.question1 == "-" else flags.question1
-    answers = answer_stream(
-        detector, open_lines(flags.question1), threshold=flags.threshold, name=name
-    )
-    count = failed = 0
-    try:
-        for line, good in answers:
-            print(line, flush=True)
-            count, failed = count + 1, failed + (not good)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise DataError(f"{name} cannot be read: {error.strerror}.") from error
+    report = ReadReport("standard input" if flags.question1 == "-" else flags.question1)
+    options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows}
+    failed = 0
+    for line, good in answer_file(detector, flags.question1, report, **options):
+        write_out(line)
+        failed += not good
     if failed:
-        print(
-            f"{failed:,} of {count:,} lines had an error; see their error column.", file=sys.stderr
-        )
+        del report.findings["bad"]
+        text = f"{failed:,} of {report.rows:,} records had an error; see their error column."
+        print(text, file=sys.stderr)
+    note_findings(report)
     return 1 if failed else 0
 
 
@@ -215,6 +216,16 @@ def app(flags: argparse.Namespace) -> int:
         raise ArgumentError("A page is for people; leave --json out.")
     serve(flags.model, flags.index, host=flags.host, port=flags.port)
     return 0
+
+
+def _read_list(flags: argparse.Namespace):
+    """The questions of a file; what was mended is told."""
+    from siamese.data.question_list import read_questions
+
+    columns = {"column": flags.column, "id_column": flags.id_column}
+    found = read_questions(flags.questions, **columns, bad_rows=flags.bad_rows)
+    note_findings(found.report)
+    return found
 
 
 def _load_index(flags: argparse.Namespace):

@@ -1,4 +1,4 @@
-"""Opening a file of questions: gzip, encodings, line ends, what it is not; and the report of it.
+"""Opening a file of questions: gzip, pipes, encodings, line ends, what it is not; and the report of it.
 
 Everything is read in blocks of about a mebibyte, so a file of any size takes little memory, and a
 block without anything odd costs a few scans in C.
@@ -6,33 +6,44 @@ block without anything odd costs a few scans in C.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
+import queue
 import re
+import stat
+import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 from siamese.errors import DataError
 
 BLOCK_BYTES = 1 << 20
-HEAD_BYTES = 1 << 16  # read ahead to recognise the format
 LONGEST_LINE = 16 << 20  # a longer "line" is not one of questions, and would fill the memory
 FIRST_LINES = 5  # how many line numbers a report keeps of each kind
+FIRST_PROBLEMS = 20  # how many bad rows a report describes
+CUT_SHARE = (
+    0.01  # cut lines in a tab-separated file up to this share are skipped (GLUE's QQP has some)
+)
+FIFO_SECONDS = 10.0  # how long a named pipe is waited for
 
 # kind -> (what was found, what was done about it). The order is the order of the printed report.
 KINDS = {
     "bom": ("byte order mark at the start", "left out"),
     "crlf": ("lines that end in CRLF", "read as LF"),
     "carriage_return": ("lines with a stray carriage return", "read as a space"),
-    "bytes": ("lines with bytes that are not UTF-8", "each such byte read as U+FFFD"),
+    "bytes": ("lines with bytes that are not UTF-8 (Latin-1?)", "each such byte read as U+FFFD"),
     "nul": ("lines with NUL characters", "NULs left out"),
     "blank": ("blank lines", "skipped"),
+    "no_header": ("first line that names no columns", "read as a pair"),
     "newline": ("rows that run over several lines", "line breaks kept in the question"),
-    "broken": ("lines with the wrong number of fields", "kept out of the pairs"),
-    "empty": ("rows with an empty question", "kept out of the pairs"),
+    "quote": ("rows with a quote that is opened and not closed", "the quote kept as a letter"),
+    "bad": ("rows that cannot be read", "skipped"),
+    "empty": ("rows with an empty question", "left out"),
     "repeated": ("rows that repeat an earlier pair and its label", "kept"),
     "contradicting": ("rows that contradict the label of an earlier row", "kept"),
 }
@@ -42,11 +53,10 @@ _OTHER_FORMATS = (  # first bytes -> what the file is
     (b"BZh", "compressed with bzip2; decompress it first (bunzip2)"),
     (b"\xfd7zXZ", "compressed with xz; decompress it first (unxz)"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it first (unzstd)"),
-    (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
-    (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
     (b"%PDF", "a PDF document"),
 )
 _HTML = re.compile(rb"\s*<(!doctype|html|head|body|\?xml|!--)", re.IGNORECASE)
+_DESCRIPTOR = re.compile(r"/dev/fd/(\d+)")
 
 
 @dataclass
@@ -64,15 +74,16 @@ class ReadReport:
     Args:
       path, format: the file (or both text files), and its format in words.
       unit: what the numbers count from 1: 'line', or (Parquet) 'row'.
-      rows, kept: data rows read so far, and those of them that became pairs.
+      rows, kept: data rows read so far, and those of them that became pairs (or questions).
       findings: kind (a key of `KINDS`) -> `Finding`; empty where the file was clean.
+      problems: the first bad rows, as line and words.
 
     Example:
       >>> report = ReadReport("pairs.csv", rows=3, kept=2)
       >>> report.add("empty", [4])
       >>> print(report)
-      pairs.csv: 3 rows read, 2 pairs kept
-        1 rows with an empty question (line 4): kept out of the pairs
+      pairs.csv: 3 rows read, 2 kept
+        1 rows with an empty question (line 4): left out
     """
 
     path: str
@@ -81,13 +92,23 @@ class ReadReport:
     rows: int = 0
     kept: int = 0
     findings: dict[str, Finding] = field(default_factory=dict)
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    cut: int = 0  # bad rows that are cut lines of a tab-separated file
 
     def add(self, kind: str, lines: Iterable[int]) -> None:
         """Notes that `kind` was found on `lines`."""
         if lines := list(lines):
             finding = self.findings.setdefault(kind, Finding())
             finding.count += len(lines)
-            finding.lines += lines[: FIRST_LINES - len(finding.lines)]
+            finding.lines = sorted([*finding.lines, *lines[:FIRST_LINES]])[:FIRST_LINES]
+
+    def add_bad_row(self, line: int, why: str, cut: bool = False) -> None:
+        """Notes a row that cannot be read; `why` goes on after the line number, from ': ' on."""
+        self.add("bad", [line])
+        self.cut += cut
+        self.problems.append((line, f"{self.unit} {line:,}{why}"))
+        if len(self.problems) > 100 * FIRST_PROBLEMS:
+            self.problems = sorted(self.problems)[:FIRST_PROBLEMS]
 
     def count(self, kind: str) -> int:
         """How often `kind` was found."""
@@ -108,7 +129,7 @@ class ReadReport:
         return {**facts, "findings": findings}
 
     def __str__(self) -> str:
-        head = f"{self.path}: {self.rows:,} rows read, {self.kept:,} pairs kept"
+        head = f"{self.path}: {self.rows:,} rows read, {self.kept:,} kept"
         head += f" ({self.format})" if self.format else ""
         return "\n  ".join([head, *self.finding_lines()])
 
@@ -128,6 +149,19 @@ class ReadReport:
         if not self.clean:
             raise DataError("\n  ".join([f"{self.path}: not clean.", *self.finding_lines()]))
 
+    def refuse_bad_rows(self) -> None:
+        """Raises DataError that lists the bad rows; a few cut lines of a tab-separated file pass."""
+        count = self.count("bad")
+        if not count or (self.cut == count and count <= CUT_SHARE * (self.rows + count)):
+            return
+        if count == 1:
+            raise DataError(f"{self.path}, {self.problems[0][1]}")
+        texts = [text for _, text in sorted(self.problems)[:FIRST_PROBLEMS]]
+        first = f"; the first {FIRST_PROBLEMS}" if count > FIRST_PROBLEMS else ""
+        head = f"{self.path}: {count:,} rows cannot be read{first}:"
+        hint = "Mend them, or leave them out with --bad-rows skip (in Python: bad_rows='skip')."
+        raise DataError("\n  ".join([head, *texts]) + f"\n{hint}")
+
     def _in_order(self) -> list[tuple[str, Finding]]:
         return [(kind, self.findings[kind]) for kind in KINDS if kind in self.findings]
 
@@ -136,40 +170,64 @@ class OpenFile:
     """One file, opened and decompressed, with its first bytes at hand; a context manager.
 
     Args:
-      path: the file; gzip is recognised by its first bytes, whatever the name.
+      path: the file, a pipe, or ``-`` for standard input; gzip and UTF-16 are recognised by their first
+        bytes, whatever the name.
 
     Raises:
       DataError: a missing or unreadable file, a directory, an empty file, a damaged gzip stream, a
-        web page, or a binary format that is not read here.
+        web page, a binary format that is not read here, a named pipe to which nothing writes.
     """
 
     def __init__(self, path: str | os.PathLike):
-        self.path, self.name = path, str(path)
+        self.path, self.name = path, "standard input" if path == "-" else str(path)
         self.lines_read = 0
         try:
-            self._file = open(path, "rb")  # noqa: SIM115  closed in __exit__
+            self._file, self.is_regular = _opened(str(path))
         except (OSError, ValueError) as error:
             why = str(getattr(error, "strerror", error)).lower()
             raise DataError(f"{self.name[:200]} cannot be read: {why}.") from None
         try:
-            self.is_gzip = self._file.peek(2).startswith(b"\x1f\x8b")
+            self.is_gzip = self._get(lambda: self._file.peek(2)).startswith(b"\x1f\x8b")
             self._stream = gzip.GzipFile(fileobj=self._file) if self.is_gzip else self._file
-            self.head = self.read(HEAD_BYTES)
+            self._utf16: codecs.IncrementalDecoder | None = None
+            self.head = self._read()
+            if self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                self._utf16 = codecs.getincrementaldecoder("utf-16")("replace")
+                self.head = self._utf16.decode(self.head).encode()
+            while (
+                b"\n" not in self.head and len(self.head) < BLOCK_BYTES and (more := self._read())
+            ):
+                self.head += more
             self.start = self.head.removeprefix(_BOM).lstrip()[:64]
             self._check_head()
         except BaseException:
-            self._file.close()
+            self.__exit__()
             raise
 
     def __enter__(self) -> OpenFile:
         return self
 
     def __exit__(self, *exception) -> None:
-        self._file.close()
+        if self._file is not sys.stdin.buffer:
+            self._file.close()
 
-    def read(self, size: int) -> bytes:
-        """The next `size` decompressed bytes, fewer at the end."""
-        return self._get(lambda: self._stream.read(size))
+    def blocks(self) -> Iterator[bytes]:
+        """The whole content, decompressed and as UTF-8, from the first byte on."""
+        block = self.head
+        while block:
+            yield block
+            block = self._read()
+
+    def _read(self) -> bytes:
+        """The next bytes, about a block; of a pipe what is there. Empty at the end only."""
+        read = self._stream.read if self.is_regular else self._stream.read1
+        while True:
+            block = self._get(lambda: read(BLOCK_BYTES))
+            if self._utf16 is None:
+                return block
+            text = self._utf16.decode(block, final=not block).encode()
+            if text or not block:
+                return text
 
     def _get(self, read: Callable[[], bytes]) -> bytes:
         try:
@@ -198,27 +256,27 @@ class OpenFile:
                 "Download the file again."
             )
 
-    def raw_lines(self) -> Iterator[bytes]:
-        """The lines as they stand, one at a time, from the first."""
-        self._stream.seek(0)
-        yield from iter(lambda: self._get(self._stream.readline), b"")
-
-    def lines(self, report: ReadReport) -> Iterator[str]:
-        r"""The lines of the file, each with its ``\n``; what was mended goes into `report`."""
-        for block in self._blocks():
+    def lines(self, report: ReadReport) -> Iterator[list[str]]:
+        r"""The lines of each block, without their ``\n``; what was mended goes into `report`."""
+        for block in self._whole_lines():
             if not self.lines_read and block.startswith(_BOM):
                 report.add("bom", [1])
                 block = block.removeprefix(_BOM)
-            yield from io.StringIO(_mended(block, self.lines_read + 1, report), newline="\n")
-            self.lines_read += block.count(b"\n") + (not block.endswith(b"\n"))
+            text = _mended(block, self.lines_read + 1, report)
+            if text:
+                found = text.removesuffix("\n").split("\n")
+                yield found
+                self.lines_read += len(found)
 
-    def _blocks(self) -> Iterator[bytes]:
-        """The content from the head on, in blocks that end at a line's end."""
-        old_mac = b"\n" not in self.head and b"\r" in self.head
+    def _whole_lines(self) -> Iterator[bytes]:
+        """The content in blocks that end at a line's end."""
+        stray = self.head.count(b"\r") - self.head.count(b"\r\n")
+        end_at_cr = stray > self.head.count(b"\n") or re.match(rb"[^\n]*?\r(?!\n)", self.head)
+        end_at_cr = end_at_cr and not self.start.startswith((b"{", b"["))
         parts: list[bytes] = []
-        block = self.head
-        while block:
-            block = block.replace(b"\r", b"\n") if old_mac else block
+        for block in self.blocks():
+            if stray and end_at_cr:  # an old Mac's file, or one pasted together
+                block = re.sub(rb"\r(?!\n)", b"\n", block)
             cut = block.rfind(b"\n") + 1
             if cut:
                 yield b"".join([*parts, block[:cut]])
@@ -229,9 +287,35 @@ class OpenFile:
                     f"{self.name}, line {self.lines_read + 1:,} is longer than "
                     f"{LONGEST_LINE >> 20} MiB. Put each row on a line of its own."
                 )
-            block = self.read(BLOCK_BYTES)
         if last := b"".join(parts):
             yield last
+
+
+def _opened(path: str) -> tuple[BinaryIO, bool]:
+    """The open file, and whether it is a regular one: of a pipe, what is there is read at once."""
+    if path in ("-", "/dev/stdin"):
+        stream = sys.stdin.buffer
+        return (stream if hasattr(stream, "peek") else io.BufferedReader(stream)), False
+    if descriptor := _DESCRIPTOR.fullmatch(path):
+        return open(int(descriptor[1]), "rb", closefd=False), False
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return open(path, "rb"), True
+    opened: queue.SimpleQueue[BinaryIO | OSError] = queue.SimpleQueue()
+
+    def wait() -> None:  # open() waits for a program that writes to the pipe
+        try:
+            opened.put(open(path, "rb"))  # noqa: SIM115
+        except OSError as error:
+            opened.put(error)
+
+    threading.Thread(target=wait, daemon=True).start()
+    try:
+        found = opened.get(timeout=FIFO_SECONDS)
+    except queue.Empty:
+        found = OSError(0, f"a pipe to which nothing was written within {FIFO_SECONDS:.0f} s")
+    if isinstance(found, OSError):
+        raise found
+    return found, False
 
 
 def _mended(block: bytes, first: int, report: ReadReport) -> str:

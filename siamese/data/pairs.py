@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.files import ReadReport
-from siamese.data.formats import CHUNK_ROWS, Columns, read_columns
+from siamese.data.files import OpenFile, ReadReport
+from siamese.data.records import COLUMN_NAMES, LABELS, Records, check_bad_rows, column_places
 from siamese.errors import ArgumentError, DataError, ShapeError
 
-LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
+CHUNK_ROWS = 50_000
+REQUIRED = ("question1", "question2", "is_duplicate")
+OPTIONAL = ("id", "qid1", "qid2")
+Columns = dict[str, Sequence[Any]]  # our column -> its values
 TEXT_COLUMNS = ("question1", "question2", "is_duplicate", "ids", "qid1", "qid2")
 
 
@@ -159,7 +163,7 @@ class QuestionPairs:
         return [self.select(rows) for rows in cluster_split(self, fractions, seed)]
 
 
-def read_pairs(path: Any, *, strict: bool = False) -> QuestionPairs:
+def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> QuestionPairs:
     """Reads labelled question pairs from a file, whatever its format; nothing is dropped silently.
 
     The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
@@ -172,15 +176,17 @@ def read_pairs(path: Any, *, strict: bool = False) -> QuestionPairs:
     contradicting rows are kept. ``pairs.report`` counts all of it.
 
     Args:
-      path: the file, or ``(path1, path2)`` for two text files.
+      path: the file, or ``(path1, path2)`` for two text files; ``-`` for standard input.
       strict: refuse a file in which anything had to be handled.
+      bad_rows: what becomes of a file with rows that cannot be read: 'refuse' it and list them, or
+        'skip' and count them.
 
     Returns:
       `QuestionPairs` with a `report`.
 
     Raises:
-      DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds a
-        row that cannot be read; with the file and line. With `strict`, the report.
+      DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds rows
+        that cannot be read; with the file and lines. With `strict`, the report.
       MissingDependencyError: a Parquet file without pyarrow.
 
     Example:
@@ -191,8 +197,10 @@ def read_pairs(path: Any, *, strict: bool = False) -> QuestionPairs:
       >>> read_pairs(folder / "my.csv").report.count("empty")
       1
     """
-    report = ReadReport(_shown(path))
-    parts = [_checked(*part, report) for part in read_columns(path, report)]
+    report, skip = ReadReport(_shown(path)), check_bad_rows(bad_rows)
+    parts = [_checked(*part, report) for part in _columns(path, report)]
+    if not skip:
+        report.refuse_bad_rows()
     if report.kept:
         pairs = _joined([pairs for pairs, _ in parts], report)
         _note_repeats(pairs, np.concatenate([lines for _, lines in parts]), report)
@@ -206,7 +214,7 @@ def read_pairs(path: Any, *, strict: bool = False) -> QuestionPairs:
 
 
 def iter_pairs(
-    path: Any, chunk_rows: int = CHUNK_ROWS, *, strict: bool = False
+    path: Any, chunk_rows: int = CHUNK_ROWS, *, strict: bool = False, bad_rows: str = "refuse"
 ) -> Iterator[QuestionPairs]:
     """Reads a file of any size in parts, so that memory holds one part at a time.
 
@@ -217,6 +225,7 @@ def iter_pairs(
       path: as for `read_pairs`.
       chunk_rows: the most rows of a part.
       strict: stop with an error at the first part in which anything had to be handled.
+      bad_rows: as for `read_pairs`; refused at the first part that holds some.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
@@ -224,48 +233,130 @@ def iter_pairs(
     Raises:
       DataError: as `read_pairs`, when the part with the fault is reached.
     """
-    report = ReadReport(_shown(path))
-    for part in read_columns(path, report, chunk_rows):
-        pairs, _ = _checked(*part, report)
-        if strict:
-            report.refuse_unless_clean()
-        if len(pairs):
-            yield pairs
+    if chunk_rows < 1:
+        raise ArgumentError(f"chunk_rows must be at least 1; it is {chunk_rows}.")
+    report, skip = ReadReport(_shown(path)), check_bad_rows(bad_rows)
+    for columns, lines in _columns(path, report):
+        for start in range(0, len(lines), chunk_rows):
+            part = slice(start, start + chunk_rows)
+            some = {name: values[part] for name, values in columns.items()}
+            pairs, _ = _checked(some, lines[part], report)
+            if not skip:
+                report.refuse_bad_rows()
+            if strict:
+                report.refuse_unless_clean()
+            if len(pairs):
+                yield pairs
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
 
 
-# -- From columns to pairs --------------------------------------------------------------------
+# -- From rows to pairs -----------------------------------------------------------------------
 
 
 def _shown(path: Any) -> str:
-    return " + ".join(map(str, path)) if isinstance(path, (tuple, list)) else str(path)
+    if isinstance(path, (tuple, list)):
+        return " + ".join(map(str, path))
+    return "standard input" if path == "-" else str(path)
+
+
+def _columns(path: Any, report: ReadReport) -> Iterator[tuple[Columns, Sequence[int]]]:
+    """The columns of question pairs by our names, and the line each row starts on."""
+    if isinstance(path, (tuple, list)):
+        yield from _text_columns(path, report)
+        return
+    known = {name for names in COLUMN_NAMES.values() for name in names}
+    with Records(path, report, known) as records:
+        if records.is_json:
+            yield from _json_columns(records, report)
+            return
+        places = column_places(records.header, f"{records.name}, line 1", REQUIRED, OPTIONAL)
+        for rows, lines in records.good():
+            values = list(zip(*rows))
+            yield {name: values[at] for name, at in places.items()}, lines
+
+
+def _json_columns(records: Records, report: ReadReport) -> Iterator[tuple[Columns, Sequence[int]]]:
+    if records.file.start.startswith(b"["):
+        raise DataError(
+            f"{records.name}, line 1: a JSON array. Write one JSON object on each line instead."
+        )
+    keys: dict[str, str] = {}  # our column -> the key in this file
+    for rows, lines in records.good():
+        kept = []
+        for row, line in zip(rows, lines):
+            if not isinstance(row, dict):
+                report.add_bad_row(line, f": not a JSON object: {str(row)[:40]!r}.")
+                continue
+            if not keys:
+                where = f"{records.name}, line {line:,}"
+                places = column_places(list(row), where, REQUIRED, OPTIONAL)
+                keys = {column: list(row)[at] for column, at in places.items()}
+            if missing := [key for key in keys.values() if key not in row]:
+                why = f": no {' or '.join(missing)}; found: {', '.join(row)[:200]}."
+                report.add_bad_row(line, why)
+            else:
+                kept.append((row, line))
+        columns = {column: [row[key] for row, _ in kept] for column, key in keys.items()}
+        if kept:
+            yield columns, [line for _, line in kept]
+
+
+def _text_columns(
+    paths: Sequence[Any], report: ReadReport
+) -> Iterator[tuple[Columns, Sequence[int]]]:
+    """Two text files: line i of the one and line i of the other are duplicates."""
+    if len(paths) != 2:
+        raise ArgumentError(f"{len(paths)} paths: give one file, or two text files.")
+    report.format = "two text files, line by line"
+    with OpenFile(paths[0]) as file1, OpenFile(paths[1]) as file2:
+        sides = [chain.from_iterable(file.lines(report)) for file in (file1, file2)]
+        numbered = enumerate(zip_longest(*sides), start=1)
+        while chunk := list(islice(numbered, CHUNK_ROWS)):
+            if None in chunk[-1][1]:
+                for _ in numbered:
+                    pass
+                short, long = sorted((file1, file2), key=lambda file: file.lines_read)
+                raise DataError(
+                    f"{short.name} has {short.lines_read:,} lines and {long.name} has "
+                    f"{long.lines_read:,}; line i of the one must be a duplicate of line i of the "
+                    "other."
+                )
+            lines = [line for line, _ in chunk]
+            columns = dict(zip(REQUIRED[:2], zip(*(pair for _, pair in chunk))))
+            yield {**columns, "is_duplicate": ["1"] * len(lines)}, lines
 
 
 def _checked(
     columns: Columns, lines: Sequence[int], report: ReadReport
 ) -> tuple[QuestionPairs, np.ndarray]:
-    """Pairs with checked labels and text, and their lines; empty questions are noted and left out."""
-    where = f"{report.path}, {report.unit}"
+    """Pairs with checked labels and text, and their lines; rows that are none go into the report."""
+    bad: dict[int, str] = {}
     for name in ("question1", "question2"):
         if set(map(type, columns[name])) - {str}:
             columns[name] = ["" if text is None else text for text in columns[name]]
-            for text, line in zip(columns[name], lines):
+            for at, text in enumerate(columns[name]):
                 if not isinstance(text, str):
-                    raise DataError(f"{where} {line:,}, column {name}: {text!r:.40} is not text.")
+                    bad[at] = f", column {name}: {text!r:.40} is not text."
     values = columns["is_duplicate"]
     labels = [LABELS.get(str(v).strip()) if type(v) is not bool else v for v in values]
     if None in labels:
-        at = labels.index(None)
-        raise DataError(
-            f"{where} {lines[at]:,}: is_duplicate is {values[at]!r:.40}; it must be 0 "
-            "(different questions) or 1 (duplicates)."
-        )
+        for at in (at for at, label in enumerate(labels) if label is None):
+            bad[at] = (
+                f": is_duplicate is {values[at]!r:.40}; it must be 0 (different questions) or 1 "
+                "(duplicates)."
+            )
+    if bad:
+        for at, why in bad.items():
+            report.add_bad_row(lines[at], why)
+        good = [at for at in range(len(lines)) if at not in bad]
+        lines, labels = [lines[at] for at in good], [labels[at] for at in good]
+        columns = {name: [column[at] for at in good] for name, column in columns.items()}
     ids, qid1, qid2 = (
         list(map(str, columns[name])) if name in columns else None
         for name in ("id", "qid1", "qid2")
     )
-    n, lines = len(lines), np.asarray(lines)
+    n, lines = len(lines), np.asarray(lines, np.int64)
     rows = np.arange(report.rows, report.rows + n)
     question1, question2 = list(columns["question1"]), list(columns["question2"])
     pairs = QuestionPairs(

@@ -1,4 +1,4 @@
-"""Reading a list of questions: CSV, TSV, JSON Lines or plain text, ids and other columns kept."""
+"""Reading a list of questions: CSV, TSV, JSON Lines, Parquet or plain text; ids and columns kept."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from siamese.data.files import OpenFile, ReadReport
-from siamese.data.formats import csv_rows, json_rows, normal_name, split_header
+from siamese.data.files import ReadReport
+from siamese.data.records import Records, check_bad_rows, normal_name
 from siamese.errors import DataError
 
 QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
@@ -21,12 +21,14 @@ class QuestionList:
     """Questions as they were read.
 
     Args:
+      report: what was handled while reading.
       questions: the texts.
       ids: the file's own ids, or None where it has none.
       columns: the other columns of each question, or None where there are none.
       left_out: how many empty questions were left out.
     """
 
+    report: ReadReport
     questions: list[str] = field(default_factory=list)
     ids: list[Any] | None = None
     columns: list[dict[str, Any]] | None = None
@@ -34,7 +36,11 @@ class QuestionList:
 
 
 def read_questions(
-    path: str | os.PathLike, *, column: str | None = None, id_column: str | None = None
+    path: str | os.PathLike,
+    *,
+    column: str | None = None,
+    id_column: str | None = None,
+    bad_rows: str = "refuse",
 ) -> QuestionList:
     """Reads a list of questions; the content decides the format, gzip is unpacked.
 
@@ -43,87 +49,100 @@ def read_questions(
         each line is a question. A file of pairs (question1, question2) gives its distinct questions.
       column: the column with the questions; found by its name (question, text, title, ...) if None.
       id_column: the column with the ids; found by its name (id, qid, ...) if None.
+      bad_rows: 'refuse' a file with rows that cannot be read, or 'skip' and count them.
 
     Raises:
-      DataError: a file that cannot be read so; names the file and line.
+      DataError: a file that cannot be read so; names the file and lines.
     """
-    found = QuestionList()
+    skip = check_bad_rows(bad_rows)
+    report = ReadReport("standard input" if path == "-" else str(path))
+    found = QuestionList(report)
     ids: list[Any] = []
     others: list[dict[str, Any]] = []
-    name = key = None
+    names: tuple[str | None, str | None] | None = None
     distinct: dict[str, None] = {}  # the questions of a file of pairs, in order
-    with OpenFile(path) as file:
-        for number, row in enumerate(_rows(file, column), start=1):
-            if number == 1:
-                name, key = _names(list(row), file.name, column, id_column)
-            if name is None:
-                sides = [value for side, value in row.items() if normal_name(side) in PAIR_NAMES]
-                good = [side for side in sides if isinstance(side, str) and side.strip()]
-                distinct.update(dict.fromkeys(good))
-                found.left_out += len(sides) - len(good)
-                continue
-            question = row.get(name)
-            if question is None or (isinstance(question, str) and not question.strip()):
-                found.left_out += 1
-                continue
-            if not isinstance(question, str):
-                raise DataError(
-                    f"{file.name}, row {number:,}: {name} is {question!r:.40}, not text."
-                )
-            if key is not None and row.get(key) in (None, ""):
-                raise DataError(f"{file.name}, row {number:,}: no {key}.")
-            found.questions.append(question)
+    for row, line in _rows(path, report, column):
+        if not isinstance(row, dict):
+            report.add_bad_row(line, f": not a JSON object: {str(row)[:40]!r}.")
+            continue
+        if names is None:
+            names = _names(list(row), f"{report.path}, line 1", column, id_column)
+        name, key = names
+        texts = [row.get(name)] if name else [row[n] for n in row if normal_name(n) in PAIR_NAMES]
+        wrong = [text for text in texts if not isinstance(text, str | None)]
+        if wrong:
+            report.add_bad_row(line, f": {name or 'a question'} is {wrong[0]!r:.40}, not text.")
+            continue
+        good = [text for text in texts if text and text.strip()]
+        report.rows += 1
+        if len(good) < len(texts):
+            report.add("empty", [line])
+            found.left_out += len(texts) - len(good)
+        if name is None:
+            distinct.update(dict.fromkeys(good))
+        elif good and key is not None and row.get(key) in (None, ""):
+            report.add_bad_row(line, f": no {key}.")
+        elif good:
+            found.questions += good
             ids.append(row.get(key))
             others.append({k: value for k, value in row.items() if k not in (name, key)})
+    if not skip:
+        report.refuse_bad_rows()
     found.questions = found.questions or list(distinct)
-    found.ids = ids if key is not None else None
+    report.kept = len(found.questions)
+    found.ids = ids if names and names[1] is not None else None
     found.columns = others if any(others) else None
     return found
 
 
-def _rows(file: OpenFile, column: str | None) -> Iterator[dict[str, Any]]:
+def _rows(path: Any, report: ReadReport, column: str | None) -> Iterator[tuple[Any, int]]:
     """The rows of a file by the names of their columns; those of plain text have a 'question'."""
-    report = ReadReport(file.name)
-    lines = file.lines(report)
-    if file.start.startswith(b"{"):
-        yield from (row for row, _ in json_rows(lines, report))
-        return
-    first = next(lines)
     known = {*QUESTION_NAMES, *PAIR_NAMES} if column is None else {normal_name(column)}
-    header, delimiter = split_header(first, known)
-    found = known & set(map(normal_name, header))
-    if found - set(PAIR_NAMES) or found >= set(PAIR_NAMES):
-        for rows, _ in csv_rows(lines, header, delimiter, report):
-            yield from (dict(zip(header, row)) for row in rows)
-    elif column or file.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        raise _no_column(file.name, header, column)
-    else:
-        yield {"question": first.rstrip("\n")}
-        yield from ({"question": line.rstrip("\n")} for line in lines)
+    with Records(path, report, known) as records:
+        header, is_plain = records.header, False
+        if records.is_delimited:
+            names = list(map(normal_name, header))
+            found = known & set(names)
+            if len(names) > len(set(names)) and any(names.count(name) > 1 for name in found):
+                raise DataError(
+                    f"{records.name}, line 1: two columns have one name: {', '.join(header)}."
+                )
+            is_plain = not found - set(PAIR_NAMES) and not found >= set(PAIR_NAMES)
+            named = records.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+            if is_plain and (column or named):
+                raise _no_column(f"{records.name}, line 1", header, column)
+        if is_plain:
+            header, report.format = ["question"], "a question a line"
+        for rows, lines in records.lines() if is_plain else records.good():
+            for row, line in zip(rows, lines):
+                yield row if records.is_json else dict(zip(header, row)), line
 
 
 def _names(
-    present: Sequence[str], path: str, column: str | None, id_column: str | None
+    present: Sequence[str], where: str, column: str | None, id_column: str | None
 ) -> tuple[str | None, str | None]:
     """The columns with the questions (None for a file of pairs) and with the ids, or None."""
     normal = {normal_name(name): name for name in present}
-
-    def first_of(names: Sequence[str]) -> str | None:
-        return next((normal[name] for name in names if name in normal), None)
-
-    question = first_of([normal_name(column)] if column is not None else QUESTION_NAMES)
-    if question is None:
-        if column is None and set(PAIR_NAMES) <= set(normal):
-            return None, None
-        raise _no_column(path, present, column)
+    if column is not None:
+        found = [normal[name] for name in (normal_name(column),) if name in normal]
+    else:
+        found = [name for name in present if normal_name(name) in QUESTION_NAMES]
+    if len(found) > 1:
+        raise DataError(
+            f"{where}: {' and '.join(found)} may each hold the questions. Name one (--column)."
+        )
+    if not found and not (column is None and set(PAIR_NAMES) <= set(normal)):
+        raise _no_column(where, present, column)
     if id_column is not None and normal_name(id_column) not in normal:
-        raise _no_column(path, present, id_column)
-    return question, first_of([normal_name(id_column)] if id_column is not None else ID_NAMES)
+        raise _no_column(where, present, id_column)
+    wanted = [normal_name(id_column)] if id_column is not None else ID_NAMES
+    key = next((normal[name] for name in wanted if name in normal), None)
+    return (found[0], key) if found else (None, None)
 
 
-def _no_column(path: str, present: Sequence[str], column: str | None) -> DataError:
+def _no_column(where: str, present: Sequence[str], column: str | None) -> DataError:
     wanted = f"column {column!r}" if column else f"column named {', '.join(QUESTION_NAMES)}"
     return DataError(
-        f"{path}, line 1: no {wanted}; found: {', '.join(map(str, present))[:200]}. Name the column "
+        f"{where}: no {wanted}; found: {', '.join(map(str, present))[:200]}. Name the column "
         "with the questions (--column)."
     )

@@ -16,7 +16,6 @@ COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
 def describe(
     path_or_pairs: Any,
     *,
-    strict: bool = False,
     train_rows: int | None = None,
     test_rows: int | None = None,
 ) -> dict[str, Any]:
@@ -24,7 +23,6 @@ def describe(
 
     Args:
       path_or_pairs: `QuestionPairs`, or what `read_pairs` takes.
-      strict: as for `read_pairs`.
       train_rows: rows of the split by rows that train; by default the course's 300,000, or the first
         nine tenths of a smaller file.
       test_rows: the rows after them that test; by default the course's 10,240, or all that follow.
@@ -44,7 +42,7 @@ def describe(
     """
     pairs = path_or_pairs
     if not isinstance(pairs, QuestionPairs):
-        pairs = read_pairs(path_or_pairs, strict=strict)
+        pairs = read_pairs(path_or_pairs)
     if not len(pairs):
         raise DataError("There are no pairs to describe.")
     joined = clusters(pairs)

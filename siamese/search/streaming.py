@@ -1,9 +1,9 @@
-"""Answers for a stream of pairs: one line out for each line in, errors included.
+"""Answers for a file of pairs: one line out for each record in, errors included.
 
-CSV or tab-separated (with a header that names question1 and question2, or two columns without one)
-is answered in kind: the line's own columns, then is_duplicate, similarity, probability and error.
-JSON Lines (objects with question1 and question2, or lists of two texts) is answered by objects.
-Each line is a record: a question with a line break belongs into JSON Lines.
+CSV or tab-separated (with a header that names the questions, or two columns without one) is answered in
+kind: the record's own columns, then is_duplicate, similarity, probability and error. A line break inside
+a question is written as a space. JSON Lines (objects with question1 and question2, or lists of two texts)
+and Parquet are answered by JSON objects.
 """
 
 from __future__ import annotations
@@ -11,78 +11,130 @@ from __future__ import annotations
 import csv
 import io
 import json
-import queue
 import re
-import sys
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from siamese.data.files import OpenFile
-from siamese.data.formats import (
+from siamese.data.files import ReadReport
+from siamese.data.records import (
     COLUMN_NAMES,
     DELIMITERS,
+    BadRow,
+    Records,
+    check_bad_rows,
     column_places,
+    csv_fields,
     normal_name,
-    parse_json,
-    split_header,
 )
 from siamese.errors import DataError
 from siamese.search.detector import DuplicateDetector
 
-BATCH = 512  # lines answered together at most; fewer where no more are there yet
+BATCH = 512  # records answered together at most
 ANSWERS = ("is_duplicate", "similarity", "probability", "error")
 QUESTIONS = ("question1", "question2")
+# title1, title2; q_a, q_b: two columns of one name, numbered.
+_NUMBERED = re.compile(r"(\w*?[a-z])[ _-]?([12ab])", re.IGNORECASE)
 
 
-def answer_stream(
+def answer_file(
     detector: DuplicateDetector,
-    lines: Iterable[bytes],
+    path: Any,
+    report: ReadReport,
     *,
     threshold: float | None = None,
-    name: str = "input",
+    bad_rows: str = "refuse",
 ) -> Iterator[tuple[str, bool]]:
-    """Yields for each line in (line out, whether it was answered); a header counts as answered.
+    """Yields for each record (line out, whether it was answered); a header counts as answered.
 
     Args:
       detector: the model.
-      lines: lines as bytes in UTF-8; read ahead by one batch, in a thread.
+      path: a file, a pipe, or ``-`` for standard input. What is there of a pipe is answered at once.
+      report: gets what was handled while reading.
       threshold: cosine for a duplicate; the model's own where None.
-      name: what to call the input in a message.
+      bad_rows: 'refuse' answers a record that cannot be read with an error; 'skip' leaves it out.
 
     Raises:
-      DataError: a first line that is neither JSON, nor a header, nor a pair.
+      DataError: a file that cannot be read, or without two columns of questions.
     """
+    skip = check_bad_rows(bad_rows)
     cut = detector.threshold if threshold is None else threshold
-    form: _Json | _Delimited | None = None
-    number = 0
-    for batch in _ready_batches(lines):
-        if form is None:
-            first = batch[0].decode("utf-8", "replace").removeprefix("\ufeff")
-            form = _Json() if first.lstrip()[:1] in ("{", "[") else _Delimited(first, name)
-            if isinstance(form, _Delimited) and form.header:
-                yield form.header_line(), True
-                batch, number = batch[1:], 1
-        parsed = [_parsed(form, line, number + i) for i, line in enumerate(batch, start=1)]
-        number += len(batch)
-        scores = _scores(detector, [pair for pair, _, error in parsed if error is None])
-        for _, kept, error in parsed:
-            answer: dict[str, Any] = dict.fromkeys(ANSWERS)
-            if error is None:
-                cosine, probability = next(scores)
-                answer["is_duplicate"] = cosine > cut
-                answer["similarity"] = round(cosine, 6)
-                answer["probability"] = None if probability is None else round(probability, 6)
-            yield form.line(kept, {**answer, "error": error}), error is None
+    known = {name for column in QUESTIONS for name in COLUMN_NAMES[column]}
+    with Records(path, report, known) as records:
+        places = None if records.is_json else _question_places(records)
+        if records.is_delimited and records.header:
+            yield _header_line(records), True
+        for rows, lines in records:
+            for start in range(0, len(rows), BATCH):
+                part = slice(start, start + BATCH)
+                parsed = [_parsed(row, places) for row in rows[part]]
+                pairs = [pair for pair, why in parsed if why is None]
+                scores = _scores(detector, pairs)
+                for row, line, (_, why) in zip(rows[part], lines[part], parsed):
+                    answer: dict[str, Any] = dict.fromkeys(ANSWERS)
+                    if why is None:
+                        report.kept += 1
+                        cosine, probability = next(scores)
+                        answer["is_duplicate"] = cosine > cut
+                        answer["similarity"] = round(cosine, 6)
+                        answer["probability"] = (
+                            None if probability is None else round(probability, 6)
+                        )
+                    else:
+                        report.add_bad_row(line, why)
+                        answer["error"] = f"line {line:,}{why.rstrip('.')}"
+                    report.rows += 1
+                    if why is None or not skip:
+                        yield _written(records, row, answer), why is None
 
 
-def open_lines(path: str) -> Iterator[bytes]:
-    """The lines of a file (gzip is unpacked), or of standard input where the path is ``-``."""
-    if path == "-":
-        yield from iter(sys.stdin.buffer.readline, b"")
-        return
-    with OpenFile(path) as file:
-        yield from file.raw_lines()
+def _question_places(records: Records) -> tuple[int, int]:
+    """Which columns hold the questions. A file of two columns may do without a header."""
+    names = list(map(normal_name, records.header))
+    try:
+        places = column_places(names, f"{records.name}, line 1", QUESTIONS)
+        return places["question1"], places["question2"]
+    except DataError:
+        if not records.is_delimited:
+            raise
+    two = (mark for mark in DELIMITERS if len(csv_fields(records.first, mark)[0]) == 2)
+    records.delimiter = next(two, "")
+    if not records.delimiter:
+        raise DataError(
+            f"{records.name}, line 1: neither JSON, nor a header with question1 and question2, nor two "
+            "columns. Name the columns in a first line."
+        )
+    records.header, _ = csv_fields(records.first, records.delimiter)
+    stems = [_NUMBERED.fullmatch(name.strip()) for name in records.header]
+    numbered = all(stems) and stems[0][1] == stems[1][1] and stems[0][2] < stems[1][2]
+    records.width = 2
+    if not numbered:
+        records.header = []
+        records.report.add("no_header", [1])
+    return 0, 1
+
+
+def _parsed(row: Any, places: tuple[int, int] | None) -> tuple[list[str], str | None]:
+    """A record's two questions, and what is wrong with it."""
+    if type(row) is BadRow:
+        return [], row.why
+    if places is not None:
+        pair = [row[at] for at in places]
+    elif isinstance(row, list) and len(row) == 2:
+        pair = row
+    elif not isinstance(row, dict):
+        return [], ": neither an object nor a list of two texts"
+    else:
+        try:
+            found = column_places(list(row), "", QUESTIONS)
+        except DataError as error:
+            return [], str(error)
+        pair = [list(row.values())[found[column]] for column in QUESTIONS]
+    for column, value in zip(QUESTIONS, pair):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return pair, f": {column} is empty"
+        if not isinstance(value, str):
+            return pair, f": {column} is not text"
+    return pair, None
 
 
 def _scores(
@@ -96,136 +148,33 @@ def _scores(
         yield from zip(cosines.tolist(), probabilities)
 
 
-def _parsed(
-    form: _Json | _Delimited, line: bytes, number: int
-) -> tuple[list[str], Any, str | None]:
-    """A line's two questions, what of it is written out again, and what is wrong with it."""
-    text = line.decode("utf-8", "replace").rstrip("\r\n")
-    text = text.removeprefix("\ufeff") if number == 1 else text
-    row = form.failed(text)
-    questions: list[Any] = []
-    try:
-        line.decode("utf-8")
-        if not text.strip():
-            raise DataError(f"line {number:,}: blank")
-        row = form.row(text, number)
-        questions = form.questions(row, number)
-        for column, value in zip(QUESTIONS, questions):
-            if value is None or (isinstance(value, str) and not value.strip()):
-                raise DataError(f"line {number:,}: {column} is empty")
-            if not isinstance(value, str):
-                raise DataError(f"line {number:,}: {column} is not text")
-    except UnicodeDecodeError as error:
-        return questions, row, f"line {number:,}: not UTF-8 ({error.reason})"
-    except DataError as error:
-        return questions, row, str(error)
-    return questions, row, None
+def _header_line(records: Records) -> str:
+    taken = set(map(normal_name, records.header))
+    new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
+    return _delimited_line([*records.header, *new], records.delimiter)
 
 
-class _Json:
-    """JSON Lines."""
-
-    def row(self, text: str, number: int) -> dict[str, Any]:
-        row = parse_json(text, "", number)
-        if isinstance(row, list) and len(row) == 2:
-            return dict(zip(QUESTIONS, row))
-        if not isinstance(row, dict):
-            raise DataError(f"line {number:,}: neither an object nor a list of two texts")
-        return row
-
-    def questions(self, row: dict[str, Any], number: int) -> list[Any]:
-        places = column_places(list(row), f"line {number:,}", QUESTIONS, ())
-        return [list(row.values())[places[column]] for column in QUESTIONS]
-
-    def failed(self, text: str) -> dict[str, Any]:
-        return {"line": text}
-
-    def line(self, kept: dict[str, Any], answer: dict[str, Any]) -> str:
-        row = {**kept, **{name: value for name, value in answer.items() if value is not None}}
-        text = json.dumps(row, ensure_ascii=False)
-        # A lone surrogate cannot be written in UTF-8.
-        return text if text.isprintable() else json.dumps(row)
-
-
-class _Delimited:
-    """CSV, tab-separated and their kin, one record a line; `first` is the first line."""
-
-    def __init__(self, first: str, name: str):
-        known = {known for column in QUESTIONS for known in COLUMN_NAMES[column]}
-        self.header, self.delimiter = split_header(first, known)
-        self.width = len(self.header)
-        try:
-            places = column_places(self.header, name, QUESTIONS, ())
-            self.places = [places[column] for column in QUESTIONS]
-        except DataError:  # no header: two columns will do
-            self.header, self.width, self.places = [], 2, [0, 1]
-            two = (mark for mark in DELIMITERS if len(_split(first.rstrip("\r\n"), mark)) == 2)
-            self.delimiter = next(two, "")
-        if not self.delimiter:
-            raise DataError(
-                f"{name}, line 1: neither JSON, nor a header with question1 and question2, nor two "
-                "columns. Name the columns in a first line."
-            )
-
-    def header_line(self) -> str:
-        taken = set(map(normal_name, self.header))
-        new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
-        return self._written([*self.header, *new])
-
-    def row(self, text: str, number: int) -> list[str]:
-        try:
-            row = _split(text, self.delimiter, strict=True)
-        except csv.Error as error:
-            open_quote = "unexpected end" in str(error)
-            why = "a quote is not closed on this line" if open_quote else f"not CSV ({error})"
-            raise DataError(f"line {number:,}: {why}") from None
-        if len(row) != self.width:
-            raise DataError(f"line {number:,}: {len(row)} fields, not {self.width}")
-        return row
-
-    def questions(self, row: list[str], number: int) -> list[str]:
-        return [row[at] for at in self.places]
-
-    def failed(self, text: str) -> list[str]:
-        return [text, *[""] * (self.width - 1)]  # the line in the first column: the width stays
-
-    def line(self, kept: list[str], answer: dict[str, Any]) -> str:
+def _written(records: Records, row: Any, answer: dict[str, Any]) -> str:
+    """The answered record; of a bad one its line, in the first column, so that the width stays."""
+    if records.is_delimited:
+        kept = [row.text, *[""] * (records.width - 1)] if type(row) is BadRow else row
         yes = answer["is_duplicate"]
         answer = {**answer, "is_duplicate": yes if yes is None else int(yes)}
-        return self._written([*kept, *answer.values()])
+        return _delimited_line([*kept, *answer.values()], records.delimiter)
+    if records.header:  # Parquet
+        row = dict(zip(records.header, row))
+    elif isinstance(row, list) and type(row) is not BadRow and len(row) == 2:
+        row = dict(zip(QUESTIONS, row))
+    elif not isinstance(row, dict):
+        row = {"line": row.text if type(row) is BadRow else row}
+    found = {**row, **{name: value for name, value in answer.items() if value is not None}}
+    text = json.dumps(found, ensure_ascii=False, default=str)
+    # U+2028 and the like would end a line; a lone surrogate cannot be written in UTF-8.
+    return text if text.isprintable() else json.dumps(found, default=str)
 
-    def _written(self, row: list[Any]) -> str:
-        out = io.StringIO()
-        cells = [re.sub("[\r\n]", " ", cell) if type(cell) is str else cell for cell in row]
-        csv.writer(out, delimiter=self.delimiter, lineterminator="").writerow(cells)
-        return out.getvalue().encode("utf-8", "replace").decode()
 
-
-def _split(text: str, delimiter: str, strict: bool = False) -> list[str]:
-    return next(csv.reader([text], delimiter=delimiter, strict=strict), [])
-
-
-def _ready_batches(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Batches of the lines that are there already, so that a slow writer is answered at once."""
-    waiting: queue.Queue[Any] = queue.Queue(maxsize=2 * BATCH)
-
-    def read() -> None:
-        try:
-            for line in lines:
-                waiting.put(line)
-            waiting.put(None)
-        except BaseException as error:  # raised again where the answers are made
-            waiting.put(error)
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        batch = [waiting.get()]
-        while isinstance(batch[-1], bytes) and len(batch) < BATCH and not waiting.empty():
-            batch.append(waiting.get())
-        end = b"" if isinstance(batch[-1], bytes) else batch.pop()
-        if batch:
-            yield batch
-        if isinstance(end, BaseException):
-            raise end
-        if end is None:
-            return
+def _delimited_line(row: list[Any], delimiter: str) -> str:
+    out = io.StringIO()
+    cells = [re.sub("[\r\n]", " ", cell) if type(cell) is str else cell for cell in row]
+    csv.writer(out, delimiter=delimiter, lineterminator="").writerow(cells)
+    return out.getvalue().encode("utf-8", "replace").decode()

@@ -79,7 +79,7 @@ def test_predict_answers_a_file_line_by_line(tmp_path, model, capsys):
     assert main(["predict", model, str(tmp_path / "pairs.tsv")]) == 1
     out, err = capsys.readouterr()
     assert out.splitlines()[0].startswith("how far\thow far\t1\t1.0")
-    assert len(out.splitlines()) == 2 and "1 of 2 lines" in err
+    assert len(out.splitlines()) == 2 and "1 of 2 records" in err
     assert main(["predict", model, str(tmp_path / "none.csv")]) == 2
     assert "no such file" in capsys.readouterr().err
 

@@ -1,17 +1,19 @@
-"""Streams of pairs: one line out for each line in, whatever the line holds."""
+"""Files of pairs: one line out for each record in, whatever the record holds."""
 
 import csv
 import gzip
 import io
 import json
-import queue
+import os
+import threading
 
 import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
+from siamese.data.files import ReadReport
 from siamese.errors import DataError
-from siamese.search.streaming import ANSWERS, answer_stream, open_lines
+from siamese.search.streaming import ANSWERS, answer_file
 
 
 @pytest.fixture(scope="module")
@@ -19,20 +21,30 @@ def detector():
     return make_detector(threshold=0.4)
 
 
-def answered(detector, text, **options):
-    lines = io.BytesIO(text if isinstance(text, bytes) else text.encode())
-    return list(answer_stream(detector, lines, **options))
+@pytest.fixture
+def answered(detector, tmp_path):
+    def answer(content, **options):
+        path = tmp_path / "pairs"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        answer.report = ReadReport("pairs")
+        return list(answer_file(detector, path, answer.report, **options))
+
+    return answer
 
 
-def test_csv_answers_equal_the_detector(detector):
+def rows_of(found):
+    return list(csv.DictReader(line for line, _ in found))
+
+
+def test_csv_answers_equal_the_detector(detector, answered):
     one, two = random_questions(1200), random_questions(1200, seed=2)
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["n", "question2", "question1"])
     writer.writerows([i, b + ', "x"', a] for i, (a, b) in enumerate(zip(one, two)))
-    found = answered(detector, out.getvalue())
+    found = answered(gzip.compress(out.getvalue().encode()))
     assert len(found) == 1201 and all(good for _, good in found)
-    rows = list(csv.DictReader(line for line, _ in found))
+    rows = rows_of(found)
     assert list(rows[0]) == ["n", "question2", "question1", *ANSWERS]
     wanted = detector.similarity(one, [b + ', "x"' for b in two])
     np.testing.assert_allclose([float(r["similarity"]) for r in rows], wanted, atol=1e-5)
@@ -42,84 +54,92 @@ def test_csv_answers_equal_the_detector(detector):
     ]
 
 
-BAD = [
-    (b'"how far\n', "a quote is not closed"),
-    (b"\n", "blank"),
-    (b",how far\n", "question1 is empty"),
-    (b"how far,   \n", "question2 is empty"),
-    (b"a,b,c\n", "3 fields, not 2"),
-    (b"a\n", "1 fields, not 2"),
-    (b"how \xff,far\n", "not UTF-8"),
-]
-BAD_JSON = [
-    (b"{\n", "not JSON"),
-    (b"5\n", "neither an object"),
-    (b'["a"]\n', "neither an object"),
-    (b'{"question1": "a"}\n', "no column question2"),
-    (b'{"question1": "a", "question2": 5}\n', "question2 is not text"),
-    (b'{"question1": null, "question2": "b"}\n', "question1 is empty"),
-    (b"[" * 100_000 + b"\n", "not JSON"),
-    (b"\xff\n", "not UTF-8"),
-    (b"\n", "blank"),
-]
+BAD = {
+    "csv": [
+        (b",how far\n", "question1 is empty"),
+        (b"how far,   \n", "question2 is empty"),
+        (b"a,b,c\n", "3 fields where"),
+        (b'"a\n', "1 field where"),
+    ],
+    "json": [
+        (b"{\n", "not JSON"),
+        (b"5\n", "neither an object"),
+        (b'["a"]\n', "neither an object"),
+        (b'{"question1": "a"}\n', "no column question2"),
+        (b'{"question1": "a", "question2": 5}\n', "question2 is not text"),
+        (b'{"question1": null, "question2": "b"}\n', "question1 is empty"),
+        (b'{"question1": "a", "question1": "b", "question2": "c"}\n', "stands there twice"),
+        (b"[" * 100_000 + b"\n", "not JSON"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("form", "line", "error"), [(f, *c) for f in BAD for c in BAD[f]])
+def test_a_bad_record_does_not_stop_the_others(answered, form, line, error):
+    if form == "csv":
+        good = b"how far,how old\n"
+        content = b"question1,question2\n" + good + line + good
+        rows = [None, *rows_of(answered(content))]
+    else:
+        good = b'{"question1": "how far", "question2": "how old", "n": 1}\n'
+        content = good + good + line + good
+        rows = [json.loads(text) for text, _ in answered(content)]
+        assert rows[1]["n"] == 1
+    assert error in rows[2]["error"] and "line 3" in rows[2]["error"]
+    assert rows[1] == rows[3] and not rows[1].get("error") and not rows[2].get("similarity")
+    assert [good for _, good in answered(content)] == [True, True, False, True]
+    assert [good for _, good in answered(content, bad_rows="skip")] == [True] * 3
+    assert answered.report.count("bad") == 1
+
+
+def test_records_are_answered_and_not_lines(answered):
+    rows = rows_of(answered('question1,question2\n"how\nfar, then",how old\nhow,"far"\n'))
+    assert [row["question1"] for row in rows] == ["how far, then", "how"]
+    assert answered.report.findings["newline"].lines == [2]
+    long = "how far " * 20_000
+    assert [good for _, good in answered(f"{long},how\nhow,{long}\n")] == [True, True]
 
 
 @pytest.mark.parametrize(
-    ("form", "line", "error"),
-    [*(("csv", *case) for case in BAD), *(("json", *case) for case in BAD_JSON)],
+    "header", ["title1,title2", "q_a;q_b", "Text 1\tText 2", "sentence1,sentence2"]
 )
-def test_a_bad_line_does_not_stop_the_others(detector, form, line, error):
-    if form == "csv":
-        good = b"how far,how old\n"
-        found = answered(detector, b"question1,question2\n" + good + line + good)
-        rows = [None, *csv.DictReader(text for text, _ in found)]
-    else:
-        good = b'{"question1": "how far", "question2": "how old", "n": 1}\n'
-        found = answered(detector, good + good + line + good)
-        rows = [json.loads(text) for text, _ in found]
-        assert rows[1]["n"] == 1
-    assert [well for _, well in found] == [True, True, False, True]
-    assert error in rows[2]["error"] and "line 3" in rows[2]["error"]
-    assert rows[1] == rows[3] and not rows[1].get("error") and not rows[2].get("similarity")
+def test_a_first_line_that_names_the_columns_is_a_header(answered, header):
+    mark = next(mark for mark in ",;\t" if mark in header)
+    found = answered(f"{header}\nhow far{mark}how old\n")
+    assert found[0][0].split(mark)[:3] == [*header.split(mark), "is_duplicate"]
+    assert len(found) == 2 and not answered.report.findings
 
 
-def test_odd_content_stays_one_line_and_in_its_column(detector):
+def test_two_columns_need_no_header_and_other_files_are_refused(answered):
+    for text in ("how far\thow old\n", "how,far\n", '["how far", "how old"]'):
+        assert [good for _, good in answered(text)] == [True]
+        assert answered.report.count("no_header") == (text[0] != "[")
+    for text, what in (("how far\n", "line 1"), ("a,b,c\n", "line 1"), ("", "is empty")):
+        with pytest.raises(DataError, match=what):
+            answered(text)
+
+
+def test_odd_content_stays_one_line_and_in_its_column(answered):
     odd = json.dumps({"question1": "how\nfar\u2028\u0085", "question2": "how \ud800 old"})
-    ((line, _),) = answered(detector, odd)
+    ((line, _),) = answered(odd)
     assert len(line.splitlines()) == 1 and line.encode()
-    found = answered(detector, "question1,question2,is_duplicate\nhow far,how old,1\n")
-    row = next(csv.DictReader(line for line, _ in found))
+    (row,) = rows_of(answered("question1,question2,is_duplicate\nhow far,how old,1\n"))
     assert row["is_duplicate"] == "1" and row["predicted_is_duplicate"] in "01"
 
 
-def test_two_columns_need_no_header_and_other_files_are_refused(detector):
-    assert answered(detector, "") == []
-    for text in ("how far\thow old\n", '["how far", "how old"]'):
-        assert [good for _, good in answered(detector, text)] == [True]
-    for text in ("how far\n", "a,b,c\n"):
-        with pytest.raises(DataError, match="line 1"):
-            answered(detector, text)
+def test_a_line_of_gigabytes_is_refused_before_it_fills_the_memory(answered):
+    bomb = gzip.compress(b"how far,how old\n" + b"a" * (20 << 20))
+    with pytest.raises(DataError, match="line 2 is longer than 16 MiB"):
+        answered(bomb)
 
 
 def test_a_slow_writer_is_answered_at_once(detector):
-    waiting = queue.Queue()
-    answers = answer_stream(detector, iter(waiting.get, None))
-    for _ in range(3):
-        waiting.put(b'["how far", "how old"]\n')
-        assert next(answers)[1]  # would wait for ever if it wanted a full batch
-    waiting.put(None)
-    assert list(answers) == []
-
-    def broken():
-        yield b'["how far", "how old"]\n'
-        raise OSError(5, "gone")
-
-    with pytest.raises(OSError, match="gone"):
-        list(answer_stream(detector, broken()))
-
-
-def test_gzip_is_unpacked_and_other_files_are_named(tmp_path):
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"a,b\nc,d\n"))
-    assert list(open_lines(str(tmp_path / "a.gz"))) == [b"a,b\n", b"c,d\n"]
-    with pytest.raises(DataError, match="no such file"):
-        list(open_lines(str(tmp_path / "b")))
+    reader, writer = os.pipe()
+    with open(writer, "wb", buffering=0) as file, open(reader, closefd=True):
+        file.write(b'["how far", "how old"]\n')
+        answers = answer_file(detector, f"/dev/fd/{reader}", ReadReport("pipe"))
+        assert next(answers)[1]  # would wait for ever if it wanted a full block
+        file.write(b'["how far", "how old"]\n["how", "how"]\n')
+        assert next(answers)[1] and next(answers)[1]
+        threading.Thread(target=file.close).start()
+        assert list(answers) == []

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese.data.pairs import iter_pairs, read_pairs
-from siamese.errors import DataError, MissingDependencyError
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 HEADER = ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"]
 ROWS = [
@@ -90,6 +90,8 @@ def test_every_format_gives_the_rows_that_were_written(tmp_path, kind, zipped):
     assert [row for part in iter_pairs(path, chunk_rows=3) for row in rows_of(part)] == ROWS
 
 
+OPEN = '5,"Who am I?,Who are you?,1\n'  # the closing quote is missing
+LONG = "a long question " * 10_000
 GLUE = "id\tquestion1\tquestion2\tis_duplicate\n"
 FILL = 400  # good lines after it, so that a few broken ones are no reason to refuse the file
 GIVES = {
@@ -97,6 +99,23 @@ GIVES = {
     "hub names": ('{"sentence1": "a", "sentence2": "b", "label": false}', [("a", "b", 0)], {}),
     "old Mac line ends": ("question1,question2,label\ra?,b?,1\rc?,d?,0\r",
                           [("a?", "b?", 1), ("c?", "d?", 0)], {}),
+    "line ends of three kinds": (b"question1,question2,label\ra?,b?,1\nc?,d?,0\r\ne?,f?,1",
+                                [("a?", "b?", 1), ("c?", "d?", 0), ("e?", "f?", 1)], {"crlf": [3]}),
+    "UTF-16": ("question1,question2,label\né?,b?,1\n".encode("utf-16"), [("é?", "b?", 1)], {}),
+    "a very long question": (f"question1,question2,label\n{LONG},b?,1\nc?,d?,0\n",
+                             [(LONG, "b?", 1), ("c?", "d?", 0)], {}),
+    "a very long first line": (f"question1,{LONG},question2,label\na?,x,b?,1\n", [("a?", "b?", 1)], {}),
+    # A quote that is opened and not closed swallows no row.
+    "a stray quote": ("id,question1,question2,label\n" + OPEN + "6,a?,b?,1\n7,c?,d?,0\n",
+                      [('"Who am I?', "Who are you?", 1), ("a?", "b?", 1), ("c?", "d?", 0)],
+                      {"quote": [2]}),
+    "two stray quotes": ("id,question1,question2,label\n" + OPEN + '6,a?,"b" or c?,1\n7,c?,Is it "d"?,0\n',
+                         [('"Who am I?', "Who are you?", 1), ("a?", '"b" or c?', 1),
+                          ("c?", 'Is it "d"?', 0)], {"quote": [2, 3]}),
+    "a stray quote and one at the end": ("id,label,question1,question2\n1,0,a?,\"b?\n2,1,c?,d?\"\n",
+                                         [("a?", '"b?', 0), ("c?", 'd?"', 1)], {"quote": [2]}),
+    "a question that looks like a row": ('label,question1,question2\n0,a?,"b\nc, d, e?"\n',
+                                         [("a?", "b\nc, d, e?", 0)], {"newline": [2]}),
     "a null question": ('{"question1": null, "question2": "b", "label": 1}\n'
                         '{"question1": "a", "question2": "b", "label": 1}',
                         [("a", "b", 1)], {"empty": [1]}),
@@ -116,10 +135,10 @@ GIVES = {
         GLUE + "1\tcut off\n2\ta?\tb?\t0\na lone end?\t1\n3\tc?\td?\t1\n" + '4\t"open\n'
         + "5\tgood?\tfine?\t1\n" * FILL,
         [("a?", "b?", 0), ("c?", "d?", 1), *[("good?", "fine?", 1)] * FILL],
-        {"broken": [2, 4, 6]}),
+        {"bad": [2, 4, 6]}),
     "joined, but without a label": (
         GLUE + "1\tcut\n2\tcut\tthere\n3\tcut\n" + "5\tgood?\tfine?\t1\n" * FILL,
-        [("good?", "fine?", 1)] * FILL, {"broken": [2, 3, 4]}),
+        [("good?", "fine?", 1)] * FILL, {"bad": [2, 3, 4]}),
 }  # fmt: skip
 
 
@@ -207,8 +226,8 @@ def test_report_reads_well(tmp_path):
     rows = [["0", "1", "2", "a?", "", "0"]] * 7 + [["7", "3", "4", "a?", "b?", "1"]]
     report = read_pairs(file_of(tmp_path, delimited(rows))).report
     assert str(report).split("pairs.dat")[1] == (
-        ": 8 rows read, 1 pairs kept (CSV with Quora's columns)\n"
-        "  7 rows with an empty question (lines 2, 3, 4, 5, 6, …): kept out of the pairs"
+        ": 8 rows read, 1 kept (CSV)\n"
+        "  7 rows with an empty question (lines 2, 3, 4, 5, 6, …): left out"
     )
     assert report.as_dict()["findings"] == {"empty": {"count": 7, "lines": [2, 3, 4, 5, 6]}}
 
@@ -296,7 +315,6 @@ def test_tabs_all_quoted_give_back_what_the_csv_module_wrote(tmp_path, rows):
 # -- This file is refused with this line ------------------------------------------------------
 
 GOOD = '{"question1": "a", "question2": "b", "is_duplicate": 1}\n'
-OPEN = '5,1,2,"Who am I?,Who are you?,1\n'  # the closing quote is missing
 HEAD = delimited(PLAIN[:1])
 REFUSED = {
     "nothing": ("", "is empty"),
@@ -319,7 +337,6 @@ REFUSED = {
     "a web page after a mark": ("\ufeff<HTML>question1", "line 1", "a web page"),
     "a ZIP archive": (b"PK\x03\x04train.csv", "a ZIP archive; unpack it"),
     "bzip2": (b"BZh91AY", "bzip2"),
-    "UTF-16": ("question1,question2".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
     "UTF-16 without a mark": ("question1,question2".encode("utf-16-le"), "UTF-16 text"),
     "a JSON array": ('[{"question1": "a"}]', "line 1", "a JSON array"),
     "no line ends": (b"x" * (17 << 20), "line 1 is longer than 16 MiB"),
@@ -331,15 +348,12 @@ REFUSED = {
     "a number for a question": (GOOD + GOOD.replace('"a"', "5"),
                                 "line 2, column question1: 5 is not text"),
     "a JSON label": (GOOD.replace("1}", "2}"), "line 1: is_duplicate is 2", "0", "1 (duplicates)"),
-    "a quote closed two rows on": (HEAD + OPEN + delimited(PLAIN),
-                                   "line 3: a quote", "not closed before line 6"),
-    "a quote closed much later": (HEAD + OPEN + "5,1,2,a?,b?,1\n" * 20 + '6,1,2,"a",b?,1\n',
-                                  "line 3: a quote", "not closed before line 24"),
-    "a quote never closed": (HEAD + OPEN + "5,1,2,a?,b?,1\n" * 20, "line 3: a quote"),
-    "a quote never closed, long": (HEAD + OPEN + "5,1,2,a long question?,b?,1\n" * 9000,
-                                   "never closed"),
-    "broken lines, 1 in 80": (GLUE + "cut\n" * 5 + "1\ta?\tb?\t1\n" * 395,
-                              "line 2: 1 field ", "header has 4", "5 of 400"),
+    "an open quote and a comma": (HEAD + "5,1,2," + OPEN[2:].replace("am", ", am") + "5,1,2,a?,b?,1\n" * 9,
+                                  "line 3: 7 fields where", "opened here is not closed"),
+    "broken lines, 1 in 80": (GLUE + "cut\n" * 5 + "1\ta?\tb?\t1\n" * 395, "5 rows cannot be",
+                              "line 2: 1 field ", "header has 4", "line 6: 1 field"),
+    "a JSON key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '),
+                         "line 2: the key 'question1' stands there twice"),
 }  # fmt: skip
 for width in (4, 8):
     for mark in ",\t":
@@ -348,7 +362,6 @@ for width in (4, 8):
         REFUSED[f"{width} fields between {mark!r}"] = (
             "\n".join(lines),
             f"line 3: {width} fields where the header has 6 ({', '.join(HEADER)})",
-            "must stand in quotes" if mark == "," else "1 of 3 lines",
         )
 for label in ("2", "-1", "duplicate", "yes", "", "0.5", "nan"):
     for mark in ",\t":
@@ -365,6 +378,30 @@ def test_this_file_is_refused_with_this_line(tmp_path, kind):
     content, *parts = REFUSED[kind]
     path = file_of(tmp_path, content)
     assert assert_refused(path, *parts).startswith(str(path))
+
+
+def bad_file(folder):
+    """30 rows, of which every third is good; the bad ones are bad in two ways."""
+    good, label, width = "a{0}?,b{0}?,1\n", "a?,b?,2\n", "a?,b?\n"
+    rows = [(good, label, width)[i % 3].format(i) for i in range(90)]
+    return file_of(folder, "question1,question2,label\n" + "".join(rows))
+
+
+def test_all_bad_rows_are_listed_or_skipped_and_counted(tmp_path):
+    path = bad_file(tmp_path)
+    message = assert_refused(path, "60 rows cannot be read; the first 20", "--bad-rows skip")
+    lines = message.split("\n")
+    assert (
+        len(lines) == 22 and "line 3: is_duplicate is '2'" in lines[1] and "line 4: 2" in lines[2]
+    )
+    pairs = read_pairs(path, bad_rows="skip")
+    assert triples(pairs) == [(f"a{i}?", f"b{i}?", 1) for i in range(0, 90, 3)]
+    assert "60 rows that cannot be read" in str(pairs.report)
+    parts = list(iter_pairs(path, 7, bad_rows="skip"))
+    assert sum(map(len, parts)) == 30 and parts[0].report.count("bad") == 60
+    assert_refused(path, "rows that cannot be read", strict=True, bad_rows="skip")
+    with pytest.raises(ArgumentError, match="refuse"):
+        read_pairs(path, bad_rows="ignore")
 
 
 def test_what_is_no_file_is_refused(tmp_path):

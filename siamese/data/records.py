@@ -1,0 +1,424 @@
+"""The records of a file, for every command: comma- or tab-separated, JSON Lines, Parquet, plain text.
+
+CSV follows RFC 4180 through Python's csv module, except where a quote is opened and not closed: that line
+is read by itself, the quote a letter like any other. Tab-separated files exist in two kinds that no name
+tells apart: written with quotes as in CSV (Quora's own), or with every quote literal (as GLUE's is
+commonly read), where a line break inside a question cuts the line. So a tab field is unquoted only where
+it can be nothing but a quoted field, and cut lines are joined only where they fit exactly.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from siamese.data.files import OpenFile, ReadReport
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
+
+MOST_LINES_IN_A_ROW = 50  # a question with more lines than this is an unclosed quote
+DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated", "|": "bar-separated"}
+# Our column -> its names in files (Quora's, Kaggle's, GLUE's, and the Hugging Face hub's).
+COLUMN_NAMES = {
+    "question1": ("question1", "sentence1"),
+    "question2": ("question2", "sentence2"),
+    "is_duplicate": ("is_duplicate", "label"),
+    "id": ("id", "idx", "pair_id"),
+    "qid1": ("qid1",),
+    "qid2": ("qid2",),
+}
+LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
+
+Row = Any  # list of values (delimited, Parquet), what the line holds (JSON), or BadRow
+Chunk = tuple[list[Row], Sequence[int]]  # rows, and the line each starts on
+
+
+class BadRow(NamedTuple):
+    """A row that cannot be read: its text, and why (what goes on after "line 3")."""
+
+    text: str
+    why: str
+    cut: bool = False  # a cut line of a tab-separated file
+
+
+class Records:
+    """The records of one file, in order; a context manager.
+
+    Args:
+      path: what `OpenFile` takes.
+      report: gets the format and what was handled.
+      known: the names of columns that are looked for; they decide the delimiter.
+
+    Attributes:
+      header: the names of the columns; empty for JSON Lines, whose rows name their own. Set it (to [] for
+        none), `width` and `delimiter` before iterating where the first line is a row.
+      first: the first line of a delimited or plain file.
+    """
+
+    def __init__(self, path: Any, report: ReadReport, known: Collection[str]):
+        self.file, self.report = OpenFile(path), report
+        self.name, self.first, self.delimiter = self.file.name, "", ""
+        self.header: list[str] = []
+        start = self.file.start[:4]
+        if start == b"PAR1":
+            self.format = "Parquet"
+            report.unit = "row"
+            self._table = _parquet_table(self.file)
+            self.header = self._table.schema_arrow.names
+        elif start[:1] in (b"{", b"["):
+            self.format = "JSON Lines"
+            self._blocks = self.file.lines(report)
+        else:
+            self._blocks = self.file.lines(report)
+            self._block = next(self._blocks)
+            self.first = self._block[0]
+            self.header, self.delimiter = split_header(self.first, known)
+            self.format = DELIMITERS[self.delimiter]
+        self.is_json = self.format == "JSON Lines"
+        self.is_delimited = bool(self.delimiter)
+        self.width = len(self.header)
+        report.format = self.format + (", gzipped" if self.file.is_gzip else "")
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.file.__exit__(*exception)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        if self.is_json:
+            return self._json()
+        return self._delimited() if self.is_delimited else self._parquet()
+
+    def good(self) -> Iterator[Chunk]:
+        """The chunks without their bad rows, which go into the report."""
+        for rows, starts in self:
+            if any(type(row) is BadRow for row in rows):
+                for row, line in zip(rows, starts):
+                    if type(row) is BadRow:
+                        self.report.add_bad_row(line, row.why, row.cut)
+                kept = [(row, line) for row, line in zip(rows, starts) if type(row) is not BadRow]
+                rows, starts = [row for row, _ in kept], [line for _, line in kept]
+            if rows:
+                yield rows, starts
+
+    def lines(self) -> Iterator[Chunk]:
+        """Plain text: each line is a row by itself."""
+        first, block = 1, self._block
+        while block is not None:
+            yield [[line] for line in block], range(first, first + len(block))
+            first += len(block)
+            block = next(self._blocks, None)
+
+    # -- Comma- and tab-separated files -------------------------------------------------------
+
+    def _delimited(self) -> Iterator[Chunk]:
+        """The rows of each block. A row's lines may stand in two blocks: the first waits then."""
+        tabs = self.delimiter == "\t"
+        first = 2 if self.header else 1
+        waiting: list[str] = []
+        block: list[str] | None = self._block[first - 1 :]
+        names = [name.strip().lower() for name in self.header]
+        labels = [at for at, name in enumerate(names) if name in COLUMN_NAMES["is_duplicate"]]
+        self._label_at = labels[0] if len(labels) == 1 else None
+        self._all_quoted = self.first.startswith('"')
+        self._last: list[str] = []  # the last good row
+        while block is not None or waiting:
+            lines = [*waiting, *(block or ())]
+            rows = None if waiting else (_tab_rows if tabs else self._csv_rows)(lines)
+            if rows is not None and set(map(len, rows)) <= {self.width}:
+                if tabs:
+                    rows = [
+                        self._unquoted(row) if '"' in line else row
+                        for row, line in zip(rows, lines)
+                    ]
+                starts: Sequence[int] = range(first, first + len(lines))
+                first, waiting = first + len(lines), []
+                self._last = rows[-1] if rows else []
+            else:
+                rows, starts, used = self._assembled(lines, first, at_end=block is None)
+                first, waiting = first + used, lines[used:]
+            yield rows, starts
+            block = next(self._blocks, None) if block is not None else None
+
+    def _csv_rows(self, lines: list[str]) -> list[list[str]] | None:
+        """One row for each line; None where that is not so."""
+        try:
+            rows = list(csv.reader(lines, delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            return None
+        return rows if len(rows) == len(lines) else None
+
+    def _assembled(
+        self, lines: list[str], first: int, at_end: bool
+    ) -> tuple[list[Row], list[int], int]:
+        """Rows, where they start, and how many of the lines they take; the rest wait for more."""
+        rows, starts, at = [], [], 0
+        while at < len(lines):
+            if not lines[at]:
+                self.report.add("blank", [first + at])
+                at += 1
+                continue
+            fields, is_open = self._split(lines[at])
+            whole = len(fields) == self.width and not is_open
+            used, row = (1, fields) if whole else self._joined(lines, at, fields, is_open, at_end)
+            if not used:
+                break
+            if used > 1:
+                self.report.add("newline", [first + at])
+            elif row is fields and is_open:
+                self.report.add("quote", [first + at])
+            if type(row) is list:
+                row = self._last = self._unquoted(row) if self.delimiter == "\t" else row
+            rows.append(row)
+            starts.append(first + at)
+            at += used
+        return rows, starts, at
+
+    def _joined(
+        self, lines: list[str], at: int, fields: list[str], is_open: bool, at_end: bool
+    ) -> tuple[int, Row]:
+        """How many lines the row that starts at `lines[at]` takes (0: more must be read), and the row."""
+        tabs, text = self.delimiter == "\t", lines[at]
+        alone = len(fields) == self.width
+        numbers = [
+            i for i, value in enumerate(fields if alone else self._last) if _is_number(value)
+        ]
+        if is_open or (tabs and not alone):
+            for end in range(at + 1, at + MOST_LINES_IN_A_ROW):
+                if end >= len(lines):
+                    if not at_end:
+                        return 0, None
+                    break
+                if (alone or lines[end].count('"') % 2 == 0) and self._stands_alone(
+                    lines[end], numbers
+                ):
+                    break
+                text += "\n" + lines[end]
+                if not tabs and '"' not in lines[end]:
+                    continue
+                row, still_open = self._split(text)
+                if len(row) == self.width and not still_open and (not tabs or self._fits(row)):
+                    return end + 1 - at, row
+                if tabs and len(row) >= self.width:
+                    break
+        if alone:
+            return 1, fields
+        found = f"{len(fields)} {'field' if len(fields) == 1 else 'fields'}"
+        names = f" ({', '.join(self.header)})" if self.header else ""
+        why = f": {found} where the {'header' if names else 'first line'} has {self.width}{names}."
+        if not tabs:
+            mark = "comma" if self.delimiter == "," else repr(self.delimiter)
+            why += f" A question that holds a {mark} or a quote must stand in quotes."
+        if is_open:
+            why += " A quote that is opened here is not closed."
+        return 1, BadRow(lines[at], why, cut=tabs and len(fields) < self.width)
+
+    def _stands_alone(self, line: str, numbers: list[int]) -> bool:
+        """Whether a line is a row by itself: in CSV only where it has numbers in the same columns."""
+        fields, _ = self._split(line)
+        if len(fields) != self.width:
+            return False
+        return self.delimiter == "\t" or bool(
+            numbers and all(_is_number(fields[i]) for i in numbers)
+        )
+
+    def _fits(self, row: list[str]) -> bool:
+        """Whether joined lines of a tab-separated file are a row."""
+        if self._label_at is not None:
+            return row[self._label_at].strip(' "') in LABELS
+        return any("\n" in field and _unquote(field, True) != field for field in row)
+
+    def _split(self, text: str) -> tuple[list[str], bool]:
+        """The fields, and whether one starts with a quote that does not end it (never with tabs)."""
+        if self.delimiter == "\t":
+            return _tab_fields(text, self.width), False
+        return csv_fields(text, self.delimiter)
+
+    def _unquoted(self, row: list[str]) -> list[str]:
+        return [_unquote(field, self._all_quoted) for field in row]
+
+    # -- JSON Lines and Parquet ---------------------------------------------------------------
+
+    def _json(self) -> Iterator[Chunk]:
+        first = 1
+        for block in self._blocks:
+            rows, starts = [], []
+            for number, line in enumerate(block, start=first):
+                if line.strip():
+                    rows.append(_json_value(line))
+                    starts.append(number)
+                else:
+                    self.report.add("blank", [number])
+            first += len(block)
+            yield rows, starts
+
+    def _parquet(self) -> Iterator[Chunk]:
+        first = 1
+        with _parquet_errors(self.name):
+            for batch in self._table.iter_batches(batch_size=10_000):
+                rows = list(map(list, zip(*(column.to_pylist() for column in batch.columns))))
+                yield rows, range(first, first + len(rows))
+                first += len(rows)
+
+
+def check_bad_rows(value: str) -> bool:
+    """Whether bad rows are skipped; ArgumentError for another word than refuse and skip."""
+    if value not in ("refuse", "skip"):
+        raise ArgumentError(f"bad_rows must be 'refuse' or 'skip'; it is {value!r}.")
+    return value == "skip"
+
+
+# -- Columns by name --------------------------------------------------------------------------
+
+
+def normal_name(name: Any) -> str:
+    """A column's name as it is compared: without blanks around it, in lower case."""
+    return str(name).strip().lower()
+
+
+def split_header(line: str, known: Collection[str]) -> tuple[list[str], str]:
+    """The column names of a header line, and its delimiter: the one that gives the most `known`."""
+    headers = {mark: csv_fields(line, mark)[0] for mark in DELIMITERS}
+    delimiter = max(
+        headers, key=lambda mark: sum(normal_name(name) in known for name in headers[mark])
+    )
+    return headers[delimiter], delimiter
+
+
+def column_places(
+    header: Sequence[str], where: str, required: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, int]:
+    """Which column of `header` each of ours is; DataError where a required one is missing or doubled."""
+    names = list(map(normal_name, header))
+    places = {}
+    for column in (*required, *optional):
+        found = [at for at, name in enumerate(names) if name in COLUMN_NAMES[column]]
+        if len(found) > 1:
+            doubled = " and ".join(str(header[at]) for at in found)
+            raise DataError(f"{where}: {column} stands in two columns ({doubled}).")
+        if found:
+            places[column] = found[0]
+    missing = [column for column in required if column not in places]
+    if missing:
+        shown = ", ".join(str(name).strip()[:40] for name in header[:12])
+        hint = " Is it a test file without labels?" if missing == ["is_duplicate"] else ""
+        raise DataError(
+            f"{where}: no column {' or '.join(missing)}; found: {shown}. Question pairs need the "
+            f"columns {', '.join(required)}.{hint}"
+        )
+    return places
+
+
+# -- Fields and values ------------------------------------------------------------------------
+
+
+def csv_fields(text: str, delimiter: str) -> tuple[list[str], bool]:
+    """The fields of a CSV record of any length, and whether one starts with a quote that does not end it.
+
+    Such a field is read up to the next delimiter, its quotes kept.
+    """
+    mark = re.escape(delimiter)
+    pattern = re.compile(rf'"([^"]*+(?:""[^"]*+)*+)"(?={mark}|\Z)|[^{mark}]*+')
+    fields, at, is_open = [], 0, False
+    while True:
+        match = pattern.match(text, at)
+        if match[1] is not None:
+            fields.append(match[1].replace('""', '"'))
+        else:
+            fields.append(match[0])
+            is_open |= match[0].startswith('"')
+        if match.end() >= len(text):
+            return fields, is_open
+        at = match.end() + 1
+
+
+def _tab_rows(lines: list[str]) -> list[list[str]]:
+    return [line.split("\t") for line in lines]
+
+
+def _tab_fields(line: str, width: int) -> list[str]:
+    """The fields of a line, quotes kept; too many are tried again with tabs inside quoted fields."""
+    pieces = line.split("\t")
+    if len(pieces) <= width or '"' not in line:
+        return pieces
+    fields: list[str] = []
+    for piece in pieces:
+        if fields and fields[-1].startswith('"') and fields[-1].count('"') % 2:
+            fields[-1] += "\t" + piece  # the quoted field before is still open
+        else:
+            fields.append(piece)
+    return fields if len(fields) == width else pieces
+
+
+def _unquote(field: str, all_quoted: bool) -> str:
+    """A tab field without CSV quotes, where it can only be a quoted field; otherwise as it stands.
+
+    A writer of CSV quotes a field that holds a quote, a tab or a line break, and doubles its quotes.
+    A field that is quoted as a whole but had no reason to be is a question in literal quotes, unless
+    the header's own names stand in quotes (`all_quoted`).
+    """
+    inner = field[1:-1]
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner.replace('""', ""):
+        return field  # also where a lone quote is inside: no CSV writer makes this
+    needed = not inner or '""' in inner or "\n" in inner or "\t" in inner
+    return inner.replace('""', '"') if needed or all_quoted else field
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().replace(".", "", 1).isdigit()
+
+
+def _json_value(line: str) -> Any:
+    try:
+        return json.loads(line, object_pairs_hook=_object)
+    except DataError as error:
+        return BadRow(line, f": {error}")
+    except (ValueError, RecursionError) as error:
+        column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        return BadRow(line, f"{column}: not JSON ({getattr(error, 'msg', error)}).")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        doubled = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the key {doubled!r:.40} stands there twice.")
+    return found
+
+
+class _parquet_errors:
+    """Turns what pyarrow raises into one sentence."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind, error, trace) -> None:
+        import pyarrow
+
+        if isinstance(error, (pyarrow.ArrowException, OSError)):
+            raise DataError(
+                f"{self.name}: the Parquet file cannot be read ({error}). Write it again."
+            ) from None
+
+
+def _parquet_table(file: OpenFile) -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingDependencyError(
+            f"{file.name} is a Parquet file; reading it needs pyarrow: pip install pyarrow."
+        ) from None
+    source: Any = file.path
+    if file.is_gzip or not file.is_regular:  # Parquet is read from its end
+        source = tempfile.TemporaryFile()  # noqa: SIM115  closed with the table
+        source.writelines(file.blocks())
+    with _parquet_errors(file.name):
+        return pyarrow.parquet.ParquetFile(source)
