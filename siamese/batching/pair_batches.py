@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import queue
-import threading
 import zlib
-from collections import Counter, namedtuple
+from collections import Counter, deque, namedtuple
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,9 +18,6 @@ from siamese.batching.plan import PlannedBatch, batch_lengths, plan_epoch
 from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
-
-# Batches whose questions are gathered in one go.
-TOGETHER = 64
 
 
 class PairBatches(Iterator):
@@ -204,12 +200,7 @@ class PairBatches(Iterator):
           ArgumentError: where the state is damaged or belongs to other pairs or settings.
         """
         mine = self.state()
-        missing = [name for name in mine if name not in state]
-        if missing:
-            raise ArgumentError(
-                f"This is not a state of PairBatches: it lacks {', '.join(missing)}."
-            )
-        numbers = {name: whole_number(state[name], f"state[{name!r}]", 0) for name in mine}
+        numbers = {name: whole_number(state.get(name), f"state[{name!r}]", 0) for name in mine}
         for name in ("pairs", "batch_size"):
             if numbers[name] != mine[name]:
                 raise ArgumentError(
@@ -279,16 +270,13 @@ class _Maker:
             plan = self.plan(seed=seed, epoch=epoch)
             left_out = len(self.pairs) - sum(len(batch.pairs) for batch in plan)
             turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
-            made: list[np.ndarray] = []  # the next batches' questions, the last one first
             for index in range(start, len(plan)):
-                made = made or self.pairs.padded_batches(plan[index : index + TOGETHER])[::-1]
-                batch, arrays = plan[index], tuple(made.pop())
+                batch = plan[index]
+                arrays = tuple(self.pairs.padded(batch))
                 if self.clusters is not None:
                     one, two = sides(self.clusters, batch)
-                    two = np.where(
-                        two < 0, -2, two
-                    )  # no cluster on one side equals none on the other
-                    mask = one[:, None] == two  # [batch, batch]
+                    # No cluster on one side equals none on the other.
+                    mask = (one[:, None] == two) & (two >= 0)  # [batch, batch]
                     np.fill_diagonal(mask, False)
                     arrays += (mask,)
                 if self.labelled is not None:
@@ -311,35 +299,14 @@ def prefetched(items: Iterator, depth: int) -> Generator:
       >>> list(prefetched(iter(range(3)), depth=2))
       [0, 1, 2]
     """
-    ready: queue.Queue = queue.Queue(depth)  # of (item, None); in the end (None, error)
-    stopped = threading.Event()
-
-    def fill() -> None:
-        end: BaseException | None = None
-        try:
-            for item in items:
-                ready.put((item, None))
-                del item  # hold no batch while making the next
-                if stopped.is_set():
-                    return
-        except BaseException as error:  # the reader's to see, whatever it is
-            end = error
-        ready.put((None, end or StopIteration()))
-
-    thread = threading.Thread(target=fill, name="siamese-prefetch", daemon=True)
-    thread.start()
+    end = object()
+    pool = ThreadPoolExecutor(1, "siamese-prefetch")
     try:
-        while True:
-            item, end = ready.get()
-            if isinstance(end, StopIteration):
-                return
-            if end is not None:
-                raise end
+        ready = deque(pool.submit(next, items, end) for _ in range(depth))
+        while (item := ready.popleft().result()) is not end:
+            ready.append(pool.submit(next, items, end))
             yield item
-            del item
     finally:
-        stopped.set()
         # The collector may run this in the thread itself, which cannot wait for its own end.
-        while thread.is_alive() and thread is not threading.current_thread():
-            with contextlib.suppress(queue.Empty):
-                ready.get(timeout=0.01)  # makes place, where the thread waits for it
+        with contextlib.suppress(RuntimeError):
+            pool.shutdown(cancel_futures=True)

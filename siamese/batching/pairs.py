@@ -58,10 +58,7 @@ class Pairs:
         lengths = self.table.lengths[self.rows]  # [2, pairs]
         if (lengths == 0).any():
             side, place = np.argwhere(lengths == 0)[0]
-            raise DataError(
-                f"Pair {place} has an empty question in {name}q{side + 1}: it has no token. "
-                "Leave out pairs with an empty question."
-            )
+            raise DataError(f"{name}rows[{side}][{place}] is an empty question: it has no token.")
         self.lengths, self.tokens = lengths.max(axis=0), lengths.sum(axis=0)
 
     def __len__(self) -> int:
@@ -70,38 +67,11 @@ class Pairs:
     def prepare(self, lengths: np.ndarray, pad: int) -> None:
         """Takes the lengths of batches, int64 [buckets], and the token after each question's end."""
         self.batch_lengths, self.pad = lengths, pad
-        # So long a window can be read from every question's start, the last one's too.
-        self._values = np.append(self.table.values, np.zeros(lengths[-1], np.int32))
 
     def padded(self, batch: PlannedBatch) -> np.ndarray:
         """Both sides of a batch's pairs, int32 [2, batch, length], padded behind each question's end."""
         rows, length = sides(self.rows, batch).ravel(), int(self.batch_lengths[batch.bucket])
-        tokens = self.table.lengths[rows]
-        # The values as overlapping items of that many, so that each row is one copy; then the padding by
-        # arithmetic. Measured: a third of the time of Ragged.padded.
-        count = len(self._values) - length + 1
-        windows = np.ndarray(count, f"V{4 * length}", self._values, strides=(4,))
-        out = windows[self.table.offsets[rows]].view(np.int32).reshape(-1, length)
-        inside = np.tri(length + 1, length, -1, dtype=np.int32)  # inside[n]: n ones, then zeros
-        out *= inside.take(tokens, axis=0)
-        out += (self.pad * (1 - inside)).take(tokens, axis=0)
-        return out.reshape(2, -1, length)
-
-    def padded_batches(self, batches: list[PlannedBatch]) -> list[np.ndarray]:
-        """`padded` of each batch; those of one length in one go, which is quicker."""
-        made: list[Any] = [None] * len(batches)
-        for bucket in {batch.bucket for batch in batches}:
-            places = [i for i, batch in enumerate(batches) if batch.bucket == bucket]
-            pairs, _, swapped = zip(*(batches[i] for i in places))
-            joined = PlannedBatch(
-                np.concatenate(pairs),
-                bucket,
-                None if swapped[0] is None else np.concatenate(swapped),
-            )
-            ends = np.cumsum([len(part) for part in pairs])[:-1]
-            for place, part in zip(places, np.split(self.padded(joined), ends, axis=1)):
-                made[place] = part
-        return made
+        return self.table.padded(rows, length, self.pad).reshape(2, -1, length)
 
 
 class LabelledPairs(Pairs):

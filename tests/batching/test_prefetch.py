@@ -36,9 +36,8 @@ def test_works_ahead_and_at_most_depth(depth):
     ready = prefetched((made.append(n) or n for n in itertools.count()), depth)
     for taken in range(20):
         assert next(ready) == taken
-        # One more than `depth` is in the thread's hand, until there is place for it.
-        assert len(made) <= taken + 1 + depth + 1
-    assert wait_for(lambda: len(made) == 20 + depth + 1)
+        assert len(made) <= taken + 1 + depth
+    assert wait_for(lambda: len(made) == 20 + depth)
     ready.close()
 
 
