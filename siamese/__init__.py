@@ -76,6 +76,10 @@ def __dir__():
     return sorted({*globals(), *_EXPORTS})
 
 
-compat.pickle_reader = "siamese.storage.safe_pickle"
 compat.prepare()
+for _module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
+    # Imported no sooner than Trax: it brings NumPy.
+    compat.after_import(
+        _module, lambda module: importlib.import_module("siamese.storage.trax_guards").guard(module)
+    )
 compat.after_import("nltk", provide_punkt)

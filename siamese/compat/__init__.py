@@ -10,24 +10,19 @@ from __future__ import annotations
 import functools
 import importlib.abc
 import inspect
-import io
 import logging
-import os
 import sys
 import types
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager
 
 from siamese.compat import standins
 from siamese.compat.malloc import keep_memory
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import ArgumentError
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
 patched: dict[str, str] = {}
-
-# The module whose `read_plain_pickle` reads Trax's files; `siamese` sets it, which stands above this one.
-pickle_reader = ""
 
 _after_import: dict[str, list[Callable[[types.ModuleType], None]]] = {}
 _prepared = False
@@ -44,19 +39,25 @@ def prepare() -> None:
         return
     _prepared = True
     sys.meta_path.insert(0, _Hooks())
-    _silence_known_warnings()
+    # Trax opens GzipFile on a file object without naming the mode; it has the right one.
+    warnings.filterwarnings(
+        "ignore", message="GzipFile was opened for writing", module=r"trax(\.|$)"
+    )
+    # NumPy functions that Trax's own code calls by their old names.
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
+    # An argument of tf.function that Trax's TensorFlow-NumPy backend calls by its old name.
+    logging.getLogger("tensorflow").addFilter(
+        lambda record: "experimental_compile is deprecated" not in record.getMessage()
+    )
     # Before JAX has threads: glibc gives each a heap of its own, which holds no large block.
     after_import("jax", lambda module: keep_memory())
-    after_import("jax", _restore_jax_functions)
-    after_import("jax.interpreters.xla", _restore_device_array)
-    after_import("trax.layers.assert_shape", _use_light_inspect)
-    after_import("trax.fastmath.numpy", _mend_tree_unflatten)
-    after_import("trax.supervised.trainer_lib", _restore_random_number_generators)
-    for module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
-        after_import(module, _read_plain_pickles_only)
-    after_import("trax.layers.base", _name_another_models_file)
-    after_import("trax.supervised.training", _name_another_models_directory)
-    after_import("trax.supervised.training", _accept_eval_task)
+    for module, name, why, mend in _MENDS:
+        after_import(module, functools.partial(_mended, name, why, mend))
+
+
+def _mended(name: str, why: str, mend: Callable, module: types.ModuleType) -> None:
+    mend(module)
+    patched[name] = why
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
@@ -143,44 +144,44 @@ def _keeping_matplotlib_backend():
         matplotlib.use = use
 
 
-def _silence_known_warnings() -> None:
-    # Trax opens GzipFile on a file object without naming the mode; it has the right one.
-    warnings.filterwarnings(
-        "ignore", message="GzipFile was opened for writing", module=r"trax(\.|$)"
-    )
-    # NumPy functions that Trax's own code calls by their old names.
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
-    # An argument of tf.function that Trax's TensorFlow-NumPy backend calls by its old name.
-    logging.getLogger("tensorflow").addFilter(
-        lambda record: "experimental_compile is deprecated" not in record.getMessage()
-    )
+# ---- Old names and known faults: module, name of the thing, why, and what mends it ----
+
+_MENDS: list[tuple[str, str, str, Callable]] = []
 
 
-# ---- Old names and known faults, module by module ----
+def _mends(module: str, name: str, why: str):
+    def register(mend: Callable[[types.ModuleType], None]):
+        _MENDS.append((module, name, why, mend))
+        return mend
+
+    return register
 
 
+@_mends("jax", "jax.host_count, jax.host_id", "leaving JAX; Trax's Loop asks for them")
 def _restore_jax_functions(jax) -> None:
     # Where the old names still exist they warn at each use, for Trax's user to read.
-    for old, new in (("host_count", "process_count"), ("host_id", "process_index")):
-        setattr(jax, old, getattr(jax, new))
-        patched[f"jax.{old}"] = f"leaving JAX; Trax's Loop asks for it (now jax.{new})"
+    jax.host_count, jax.host_id = jax.process_count, jax.process_index
 
 
+@_mends(
+    "jax.interpreters.xla",
+    "jax.interpreters.xla.DeviceArray",
+    "left JAX; the course imports it (now jax.Array)",
+)
 def _restore_device_array(xla) -> None:
-    import jax
-
-    if "DeviceArray" not in vars(xla):
-        xla.DeviceArray = jax.Array
-        patched["jax.interpreters.xla.DeviceArray"] = (
-            "left JAX; the course imports it (now jax.Array)"
-        )
+    vars(xla).setdefault("DeviceArray", sys.modules["jax"].Array)
 
 
+@_mends(
+    "trax.layers.assert_shape",
+    "inspect in trax.layers.assert_shape",
+    "a light version: 65 calls of inspect.stack() make `import trax` take about a minute",
+)
 def _use_light_inspect(assert_shape) -> None:
     """Gives Trax's shape decorators a cheap `inspect`: they want their caller's file and line only.
 
-    `inspect.stack()` reads source files and scans every loaded module for each of 65 decorated layers:
-    nearly all of the minute that ``import trax`` takes. Only that one module sees the light version.
+    `inspect.stack()` reads source files and scans every loaded module for each of 65 decorated layers.
+    Only that one module sees the light version.
     """
     light = types.ModuleType("inspect (light)")
     light.__dict__.update(vars(inspect))
@@ -198,13 +199,14 @@ def _use_light_inspect(assert_shape) -> None:
 
     light.stack, light.getframeinfo = stack, getframeinfo
     assert_shape.inspect = light
-    patched["inspect in trax.layers.assert_shape"] = (
-        "a light version: 65 calls of inspect.stack() make `import trax` take about a minute"
-    )
 
 
+@_mends(
+    "trax.fastmath.numpy",
+    "trax.fastmath.numpy.tree_unflatten",
+    "compares arrays with the empty tuple, which today's JAX refuses: Loop could not resume",
+)
 def _mend_tree_unflatten(trax_numpy) -> None:
-    """`tree in copy_from_tree` compares arrays with (): an error on today's JAX when a run resumes."""
     original = trax_numpy.tree_unflatten
 
     def tree_unflatten(flat, tree, copy_from_tree=None):
@@ -215,54 +217,25 @@ def _mend_tree_unflatten(trax_numpy) -> None:
 
     # The recursion inside the original looks its own name up in the module, and so finds ours.
     trax_numpy.tree_unflatten = tree_unflatten
-    patched["trax.fastmath.numpy.tree_unflatten"] = (
-        "compares arrays with the empty tuple, which today's JAX refuses: Loop could not resume"
-    )
 
 
+@_mends(
+    "trax.supervised.trainer_lib",
+    "trax.supervised.trainer_lib.init_random_number_generators",
+    "left Trax 1.4; the course calls it",
+)
 def _restore_random_number_generators(trainer_lib) -> None:
-    if not hasattr(trainer_lib, "init_random_number_generators"):
-        from trax.supervised import training
-
-        trainer_lib.init_random_number_generators = training._init_random_number_generators
-        patched["trax.supervised.trainer_lib.init_random_number_generators"] = (
-            "left Trax 1.4; the course calls it"
-        )
-
-
-def _read_plain_pickles_only(module) -> None:
-    """Trax's readers of model files and data counters would run whatever a stranger's file asks for.
-
-    Their module sees a `pickle` whose `load` takes arrays, numbers, text and plain containers alone.
-    """
-    plain = types.ModuleType("pickle (plain values only)")
-    plain.__dict__.update(vars(module.pickle))
-
-    def load(file):
-        from trax.shapes import ShapeDtype
-
-        reader = importlib.import_module(pickle_reader)
-
-        def as_trax(value):
-            if isinstance(value, reader.Signature):
-                return ShapeDtype(value.shape, value.dtype)
-            if type(value) in (tuple, list):
-                return type(value)(map(as_trax, value))
-            return value
-
-        name = getattr(file, "name", None) or "the file"
-        content = reader.read_plain_pickle(file.read(), str(name))
-        if isinstance(content, dict) and "input_signature" in content:
-            content["input_signature"] = as_trax(content["input_signature"])
-        return content
-
-    plain.load = load
-    module.pickle = plain
-    patched[f"pickle in {module.__name__}"] = (
-        "reads plain values only: a model file from a stranger could run any code"
+    training = importlib.import_module("trax.supervised.training")
+    vars(trainer_lib).setdefault(
+        "init_random_number_generators", training._init_random_number_generators
     )
 
 
+@_mends(
+    "trax.supervised.training",
+    "trax.supervised.training.Loop(eval_task=...)",
+    "the argument's name in Trax 1.3, which the course's notebooks of 2020 use (now eval_tasks)",
+)
 def _accept_eval_task(training) -> None:
     original = training.Loop.__init__
 
@@ -275,82 +248,3 @@ def _accept_eval_task(training) -> None:
         original(self, *args, **kwargs)
 
     training.Loop.__init__ = __init__
-    patched["trax.supervised.training.Loop(eval_task=...)"] = (
-        "the argument's name in Trax 1.3, which the course's notebooks of 2020 use (now eval_tasks)"
-    )
-
-
-class _OtherShapes(CheckpointError, IndexError):
-    """Trax raises an IndexError without a word there, and goes on without it in one place."""
-
-
-def _check_shapes(found, wanted) -> None:
-    """Refuses a saved list of arrays that does not fit the model's, one by one from the first.
-
-    Either may go on where the other ends, as Trax allows: a model of more layers than were saved
-    keeps its own for the rest.
-    """
-    for saved, own in zip(found, wanted):
-        shape, own_shape = (getattr(array, "shape", ()) for array in (saved, own))
-        if shape != own_shape:
-            raise _OtherShapes(f"an array of shape {shape} where the model has {own_shape}")
-
-
-def _naming_the_file(method, file_of):
-    """The method, with `_OtherShapes` told as one sentence on the file that it reads."""
-
-    @functools.wraps(method)
-    def named(self, *args, **kwargs):
-        try:
-            return method(self, *args, **kwargs)
-        except _OtherShapes as other:
-            raise CheckpointError(
-                f"{file_of(self, *args, **kwargs)} is of another model: it has {other}. Make the "
-                "model with the vocabulary size and d_model that were trained there, or take "
-                "another file or output_dir."
-            ) from None
-
-    return named
-
-
-def _name_another_models_file(base) -> None:
-    original = base.unflatten_weights_and_state
-
-    def unflatten_weights_and_state(flat_weights, flat_state, signature, weights_only=False):
-        own, _ = base.flatten_weights_and_state(*signature)
-        _check_shapes(flat_weights, own)
-        if len(flat_weights) < len(own):
-            raise _OtherShapes(f"{len(flat_weights)} arrays where the model has {len(own)}")
-        return original(flat_weights, flat_state, signature, weights_only=weights_only)
-
-    base.unflatten_weights_and_state = unflatten_weights_and_state
-    base.Layer.init_from_file = _naming_the_file(
-        base.Layer.init_from_file, lambda self, file_name, *args, **kwargs: file_name
-    )
-    patched["trax.layers.Layer.init_from_file"] = (
-        "took weights of other shapes without a word, or raised an empty IndexError"
-    )
-
-
-def _name_another_models_directory(training) -> None:
-    original = training._match_by_shape
-
-    def _match_by_shape(full, partial):
-        try:
-            with redirect_stdout(io.StringIO()):  # a line for every array
-                return original(full, partial)
-        except IndexError:
-            _check_shapes(
-                *([array for array in arrays if array is not None] for arrays in (partial, full))
-            )
-            raise _OtherShapes(f"{len(partial)} arrays where the model has {len(full)}") from None
-
-    def file_of(loop, directory=None, filename=None):
-        return os.path.join(directory or loop._output_dir, (filename or "model") + ".pkl.gz")
-
-    training._match_by_shape = _match_by_shape
-    training.Loop.load_checkpoint = _naming_the_file(training.Loop.load_checkpoint, file_of)
-    patched["trax.supervised.training.Loop.load_checkpoint"] = (
-        "printed a wall of shapes and raised an empty IndexError where the directory holds "
-        "the checkpoint of another model"
-    )

@@ -9,10 +9,10 @@ asked for it and how to install it.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import os
 import sys
 import types
@@ -77,18 +77,16 @@ class _StandIn(types.ModuleType):
         return _attribute(f"{self.__name__}.{name}")
 
 
-class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Answers imports of the stood-in packages, unless the real one is already loaded."""
 
     def find_spec(self, fullname, path=None, target=None):
-        """Returns a spec of a stand-in module, or None for all other modules."""
         package = _package_of(fullname)
         if package is None or loaded(package):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
-        """Makes the empty stand-in; its names come from `_StandIn.__getattr__`."""
         return _StandIn(spec.name)
 
     def exec_module(self, module):
@@ -99,7 +97,7 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def standing_in() -> Iterator[None]:
     """Lets the stood-in packages resolve to stand-ins; all is put back at the end, also on failure."""
     global _importing_trax
-    finder = StandInFinder()
+    finder = _StandInFinder()
     sys.meta_path.insert(0, finder)
     _importing_trax = True
     try:
@@ -125,16 +123,6 @@ def loaded(path: str) -> bool:
     package = "tensorflow" if path.startswith("trax.tf_numpy") else _package_of(path)
     module = sys.modules.get(package)
     return module is not None and not isinstance(module, _StandIn)
-
-
-def installed(package: str) -> bool:
-    """Whether the real package can be imported; nothing is loaded."""
-    if package in sys.modules and not isinstance(sys.modules[package], _StandIn):
-        return True
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _attribute(path: str):
@@ -249,13 +237,12 @@ _LIGHT = {
     "tensorflow.TensorShape": lambda: _Proxy("tensorflow.TensorShape"),
     "tensorflow.DType": lambda: _Proxy("tensorflow.DType"),
     "tensorflow.make_tensor_proto": lambda: event_files.make_tensor_proto,
-    "tensorflow.compat.v1.Summary": lambda: event_files.tensorboard("proto.summary_pb2", "Summary"),
-    "tensorflow.compat.v1.SummaryMetadata": lambda: event_files.tensorboard(
-        "proto.summary_pb2", "SummaryMetadata"
-    ),
-    "tensorflow.compat.v1.HistogramProto": lambda: event_files.tensorboard(
-        "proto.summary_pb2", "HistogramProto"
-    ),
+    **{
+        f"tensorflow.compat.v1.{name}": functools.partial(
+            event_files.tensorboard, "proto.summary_pb2", name
+        )
+        for name in ("Summary", "SummaryMetadata", "HistogramProto")
+    },
     "tensorflow.core.util.event_pb2": lambda: event_files.tensorboard("proto.event_pb2"),
     "tensorflow.python.summary.writer.event_file_writer.EventFileWriter": (
         lambda: event_files.EventFileWriter

@@ -1,5 +1,6 @@
 """With TensorFlow installed: the stand-ins give the real thing, and the loss runs on its tensors."""
 
+import importlib.util
 import textwrap
 
 import golden
@@ -15,14 +16,13 @@ from siamese import (
     l2_normalize,
     similarity_matrix,
 )
-from siamese.compat import standins
 from siamese.compat.quiet import quiet_load
 from siamese.course.loss import CLOSEST, DIRECTIONS, hinge, loss_from_scores
 
 pytestmark = [
     pytest.mark.tensorflow,
     pytest.mark.skipif(
-        not standins.installed("tensorflow"),
+        importlib.util.find_spec("tensorflow") is None,
         reason="needs TensorFlow: make tensorflow, or pip install -r requirements-tensorflow.txt",
     ),
 ]
