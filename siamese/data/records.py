@@ -3,8 +3,7 @@
 CSV follows RFC 4180 through Python's csv module, except where a quote is opened and not closed: that line
 is read by itself, the quote a letter like any other. Tab-separated files exist in two kinds that no name
 tells apart: written with quotes as in CSV (Quora's own), or with every quote literal (as GLUE's is
-commonly read), where a line break inside a question cuts the line. So a tab field is unquoted only where
-it can be nothing but a quoted field, and cut lines are joined only where they fit exactly.
+commonly read). So a tab field is unquoted only where it can be nothing but a quoted field.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ COLUMN_NAMES = {
     "qid1": ("qid1",),
     "qid2": ("qid2",),
 }
-LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
 
 Row = Any  # list of values (delimited, Parquet), what the line holds (JSON), or BadRow
 Chunk = tuple[list[Row], Sequence[int]]  # rows, and the line each starts on
@@ -117,24 +115,15 @@ class Records:
 
     def _delimited(self) -> Iterator[Chunk]:
         """The rows of each block. A row's lines may stand in two blocks: the first waits then."""
-        tabs = self.delimiter == "\t"
         first = 2 if self.header else 1
         waiting: list[str] = []
         block: list[str] | None = self._block[first - 1 :]
-        names = [name.strip().lower() for name in self.header]
-        labels = [at for at, name in enumerate(names) if name in COLUMN_NAMES["is_duplicate"]]
-        self._label_at = labels[0] if len(labels) == 1 else None
         self._all_quoted = self.first.startswith('"')
         self._last: list[str] = []  # the last good row
         while block is not None or waiting:
             lines = [*waiting, *(block or ())]
-            rows = None if waiting else (_tab_rows if tabs else self._csv_rows)(lines)
+            rows = None if waiting else self._row_each(lines)
             if rows is not None and set(map(len, rows)) <= {self.width}:
-                if tabs:
-                    rows = [
-                        self._unquoted(row) if '"' in line else row
-                        for row, line in zip(rows, lines)
-                    ]
                 starts: Sequence[int] = range(first, first + len(lines))
                 first, waiting = first + len(lines), []
                 self._last = rows[-1] if rows else []
@@ -144,8 +133,11 @@ class Records:
             yield rows, starts
             block = next(self._blocks, None) if block is not None else None
 
-    def _csv_rows(self, lines: list[str]) -> list[list[str]] | None:
+    def _row_each(self, lines: list[str]) -> list[list[str]] | None:
         """One row for each line; None where that is not so."""
+        if self.delimiter == "\t":
+            rows = [line.split("\t") for line in lines]
+            return [self._unquoted(row) if '"' in line else row for row, line in zip(rows, lines)]
         try:
             rows = list(csv.reader(lines, delimiter=self.delimiter, strict=True))
         except csv.Error:
@@ -163,7 +155,7 @@ class Records:
                 at += 1
                 continue
             fields, is_open = self._split(lines[at])
-            whole = len(fields) == self.width and not is_open
+            whole = len(fields) == self.width and (not is_open or self.delimiter == "\t")
             used, row = (1, fields) if whole else self._joined(lines, at, fields, is_open, at_end)
             if not used:
                 break
@@ -172,7 +164,7 @@ class Records:
             elif row is fields and is_open:
                 self.report.add("quote", [first + at])
             if type(row) is list:
-                row = self._last = self._unquoted(row) if self.delimiter == "\t" else row
+                row = self._last = self._unquoted(row)
             rows.append(row)
             starts.append(first + at)
             at += used
@@ -187,24 +179,20 @@ class Records:
         numbers = [
             i for i, value in enumerate(fields if alone else self._last) if _is_number(value)
         ]
-        if is_open or (tabs and not alone):
+        if is_open:
             for end in range(at + 1, at + MOST_LINES_IN_A_ROW):
                 if end >= len(lines):
                     if not at_end:
                         return 0, None
                     break
-                if (alone or lines[end].count('"') % 2 == 0) and self._stands_alone(
-                    lines[end], numbers
-                ):
+                quotes = lines[end].count('"')
+                if (alone or quotes % 2 == 0) and self._stands_alone(lines[end], numbers):
                     break
                 text += "\n" + lines[end]
-                if not tabs and '"' not in lines[end]:
-                    continue
-                row, still_open = self._split(text)
-                if len(row) == self.width and not still_open and (not tabs or self._fits(row)):
-                    return end + 1 - at, row
-                if tabs and len(row) >= self.width:
-                    break
+                if quotes:
+                    row, still_open = self._split(text)
+                    if len(row) == self.width and not still_open:
+                        return end + 1 - at, row
         if alone:
             return 1, fields
         found = f"{len(fields)} {'field' if len(fields) == 1 else 'fields'}"
@@ -226,19 +214,12 @@ class Records:
             numbers and all(_is_number(fields[i]) for i in numbers)
         )
 
-    def _fits(self, row: list[str]) -> bool:
-        """Whether joined lines of a tab-separated file are a row."""
-        if self._label_at is not None:
-            return row[self._label_at].strip(' "') in LABELS
-        return any("\n" in field and _unquote(field, True) != field for field in row)
-
     def _split(self, text: str) -> tuple[list[str], bool]:
-        """The fields, and whether one starts with a quote that does not end it (never with tabs)."""
-        if self.delimiter == "\t":
-            return _tab_fields(text, self.width), False
-        return csv_fields(text, self.delimiter)
+        return csv_fields(text, self.delimiter, unquote=self.delimiter != "\t")
 
     def _unquoted(self, row: list[str]) -> list[str]:
+        if self.delimiter != "\t":
+            return row
         return [_unquote(field, self._all_quoted) for field in row]
 
     # -- JSON Lines and Parquet ---------------------------------------------------------------
@@ -316,10 +297,10 @@ def column_places(
 # -- Fields and values ------------------------------------------------------------------------
 
 
-def csv_fields(text: str, delimiter: str) -> tuple[list[str], bool]:
+def csv_fields(text: str, delimiter: str, unquote: bool = True) -> tuple[list[str], bool]:
     """The fields of a CSV record of any length, and whether one starts with a quote that does not end it.
 
-    Such a field is read up to the next delimiter, its quotes kept.
+    Such a field is read up to the next delimiter, its quotes kept; all quotes without `unquote`.
     """
     mark = re.escape(delimiter)
     pattern = re.compile(rf'"([^"]*+(?:""[^"]*+)*+)"(?={mark}|\Z)|[^{mark}]*+')
@@ -327,31 +308,13 @@ def csv_fields(text: str, delimiter: str) -> tuple[list[str], bool]:
     while True:
         match = pattern.match(text, at)
         if match[1] is not None:
-            fields.append(match[1].replace('""', '"'))
+            fields.append(match[1].replace('""', '"') if unquote else match[0])
         else:
             fields.append(match[0])
             is_open |= match[0].startswith('"')
         if match.end() >= len(text):
             return fields, is_open
         at = match.end() + 1
-
-
-def _tab_rows(lines: list[str]) -> list[list[str]]:
-    return [line.split("\t") for line in lines]
-
-
-def _tab_fields(line: str, width: int) -> list[str]:
-    """The fields of a line, quotes kept; too many are tried again with tabs inside quoted fields."""
-    pieces = line.split("\t")
-    if len(pieces) <= width or '"' not in line:
-        return pieces
-    fields: list[str] = []
-    for piece in pieces:
-        if fields and fields[-1].startswith('"') and fields[-1].count('"') % 2:
-            fields[-1] += "\t" + piece  # the quoted field before is still open
-        else:
-            fields.append(piece)
-    return fields if len(fields) == width else pieces
 
 
 def _unquote(field: str, all_quoted: bool) -> str:

@@ -126,9 +126,6 @@ GIVES = {
                         ('"Yes" or "no"', 'An inch is 1"', 1)], {"empty": [4]}),
     "quotes as in CSV": (GLUE + '0\t"What is ""sic""?"\t"Quoted"\t1\n',
                          [('What is "sic"?', '"Quoted"', 1)], {}),
-    "cut lines": (GLUE + "1\tWhy\nis it so?\tHow come?\t1\n2\ta?\tb\n\nc?\t0\n3\td?\te?\t1\n",
-                  [("Why\nis it so?", "How come?", 1), ("a?", "b\n\nc?", 0), ("d?", "e?", 1)],
-                  {"newline": [2, 4]}),
     "blank lines": (GLUE + "1\ta?\tb?\t0\n\n2\tc?\td?\t1\n\n\n",
                     [("a?", "b?", 0), ("c?", "d?", 1)], {"blank": [3, 5, 6]}),
     "pieces that fit nowhere": (
@@ -136,9 +133,6 @@ GIVES = {
         + "5\tgood?\tfine?\t1\n" * FILL,
         [("a?", "b?", 0), ("c?", "d?", 1), *[("good?", "fine?", 1)] * FILL],
         {"bad": [2, 4, 6]}),
-    "joined, but without a label": (
-        GLUE + "1\tcut\n2\tcut\tthere\n3\tcut\n" + "5\tgood?\tfine?\t1\n" * FILL,
-        [("good?", "fine?", 1)] * FILL, {"bad": [2, 3, 4]}),
 }  # fmt: skip
 
 
