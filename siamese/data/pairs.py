@@ -11,10 +11,11 @@ import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.files import OpenFile, ReadReport
-from siamese.data.records import COLUMN_NAMES, LABELS, Records, check_bad_rows, column_places
+from siamese.data.records import COLUMN_NAMES, Records, check_bad_rows, column_places
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 CHUNK_ROWS = 50_000
+LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
 REQUIRED = ("question1", "question2", "is_duplicate")
 OPTIONAL = ("id", "qid1", "qid2")
 Columns = dict[str, Sequence[Any]]  # our column -> its values
@@ -92,19 +93,16 @@ class QuestionPairs:
           New `QuestionPairs` without report and row numbers.
 
         Raises:
-          ShapeError: a mask of another length.
-          ArgumentError: a position that does not exist.
+          ArgumentError: a mask of another length, or a position that does not exist.
         """
-        which = np.arange(len(self))[which] if isinstance(which, slice) else np.asarray(which)
-        if which.dtype == bool:
-            if which.shape != (len(self),):
-                raise ShapeError(f"A mask of shape {which.shape} for {len(self)} pairs.")
-            which = np.flatnonzero(which)
-        which = which if which.size else which.astype(np.int64)
-        if which.ndim != 1 or which.dtype.kind not in "iu":
-            raise ArgumentError("select takes a slice, a bool mask or a list of integer positions.")
-        if which.size and not -len(self) <= which.min() <= which.max() < len(self):
-            raise ArgumentError(f"Position {which.max()} of {len(self)} pairs does not exist.")
+        if not isinstance(which, slice):
+            which = np.asarray(which) if len(which) else np.zeros(0, np.int64)
+        try:
+            which = np.arange(len(self))[which]
+        except IndexError as error:
+            raise ArgumentError(
+                f"select takes a slice, a bool mask or positions of {len(self)} pairs: {error}."
+            ) from None
 
         def take(column: Any) -> Any:
             if isinstance(column, np.ndarray):

@@ -34,7 +34,6 @@ class TokenizedQuestions:
       words: the distinct words, in order of first sight.
       ids: a `Ragged` of int32, one row per distinct question; ``words[id]`` is the token.
       rows: int64 [questions]; the row in `ids` of each question that was given.
-      lowercase: whether the words were folded to lower case.
 
     Example:
       >>> pairs = tokenize_questions(["What is it?", "Is it?", "What is it?"], cache_dir=False)
@@ -45,14 +44,8 @@ class TokenizedQuestions:
       [6, 4, 5]
     """
 
-    def __init__(self, words: list[str], ids: Ragged, rows: np.ndarray, *, lowercase: bool = False):
-        self.words, self.ids, self.lowercase = words, ids, lowercase
-        self.rows = np.asarray(rows, dtype=np.int64)
-        if lowercase:
-            places: dict[str, int] = {}
-            fold = [places.setdefault(word.lower(), len(places)) for word in words]
-            self.words = list(places)
-            self.ids = Ragged(np.asarray(fold, dtype=np.int32)[ids.values], ids.offsets)
+    def __init__(self, words: list[str], ids: Ragged, rows: np.ndarray):
+        self.words, self.ids, self.rows = words, ids, np.asarray(rows, dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -75,7 +68,7 @@ class TokenizedQuestions:
           rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1. None: all
             distinct questions, in order.
           rows2: int [pairs], the same of each question 2. None: `rows1` alone.
-          **options: of `Vocabulary.from_counts`; `lowercase` by default as tokenized.
+          **options: of `Vocabulary.from_counts`.
 
         Raises:
           ArgumentError: the two differ in length, or name a row that does not exist.
@@ -91,7 +84,6 @@ class TokenizedQuestions:
         words, first, counts = np.unique(in_order, return_index=True, return_counts=True)
         by_sight = np.argsort(first)
         seen = zip(words[by_sight].tolist(), counts[by_sight].tolist())
-        options.setdefault("lowercase", self.lowercase)
         return Vocabulary.from_counts({self.words[word]: count for word, count in seen}, **options)
 
     def encode(self, vocab: Mapping[str, int]) -> Ragged:
@@ -114,7 +106,6 @@ def tokenize_questions(
     cache_dir: str | os.PathLike | bool | None = None,
     processes: int | None = None,
     progress: bool | None = None,
-    lowercase: bool = False,
 ) -> TokenizedQuestions:
     """Tokenizes questions, each distinct one once, or reads their tokens back from disk.
 
@@ -127,7 +118,6 @@ def tokenize_questions(
         none where they would take longer to start than to work.
       progress: False shows none. Else work of over two seconds shows a bar, or plain lines where
         stderr is not a terminal.
-      lowercase: fold the words to lower case (after tokenizing, which looks at capitals).
 
     Raises:
       DataError: a question is not text; the message names its place.
@@ -154,7 +144,7 @@ def tokenize_questions(
         kept = _numbered(_tokenize(list(places), processes, progress is False))
         if path:
             _write(path, *kept)
-    return TokenizedQuestions(*kept, np.asarray(rows, dtype=np.int64), lowercase=lowercase)
+    return TokenizedQuestions(*kept, np.asarray(rows, dtype=np.int64))
 
 
 def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list[str]]:

@@ -74,11 +74,13 @@ def prepare(
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
-    tokenized = tokenize_questions(texts, lowercase=config.lowercase)
+    tokenized = tokenize_questions(texts)
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    vocabulary = tokenized.vocabulary(*rows[:, worded], min_count=config.min_count)
+    vocabulary = tokenized.vocabulary(
+        *rows[:, worded], lowercase=config.lowercase, min_count=config.min_count
+    )
     vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 

@@ -72,7 +72,7 @@ class Report:
 
 
 def measure(
-    model, data: TrainingData, test: QuestionPairs, *, lowercase: bool, **losses: float
+    model, data: TrainingData, test: QuestionPairs, **losses: float
 ) -> tuple[Report, Calibration]:
     """Measures a model on test pairs; threshold and calibration come from the held-out pairs.
 
@@ -80,11 +80,10 @@ def measure(
       model: a trained `Siamese`, in its 'eval' mode.
       data: what it was trained on.
       test: labelled pairs it has not seen.
-      lowercase: whether it reads lower case.
       **losses: the report's steps, train_loss and valid_loss.
     """
     held_out, held_labels = data.held_out, data.held_out.is_duplicate
-    tokenized = tokenize_questions([*test.question1, *test.question2], lowercase=lowercase)
+    tokenized = tokenize_questions([*test.question1, *test.question2])
     ids = tokenized.encode(data.vocabulary)
     sides = ids.take(tokenized.rows[: len(test)]), ids.take(tokenized.rows[len(test) :])
     scores = functools.partial(

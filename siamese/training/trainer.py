@@ -201,7 +201,6 @@ class Trainer:
             self.loop.eval_model,
             self.data,
             test,
-            lowercase=self.config.lowercase,
             steps=self.loop.step,
             train_loss=float(history.get("train", f"metrics/{self._loss_name}")[-1][1]),
             valid_loss=float(history.get("eval", f"metrics/{self._loss_name}")[-1][1]),

@@ -50,10 +50,10 @@ def test_rows_select_and_duplicates():
     assert pairs.duplicates().question1 == ["a0", "a3"] and pairs.duplicates().base_rate == 1.0
     assert pairs.base_rate == 1 / 3
     for which, error, what in (
-        (np.array([True]), ShapeError, "mask"),
-        ([6], ArgumentError, "does not exist"),
-        ([-7], ArgumentError, "does not exist"),
-        ([0.5], ArgumentError, "integer positions"),
+        (np.array([True]), ArgumentError, "a bool mask or positions of 6 pairs: boolean"),
+        ([6], ArgumentError, "index 6 is out of bounds"),
+        ([-7], ArgumentError, "index -7 is out of bounds"),
+        ([0.5], ArgumentError, "of integer"),
     ):
         with pytest.raises(error, match=what):
             pairs.select(which)

@@ -92,16 +92,6 @@ def test_encode_takes_a_dict_and_a_defaultdict_and_enters_nothing():
         assert list(vocab) == ["a"]
 
 
-def test_lowercase_folds_words_after_tokenizing(tmp_path):
-    texts = ["Dr. No. Why?", "dr. no. WHY?"]
-    plain = tokenize_questions(texts, cache_dir=tmp_path)
-    lower = tokenize_questions(texts, cache_dir=tmp_path, lowercase=True)
-    folded = [[word.lower() for word in tokens] for tokens in tokens_of(plain)]
-    assert tokens_of(lower) == folded
-    assert len(set(lower.words)) == len(lower.words) < len(plain.words)
-    assert len(list(tmp_path.iterdir())) == 1  # one file serves both
-
-
 # What is kept on disk
 
 
