@@ -10,6 +10,8 @@ import functools
 import ipaddress
 import os
 import socket
+import threading
+import time
 from typing import Any
 
 from siamese.errors import ArgumentError, MissingDependencyError
@@ -17,6 +19,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.serving import page
 
 FONTS = ["system-ui", "sans-serif"]
+SLIDER = "Threshold: a cosine above it says duplicate"
 
 
 def serve(
@@ -52,29 +55,46 @@ def serve(
 
         questions = QuestionIndex.load(index, detector)
     port = _free_port(host, port)
-    made = build_page(detector, questions)
-    made.launch(
-        server_name=host,
-        server_port=port,
-        prevent_thread_lock=True,
-        quiet=True,
-        share=False,
-        ssr_mode=False,
-        footer_links=[],
-        run_history=False,
-        theme=gradio.themes.Default(font=FONTS, font_mono=["monospace"]),
-        css=page.STYLE,
-    )
-    shown = f"[{host}]" if ":" in host else host
-    print(f"The page is at http://{shown}:{port}/ (Ctrl-C ends it).", flush=True)
+    theme = gradio.themes.Default(font=FONTS, font_mono=["monospace"])
+    options = {"footer_links": [], "run_history": False, "ssr_mode": False, "theme": theme}
+    from fastapi import FastAPI  # Gradio brings it
+
+    made = gradio.mount_gradio_app(FastAPI(), build_page(detector, questions), "/", **options)
+    running = RunningPage(made, host, port)
+    print(f"The page is at {running.local_url} (Ctrl-C ends it).", flush=True)
     if not _is_local(host):
         print("Everyone who can reach this machine can use it: there is no password.", flush=True)
     if wait:
         try:
-            made.block_thread()
+            running.thread.join()
         finally:
-            made.close(verbose=False)
-    return made
+            running.close()
+    return running
+
+
+class RunningPage:
+    """A page that is served in a thread.
+
+    Attributes:
+      local_url: its address.
+      thread: the thread; it ends after `close`.
+    """
+
+    def __init__(self, app: Any, host: str, port: int):
+        import uvicorn
+
+        self.local_url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+        options = {"log_level": "warning", "timeout_graceful_shutdown": 3}
+        self._server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, **options))
+        self.thread = threading.Thread(target=self._server.run, daemon=True)
+        self.thread.start()
+        while not self._server.started and self.thread.is_alive():
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Ends it."""
+        self._server.should_exit = True
+        self.thread.join(timeout=5)
 
 
 def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
@@ -89,27 +109,30 @@ def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
     """
     gradio = _gradio()
     quiet = {"show_progress": "hidden", "api_visibility": "private"}
+    cut = round(detector.threshold, 3)
     with gradio.Blocks(title="siamese", analytics_enabled=False) as made:
         gradio.Markdown("# Has this question been asked before?")
-        slider = gradio.Slider(
-            -1,
-            1,
-            value=round(detector.threshold, 3),
-            step=0.001,
-            label="Threshold: a cosine above it says duplicate",
-            elem_id="threshold",
-        )
-        with gradio.Tab("Compare two questions"):
-            with gradio.Row():
-                first = gradio.Textbox(label="First question", elem_id="question1")
-                second = gradio.Textbox(label="Second question", elem_id="question2")
+        slider = gradio.Slider(-1, 1, cut, step=0.001, label=SLIDER, elem_id="threshold")
+        with gradio.Tab("Compare"):
+            with gradio.Row():  # One above the other where the screen is narrow.
+                boxes = [
+                    gradio.Textbox(label=f"{name} question", elem_id=f"question{n}", min_width=300)
+                    for n, name in enumerate(("First", "Second"), start=1)
+                ]
             button = gradio.Button("Compare", variant="primary", elem_id="compare")
-            answer = gradio.HTML(page.ASK_TWO, elem_id="answer")
-            words = gradio.HTML("", elem_id="words")
+            shown = [
+                gradio.Label(page.ASK_TWO, label="Answer", elem_id="answer"),
+                gradio.Textbox(label="Figures", lines=2, interactive=False, elem_id="figures"),
+            ]
+            for name in ("first", "second"):
+                label = (
+                    f"What each word of the {name} does to the cosine (with it, less without it)"
+                )
+                shown.append(gradio.HighlightedText(label=label, elem_id=f"words_{name}"))
             compare = functools.partial(page.comparison, detector)
-            for event in (button.click, first.submit, second.submit, slider.release):
-                event(compare, [first, second, slider], [answer, words], **quiet)
-        with gradio.Tab("Search old questions"):
+            for event in (button.click, *(box.submit for box in boxes), slider.release):
+                event(compare, [*boxes, slider], shown, **quiet)
+        with gradio.Tab("Search"):
             if index is None:
                 gradio.Markdown(
                     "No index was given. Make one of a list of questions, and start with it:\n\n"
@@ -119,14 +142,18 @@ def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
                 return made
             label = f"A new question: {len(index):,} old ones are searched as you write"
             asked = gradio.Textbox(label=label, elem_id="asked")
-            table = gradio.HTML("", elem_id="hits")
+            table = gradio.Dataframe(
+                headers=list(page.COLUMNS), type="array", datatype="str", interactive=False,
+                wrap=True, max_height=800, elem_id="hits", column_widths=["28%", "54%", "18%"], buttons=[],
+            )  # fmt: skip
+            note = gradio.Textbox(label="Note", interactive=False, elem_id="note")
 
             def search(question, threshold):
                 return page.hits_table(index, question, threshold=threshold)
 
             for event in (asked.input, asked.submit, slider.release):
                 # Of what is typed meanwhile only the last is answered.
-                event(search, [asked, slider], table, trigger_mode="always_last", **quiet)
+                event(search, [asked, slider], [table, note], trigger_mode="always_last", **quiet)
     return made
 
 
