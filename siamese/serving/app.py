@@ -1,7 +1,7 @@
 """The local web page: compare two questions, and search old ones as one types. Needs Gradio.
 
-It listens on this machine only, unless told otherwise, and loads nothing from anywhere else: no
-fonts, no scripts, no statistics of use.
+It listens on this machine only, unless told otherwise, answers no other site (`siamese.serving.guard`)
+and loads nothing from anywhere else: no fonts, no scripts, no statistics of use.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from siamese.errors import ArgumentError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
 from siamese.serving import page
+from siamese.serving.guard import Guard
 
 FONTS = ["system-ui", "sans-serif"]
 SLIDER = "Threshold: a cosine above it says duplicate"
@@ -85,6 +86,7 @@ class RunningPage:
 
         self.local_url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
         options = {"log_level": "warning", "timeout_graceful_shutdown": 3}
+        app = Guard(app, host)
         self._server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, **options))
         self.thread = threading.Thread(target=self._server.run, daemon=True)
         self.thread.start()

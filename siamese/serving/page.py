@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from siamese.errors import DataError
+from siamese.errors import CheckpointError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless
 from siamese.search.explain import WordEffect, explain, unknown_note
@@ -66,17 +66,22 @@ def hits_table(
     Returns:
       Rows of `COLUMNS` (duplicates marked, probabilities in percent), and what is to be noted.
     """
+    stale = ""
+    try:
+        index.refresh()
+    except CheckpointError as error:
+        stale = f"Searched as it was before: {error}"
     hits = index.search(question or "", k, threshold=threshold)
     rows = []
     for hit in hits:
         figures = f"{'* ' if hit.is_duplicate else ''}{hit.similarity:.3f}"
         figures += "" if hit.probability is None else f" ({hit.probability:.0%})"
         rows.append([figures, harmless(hit.question), harmless(hit.id)])
-    notes = [] if len(index) else ["The index is empty."]
+    notes = [stale, "" if len(index) else "The index is empty."]
+    if any(hit.is_duplicate for hit in hits):
+        notes.append("* a duplicate")
     if hits:
-        notes = [_unknown(index.detector, index.detector.unknown_words(question))]
-        if any(hit.is_duplicate for hit in hits):
-            notes.insert(0, "* a duplicate")
+        notes.append(_unknown(index.detector, index.detector.unknown_words(question)))
     return rows, "\n".join(filter(None, notes))
 
 

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from http.client import HTTPConnection
 
 import pytest
 from small_models import make_detector, random_questions
@@ -13,6 +14,7 @@ from siamese.cli.main import main
 from siamese.errors import MissingDependencyError
 from siamese.search.index import QuestionIndex
 from siamese.serving.app import serve
+from siamese.serving.guard import Guard
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -57,6 +59,80 @@ def test_user_errors_exit_2(model, tmp_path, capsys):
             assert main(["app", *arguments]) == 2, arguments
             shown = capsys.readouterr().err
             assert said in shown and "Traceback" not in shown
+
+
+# ---- A running page, asked in plain HTTP ----
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    pytest.importorskip("gradio")
+    folder = tmp_path_factory.mktemp("served")
+    make_detector(threshold=0.9).save(folder / "model")
+    detector = make_detector(threshold=0.9)
+    QuestionIndex.build(detector, ["a private question"]).save(folder / "index")
+    served = serve(folder / "model", folder / "index", port=0, wait=False)
+    yield served
+    served.close()
+
+
+def ask(served, method="GET", path="/", body=None, **headers):
+    port = int(served.local_url.split(":")[2].strip("/"))
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    headers = {name.replace("_", "-"): value for name, value in headers.items() if value}
+    connection.request(method, path, body, {"Host": f"127.0.0.1:{port}", **headers})
+    answer = connection.getresponse()
+    answer.text = answer.read().decode("utf-8", "replace")
+    connection.close()
+    return answer
+
+
+def test_every_answer_forbids_frames_and_guessed_types(running):
+    for path in ("/", "/config", "/nothing-there"):
+        answer = ask(running, path=path)
+        assert answer.headers["X-Frame-Options"] == "DENY"
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:7860", "[::1]:7860", "LOCALHOST:1"])
+def test_this_machine_is_answered(running, host):
+    assert ask(running, Host=host).status == 200
+    same = ask(running, Host=host, Origin=f"http://{host}")
+    assert same.status == 200 and not same.headers["Access-Control-Allow-Origin"]
+
+
+EVIL = "evil.example:7860"
+
+
+@pytest.mark.parametrize(
+    ("status", "asked"),
+    [
+        *((403, {"Host": host}) for host in (EVIL, "127.0.0.1.evil.example", "10.0.0.1", "[", "a b")),
+        (403, {"Host": EVIL, "Origin": f"http://{EVIL}"}),
+        (403, {"Origin": f"http://{EVIL}"}),
+        (403, {"Origin": "null"}),
+        (403, {"Origin": "http://127.0.0.1:1"}),
+        (403, {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"}),
+        (403, {"method": "OPTIONS", "Origin": f"http://{EVIL}", "Access_Control_Request_Method": "GET"}),
+        (403, {"method": "POST", "path": "/gradio_api/upload", "body": b"x" * 1000}),
+        (413, {"method": "POST", "path": "/gradio_api/queue/join", "Content_Length": str(2 << 20)}),
+        (411, {"method": "POST", "path": "/gradio_api/queue/join", "Transfer_Encoding": "chunked"}),
+    ],
+)  # fmt: skip
+def test_other_sites_uploads_and_large_requests_are_refused(running, status, asked):
+    answer = ask(running, **asked)
+    assert answer.status == status
+    assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+    assert "private question" not in answer.text
+
+
+def test_a_page_for_the_network_answers_addresses_but_no_names():
+    guard = Guard(None, "0.0.0.0")
+    for host, status in (("192.168.1.5:7860", 0), ("localhost", 0), (EVIL, 403)):
+        scope = {"type": "http", "headers": [(b"host", host.encode())], "path": "/"}
+        assert guard.refusal(scope)[0] == status
+    assert guard.refusal({"type": "http", "headers": [], "path": "/"})[0] == 403
 
 
 @pytest.fixture

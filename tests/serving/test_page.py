@@ -5,6 +5,7 @@ from small_models import make_detector, random_questions
 
 from siamese.search.index import QuestionIndex
 from siamese.serving import page
+from siamese.storage.store import find_current
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,17 @@ def test_hits_are_those_of_the_index(detector):
     assert "Never seen by the model: xyzzy" in note
     assert page.hits_table(index, "") == page.hits_table(index, None) == ([], "")
     assert page.hits_table(QuestionIndex.build(detector, []), "how") == ([], "The index is empty.")
+
+
+def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path):
+    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+    shown = QuestionIndex.load(path, detector)
+    assert len(page.hits_table(shown, "how old")[0]) == 1
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.add("how old")
+    assert page.hits_table(shown, "how old", 1)[0][0][1:] == ["how old", "1"]
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.remove(1)
+    (find_current(path, "index") / "index.json").unlink()
+    rows, note = page.hits_table(shown, "how old", 1)
+    assert rows[0][1] == "how old" and "Searched as it was before" in note
