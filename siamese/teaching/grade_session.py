@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ START_SECONDS = 60
 GRACE_SECONDS = 5  # for a cell to end after it was interrupted
 MOST_RESTARTS = 8
 ENDED = "it ended Python"
+# Read before any notebook runs: one could change the file.
+_SUPERVISOR = Path(__file__).with_name("supervisor.py").read_text(encoding="utf-8")
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 
 
@@ -63,7 +66,7 @@ class Kernel(NotebookClient):
         private.mkdir(parents=True, exist_ok=True)
         manager = AsyncKernelManager(
             kernel_name="python3",
-            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # whatever kernels are installed
+            kernel_spec_manager=_Supervised(kernel_dirs=[]),  # whatever kernels are installed
             connection_file=str(private / "kernel.json"),
         )
         options = {"allow_errors": True, "startup_timeout": START_SECONDS, "iopub_timeout": 1}
@@ -118,8 +121,13 @@ class Kernel(NotebookClient):
         return Outcome("dead", f"did not end within {seconds} s, nor when interrupted")
 
     def stop(self) -> None:
-        """Ends the kernel and every process that it started in its group."""
-        group = getattr(self.km and self.km.provisioner, "pgid", None)
+        """Ends the kernel and the processes that it has started."""
+        provisioner = self.km and self.km.provisioner
+        process, group = (getattr(provisioner, name, None) for name in ("process", "pgid"))
+        if process and sys.platform == "linux":
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.terminate()  # The supervisor: it kills all that is below it.
+                process.wait(10)
         if group and hasattr(os, "killpg") and group != os.getpgrp():
             with contextlib.suppress(OSError):
                 os.killpg(group, signal.SIGKILL)
@@ -131,6 +139,16 @@ class Kernel(NotebookClient):
 
     def _keep_reply(self, cell, cell_index, execute_reply) -> None:
         self._reply = execute_reply["content"]
+
+
+class _Supervised(KernelSpecManager):
+    """Starts kernels below the supervisor, where there is one."""
+
+    def get_kernel_spec(self, kernel_name):
+        spec = super().get_kernel_spec(kernel_name)
+        if sys.platform == "linux":
+            spec.argv = [sys.executable, "-c", _SUPERVISOR, *spec.argv]
+        return spec
 
 
 class Session:

@@ -1,5 +1,6 @@
 """`siamese grade`: points for functions, whatever the notebook around them does."""
 
+import contextlib
 import inspect
 import json
 import os
@@ -74,6 +75,7 @@ def test_points_hints_and_blanks(tmp_path):
     assert facts["score"] == round(facts["points"] / facts["out_of"], 4)
 
 
+SLEEP = ["sleep", "86399.75"]  # a time that no other process sleeps
 HOSTILE = {
     "an exception": "1 / 0",
     "a syntax error": "def (",
@@ -90,7 +92,12 @@ HOSTILE = {
     "another directory": "import os; os.chdir('/')",
     "closed output": "import os, sys; sys.stdout = None; os.close(1); os.close(2)",
     "shadowed names": "print = exec = open = compile = globals = str = len = None",
-    "a child that goes on": "import subprocess; subprocess.Popen(['sleep', '300'])",
+    "a child that goes on": f"import subprocess; subprocess.Popen({SLEEP!r})",
+    "a child in a session of its own": f"import subprocess; subprocess.Popen(['setsid', *{SLEEP!r}])",
+    "a daemon": "import os, subprocess\nif os.fork() == 0:\n    os.setsid()\n"
+    f"    if os.fork() == 0:\n        os.execvp('sleep', {SLEEP!r})\n    os._exit(0)",
+    "a child of a kernel that ends": "import os, subprocess\n"
+    f"subprocess.Popen({SLEEP!r}, start_new_session=True)\nos._exit(0)",
     "memory without end": "kept = []\nwhile True: kept.append(bytearray(10**8))",
     "a file without end": "with open('big', 'wb') as file:\n    while True: file.write(bytes(10**7))",
     "a kill from a thread": "import os, threading; threading.Timer(0.5, os._exit, [1]).start()\n"
@@ -104,6 +111,9 @@ def test_no_cell_keeps_the_other_cells_functions_from_their_points(tmp_path, cel
     cells = SOLUTION["accuracy_at"], cell, SOLUTION["best_threshold"]
     grades, points = graded(notebook_file(tmp_path, "03_x.ipynb", *cells), cells=8, gigabytes=1)
     assert points[0] == FULL[3], table(grades)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            assert (process / "cmdline").read_text().split("\0")[-3:] != [*SLEEP, ""]
 
 
 @slow
