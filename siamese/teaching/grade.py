@@ -235,4 +235,6 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
     if len(grades) > 1:
         total, out_of = sum(g.points for g in grades), sum(g.out_of for g in grades)
         lines.append(f"{len(grades)} notebooks: {total}/{out_of}")
-    return "\n".join(lines).rstrip()
+    # A notebook's texts may hold terminal escapes.
+    shown = ["".join(c if c.isprintable() else " " for c in line) for line in lines]
+    return "\n".join(shown).rstrip()

@@ -14,6 +14,7 @@ import sys
 import time
 import zlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,12 +28,17 @@ from nbclient.util import run_sync
 from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import DataError
-from siamese.teaching.checks import OUT_OF
+from siamese.teaching.checks import EXERCISES, OUT_OF, Failure
 
 START_SECONDS = 60
 GRACE_SECONDS = 5  # for a cell to end after it was interrupted
 MOST_RESTARTS = 8
 ENDED = "it ended Python"
+_CASES = {
+    name: {case for case, _ in check.cases}
+    for checks in EXERCISES.values()
+    for name, check in checks.items()
+}
 # Read before any notebook runs: one could change the file.
 _SUPERVISOR = Path(__file__).with_name("supervisor.py").read_text(encoding="utf-8")
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
@@ -216,32 +222,25 @@ class Session:
         self.prepare()
         if self.kernel is None:
             return _nothing(function, "the notebook ends Python again and again")
-        result = self.folder / f"result-{secrets.token_hex(8)}.json"
-        package = f"_checks_{secrets.token_hex(8)}"
-        call = f"grade(sources, namespace, {number}, {function!r}, {package!r}, {str(result)!r})"
+        result, nonce = self.folder / f"result-{secrets.token_hex(8)}.json", secrets.token_hex(16)
+        call = f"grade(sources, namespace, {number}, {function!r}, {nonce!r}, {str(result)!r})"
         self.folder.mkdir(parents=True, exist_ok=True)
         outcome = self.kernel.run(self._request(call), self._check_seconds)
         if outcome.status == "dead":
             self.stop()
             if again and outcome.message == ENDED:  # Perhaps what an earlier cell had set going.
                 return self.check(number, function, again=False)
+        if outcome.status != "ok":
+            return _nothing(function, f"the check did not come to an end: {outcome.message}")
         try:
             found = json.loads(result.read_text(encoding="utf-8"))
-            score = found["score"]
-            if score is None:
-                return _nothing(function, f"there is no function {function} in the notebook")
-            self.replaced.update(found["replaced"])
-            failures = [dict(failure) for failure in score["failures"]]
-            if not score["written"]:
-                why = failures[0]["actual"]
-                return _nothing(
-                    function, why if "not written" in why else f"not written yet: {why}"
-                )
-            counts = {"points": int(score["points"]), "out_of": int(score["out_of"])}
-            return {**_nothing(function, ""), **counts, "written": True, "failures": failures}
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
-            told = outcome.message or "no result was written"
-            return _nothing(function, f"the check did not come to an end: {told}")
+            known, score = found["nonce"] == nonce, found["score"]
+            self.replaced.update(map(str, found["replaced"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return _nothing(function, "the check wrote no result")
+        if known and score is None:
+            return _nothing(function, f"there is no function {function} in the notebook")
+        return verdict(function, score if known else None)
 
     def _request(self, call: str) -> str:
         """Code for the kernel: runs `call` with `isolated` and the sources, leaves nothing behind."""
@@ -270,6 +269,32 @@ def definitions(code: str) -> list[str]:
     except (SyntaxError, ValueError):
         return []
     return [ast.unparse(node) for node in tree.body if isinstance(node, _DEFINITIONS)]
+
+
+def verdict(function: str, score: Any) -> dict[str, Any]:
+    """A score as it came from the kernel, as a dict; no points where the check cannot have given it."""
+    out_of = OUT_OF[function]
+    try:
+        failures = [asdict(Failure(**failure)) for failure in score["failures"]]
+        written, counts = score["written"], [score["points"], score["out_of"]]
+        points = out_of - len(failures) if written else 0
+        honest = (
+            score["exercise"] == function
+            and counts == [points, out_of]
+            and {type(count) for count in counts} == {int}
+            and isinstance(written, bool)
+            and (written or len(failures) == 1)
+            and all(isinstance(text, str) for failure in failures for text in failure.values())
+            and ({failure["case"] for failure in failures} <= _CASES[function] or not written)
+        )
+    except (KeyError, TypeError):
+        honest = False
+    if not honest:
+        return _nothing(function, "this is not a result of the check: look at the notebook's code")
+    if not written:
+        why = failures[0]["actual"]
+        return _nothing(function, why if "not written" in why else f"not written yet: {why}")
+    return {**_nothing(function, ""), "points": points, "written": True, "failures": failures}
 
 
 def _nothing(function: str, note: str) -> dict[str, Any]:

@@ -66,15 +66,15 @@ def load(sources: dict, package: str) -> types.ModuleType:
     return sys.modules[package]
 
 
-def grade(sources: dict, namespace: dict, number: int, function: str, package: str, result: str):
-    """Checks ``namespace[function]`` and writes the score as JSON to the file `result`."""
-    score, replaced = None, put_back()
+def grade(sources: dict, namespace: dict, number: int, function: str, nonce: str, result: str):
+    """Checks ``namespace[function]`` and writes the score as JSON, with the nonce, to the file `result`."""
+    score, replaced, package = None, put_back(), f"_checks_{nonce}"
     with contextlib.redirect_stdout(io.StringIO()):
         if function in namespace:
             check = load(sources, package).EXERCISES[number][function]
             score = check(namespace[function]).to_dict()
         with open(result + ".part", "w", encoding="utf-8") as file:
-            file.write(json.dumps({"score": score, "replaced": replaced}))
+            file.write(json.dumps({"score": score, "replaced": replaced, "nonce": nonce}))
         os.replace(result + ".part", result)
         for name in [name for name in sys.modules if name.startswith(package)]:
             del sys.modules[name]
