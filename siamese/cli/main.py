@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from siamese import __version__
 from siamese.cli.output import write_out
 from siamese.errors import SiameseError, explain_missing_trax
+from siamese.search.display import LAYOUT, harmless, json_text
 from siamese.training.config import add_config_flags
 
 EXAMPLES = {
@@ -120,6 +120,10 @@ def build_parser() -> argparse.ArgumentParser:
     an_index = "directory that `siamese index` wrote"
     column = {"help": "the column with the questions [found by its name]"}
     id_column = {"help": "the column with their ids [found by its name]"}
+    excel = {
+        "action": "store_true",
+        "help": "put ' before text that a spreadsheet would run (= + - @)",
+    }
     labelled = {"required": True, "metavar": "FILE", "help": "labelled pairs, any format"}
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -182,6 +186,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("question2", nargs="?", help="the other question")
     add("--bad-rows", **{**bad_rows, "help": "of a file: answer with an error, or leave out"})
     add("--threshold", type=_finite, help="cosine for a duplicate [the model's own]")
+    add("--excel", **excel)
 
     add = command("explain", "show which words make two questions alike or different").add_argument
     add("model", help=a_model)
@@ -245,6 +250,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("index", help=an_index)
     add("--threshold", type=_finite, help="cosine that joins [the model's own]")
     add("--output", metavar="FILE", help="write the CSV there [standard output]")
+    add("--excel", **excel)
     add("--model", help="the model [where `siamese index` found it]")
 
     add = command("import-weights", "make a saved model of the course's model.pkl.gz").add_argument
@@ -308,10 +314,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(result, int):  # It has printed its answers as they were made.
             return result
         text, values = result
-        write_out(json.dumps(values, ensure_ascii=False) if flags.json else text)
+        write_out(json_text(values) if flags.json else text)
         return 0
     except SiameseError as error:
-        print(f"siamese {flags.command}: {error}", file=sys.stderr)
+        print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)

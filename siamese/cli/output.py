@@ -7,12 +7,16 @@ import os
 import sys
 
 from siamese.errors import ArgumentError
+from siamese.search.display import LAYOUT, harmless
 
 
 def write_out(text: str) -> None:
-    """Prints an answer; ArgumentError where standard output is full or otherwise not to be written."""
+    """Prints an answer; ArgumentError where standard output is full or otherwise not to be written.
+
+    Control characters, which a terminal would obey, are written as escapes.
+    """
     try:
-        print(text, flush=True)
+        print(harmless(text, LAYOUT), flush=True)
     except BrokenPipeError:  # `siamese ... | head`
         raise
     except OSError as error:

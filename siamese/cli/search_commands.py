@@ -13,6 +13,7 @@ from typing import Any
 from siamese.cli.commands import Result, note_findings
 from siamese.cli.output import write_out
 from siamese.errors import ArgumentError
+from siamese.search.display import excel_cell, harmless
 from siamese.storage.atomic import write_text_atomically
 
 
@@ -140,7 +141,8 @@ def duplicates(flags: argparse.Namespace) -> Result:
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    cell = excel_cell if flags.excel else lambda value: value
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
     text = out.getvalue().encode("utf-8", "replace").decode()
     if flags.output:
         write_text_atomically(flags.output, text)
@@ -159,7 +161,7 @@ def predict_many(flags: argparse.Namespace) -> int:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
     detector = DuplicateDetector.load(flags.model)
     report = ReadReport("standard input" if flags.question1 == "-" else flags.question1)
-    options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows}
+    options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows, "excel": flags.excel}
     failed = 0
     for line, good in answer_file(detector, flags.question1, report, **options):
         write_out(line)
@@ -243,4 +245,6 @@ def _hit(hit) -> dict[str, Any]:
 def _hit_text(hit) -> str:
     mark = "*" if hit.is_duplicate else " "
     probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-    return f"{mark} {hit.similarity:6.3f}{probability}  [{hit.id}] {hit.question}"
+    return (
+        f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}"
+    )

@@ -12,6 +12,10 @@ _HARMFUL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What text in lines and cells may well hold: breaks and right-to-left marks.
+LAYOUT = "\t\n\r\u061c\u200e\u200f\u2028\u2029" + "".join(
+    map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+)
 
 
 def harmless(text: Any, keep: str = "") -> str:
@@ -44,14 +48,20 @@ def excel_cell(value: Any) -> Any:
         return f"'{value}"
 
 
-def json_text(value: Any) -> str:
-    """JSON in UTF-8; NaN and infinity, which JSON does not have, become null."""
+def json_text(value: Any, default: Any = None) -> str:
+    """JSON in one line; NaN and infinity, which JSON does not have, become null.
+
+    Args:
+      value: what `json.dumps` takes.
+      default: as of `json.dumps`.
+    """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=default)
     except ValueError:
-        text = json.dumps(_without_nan(value), ensure_ascii=False)
-    # A lone surrogate cannot be written in UTF-8.
-    return json.dumps(json.loads(text)) if re.search("[\ud800-\udfff]", text) else text
+        value = _without_nan(value)
+        text = json.dumps(value, ensure_ascii=False, default=default)
+    # U+2028 and the like would end a line; a lone surrogate cannot be written in UTF-8.
+    return text if text.isprintable() else json.dumps(value, default=default)
 
 
 def _without_nan(value: Any) -> Any:

@@ -11,6 +11,7 @@ from siamese.errors import DataError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 from siamese.nn.encoder import PAD
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
+from siamese.search.display import harmless
 
 BAR = 20  # characters of the longest bar
 # In a picture:
@@ -88,19 +89,20 @@ class Explanation(NamedTuple):
 
     def __str__(self) -> str:
         largest = self.largest_effect
-        width = max((len(w.word) for w in (*self.words1, *self.words2)), default=0)
+        width = max((len(harmless(w.word)) for w in (*self.words1, *self.words2)), default=0)
         lines = [self.verdict]
         for question, words in self.sides:
-            lines += ["", f"  {question}"]
+            lines += ["", f"  {harmless(question)}"]
             for word in words:
+                text = harmless(word.word)
                 if word.effect is None:
-                    lines.append(f"    {word.word:<{width}}  the only word")
+                    lines.append(f"    {text:<{width}}  the only word")
                     continue
                 bar = ("+" if word.effect > 0 else "-") * round(BAR * abs(word.effect) / largest)
                 note = "" if word.known else "  (never seen by the model)"
-                lines.append(f"    {word.word:<{width}}  {word.effect:+.3f}  {bar}{note}")
+                lines.append(f"    {text:<{width}}  {word.effect:+.3f}  {bar}{note}")
         if self.unknown_words:
-            lines += ["", f"  Never seen by the model: {', '.join(self.unknown_words)}."]
+            lines += ["", f"  Never seen by the model: {harmless(', '.join(self.unknown_words))}."]
             lines.append(f"  {self.unknown_note}")
         return "\n".join(lines)
 
@@ -211,5 +213,5 @@ def _draw(axes, question: str, words: list[WordEffect], largest: float) -> None:
 
 
 def _text(text: str, most: int) -> str:
-    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    text = harmless(text)
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +27,7 @@ from siamese.data.records import (
 )
 from siamese.errors import DataError
 from siamese.search.detector import DuplicateDetector
+from siamese.search.display import excel_cell, json_text
 
 BATCH = 512  # records answered together at most
 ANSWERS = ("is_duplicate", "similarity", "probability", "error")
@@ -43,6 +43,7 @@ def answer_file(
     *,
     threshold: float | None = None,
     bad_rows: str = "refuse",
+    excel: bool = False,
 ) -> Iterator[tuple[str, bool]]:
     """Yields for each record (line out, whether it was answered); a header counts as answered.
 
@@ -52,6 +53,7 @@ def answer_file(
       report: gets what was handled while reading.
       threshold: cosine for a duplicate; the model's own where None.
       bad_rows: 'refuse' answers a record that cannot be read with an error; 'skip' leaves it out.
+      excel: put an apostrophe before cells that a spreadsheet would take for formulas.
 
     Raises:
       DataError: a file that cannot be read, or without two columns of questions.
@@ -62,7 +64,7 @@ def answer_file(
     with Records(path, report, known) as records:
         places = None if records.is_json else _question_places(records)
         if records.is_delimited and records.header:
-            yield _header_line(records), True
+            yield _header_line(records, excel), True
         for rows, lines in records:
             for start in range(0, len(rows), BATCH):
                 part = slice(start, start + BATCH)
@@ -84,7 +86,7 @@ def answer_file(
                         answer["error"] = f"line {line:,}{why.rstrip('.')}"
                     report.rows += 1
                     if why is None or not skip:
-                        yield _written(records, row, answer), why is None
+                        yield _written(records, row, answer, excel), why is None
 
 
 def _question_places(records: Records) -> tuple[int, int]:
@@ -148,19 +150,19 @@ def _scores(
         yield from zip(cosines.tolist(), probabilities)
 
 
-def _header_line(records: Records) -> str:
+def _header_line(records: Records, excel: bool) -> str:
     taken = set(map(normal_name, records.header))
     new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
-    return _delimited_line([*records.header, *new], records.delimiter)
+    return _delimited_line([*records.header, *new], records.delimiter, excel)
 
 
-def _written(records: Records, row: Any, answer: dict[str, Any]) -> str:
+def _written(records: Records, row: Any, answer: dict[str, Any], excel: bool) -> str:
     """The answered record; of a bad one its line, in the first column, so that the width stays."""
     if records.is_delimited:
         kept = [row.text, *[""] * (records.width - 1)] if type(row) is BadRow else row
         yes = answer["is_duplicate"]
         answer = {**answer, "is_duplicate": yes if yes is None else int(yes)}
-        return _delimited_line([*kept, *answer.values()], records.delimiter)
+        return _delimited_line([*kept, *answer.values()], records.delimiter, excel)
     if records.header:  # Parquet
         row = dict(zip(records.header, row))
     elif isinstance(row, list) and type(row) is not BadRow and len(row) == 2:
@@ -168,13 +170,12 @@ def _written(records: Records, row: Any, answer: dict[str, Any]) -> str:
     elif not isinstance(row, dict):
         row = {"line": row.text if type(row) is BadRow else row}
     found = {**row, **{name: value for name, value in answer.items() if value is not None}}
-    text = json.dumps(found, ensure_ascii=False, default=str)
-    # U+2028 and the like would end a line; a lone surrogate cannot be written in UTF-8.
-    return text if text.isprintable() else json.dumps(found, default=str)
+    return json_text(found, default=str)
 
 
-def _delimited_line(row: list[Any], delimiter: str) -> str:
+def _delimited_line(row: list[Any], delimiter: str, excel: bool) -> str:
     out = io.StringIO()
+    row = map(excel_cell, row) if excel else row
     cells = [re.sub("[\r\n]", " ", cell) if type(cell) is str else cell for cell in row]
     csv.writer(out, delimiter=delimiter, lineterminator="").writerow(cells)
     return out.getvalue().encode("utf-8", "replace").decode()

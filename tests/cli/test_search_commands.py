@@ -99,6 +99,77 @@ def test_explain_prints_words(model, capsys):
     assert len(json.loads(capsys.readouterr().out)["words1"]) == 3
 
 
+EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
+
+
+def test_what_strangers_wrote_is_shown_and_not_obeyed(tmp_path, model, capsys):
+    records = [{"question": EVIL}, {"question": "how far ?\n* 1.000 [9] no"}, {"question": EVIL}]
+    (tmp_path / "old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    (tmp_path / "pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
+    index = str(tmp_path / "i")
+    assert main(["index", model, str(tmp_path / "old.jsonl"), "--output", index]) == 0
+    for arguments in (
+        ["search", index, "how far ?"],
+        ["search", index, EVIL],
+        ["duplicates", index],
+        ["explain", model, EVIL, "how far"],
+        ["predict", model, EVIL, "how far"],
+        ["predict", model, str(tmp_path / "pairs.csv")],
+    ):
+        assert main(arguments) == 0
+        out = capsys.readouterr().out
+        assert not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, arguments
+        assert "\n* 1.000" not in out or arguments[0] == "duplicates"
+    assert main(["duplicates", index, "--output", str(tmp_path / "g.csv")]) == 0
+    assert EVIL in (tmp_path / "g.csv").read_text()
+
+
+def test_cells_that_a_spreadsheet_would_run_are_marked_when_asked(tmp_path, model, capsys):
+    (tmp_path / "old.csv").write_text('question,by\nhow far,-5\nhow far,"=HYPERLINK(""x"")"\n')
+    (tmp_path / "pairs.csv").write_text("question1,question2\n=how far,@how\n")
+    index = str(tmp_path / "i")
+    assert main(["index", model, str(tmp_path / "old.csv"), "--output", index]) == 0
+    for excel, mark in (([], ""), (["--excel"], "'")):
+        capsys.readouterr()
+        assert main(["duplicates", index, *excel]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        assert [row["by"] for row in rows] == ["-5", f'{mark}=HYPERLINK("x")']
+        assert main(["predict", model, str(tmp_path / "pairs.csv"), *excel]) == 0
+        (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+        assert (row["question1"], row["question2"]) == (f"{mark}=how far", f"{mark}@how")
+
+
+def test_json_has_no_nan(tmp_path, model, capsys):
+    (tmp_path / "old.jsonl").write_text(
+        '{"question": "how far", "score": NaN, "more": [Infinity]}\n'
+    )
+    (tmp_path / "pairs.jsonl").write_text('{"question1": "how", "question2": "far", "n": NaN}\n')
+    index = str(tmp_path / "i")
+    assert main(["index", model, str(tmp_path / "old.jsonl"), "--output", index]) == 0
+    capsys.readouterr()
+    assert main(["search", index, "how", "--json"]) == 0
+    (hit,) = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["hits"]
+    assert hit["columns"] == {"score": None, "more": [None]}
+    assert main(["predict", model, str(tmp_path / "pairs.jsonl")]) == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["n"] is None
+
+
+@pytest.mark.parametrize("output", [".", "./", "sub/.."])
+def test_the_folder_one_stands_in_may_become_the_index(
+    tmp_path, model, capsys, monkeypatch, output
+):
+    (tmp_path / "old.txt").write_text("how far ?\n")
+    empty = tmp_path / "empty" / "sub"
+    empty.mkdir(parents=True)
+    monkeypatch.chdir(empty if output != "sub/.." else empty.parent)
+    taken = main(["index", model, str(tmp_path / "old.txt"), "--output", output])
+    if output == "sub/..":  # It holds a folder, so it is not taken.
+        assert taken == 2 and "something other than an older index" in capsys.readouterr().err
+    else:
+        assert taken == 0 and main(["search", output, "how far ?"]) == 0
+    assert main(["duplicates", model, "--output", "."]) == 2
+
+
 def test_user_errors_exit_2(tmp_path, model, capsys):
     assert main(["search", str(tmp_path), "how"]) == 2
     assert "holds no index" in capsys.readouterr().err
