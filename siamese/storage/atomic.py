@@ -44,7 +44,10 @@ _MEANINGS = {
 
 def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> str:
     """One sentence for a system error: what failed, why, and what to do."""
-    meaning = _MEANINGS.get(error.errno) or error.strerror or str(error) or type(error).__name__
+    number = error.errno
+    if number is None and str(error).endswith(" written"):  # NumPy's short write has no number.
+        number = errno.ENOSPC
+    meaning = _MEANINGS.get(number) or error.strerror or str(error) or type(error).__name__
     return f"Cannot {doing} {os.fspath(path)}: {meaning}."
 
 

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from small_disks import mounted_tmpfs
 
 from siamese.errors import CheckpointError, DataError
 from siamese.storage import atomic
@@ -124,3 +126,13 @@ def test_temporaries_are_stale_only_when_their_writer_is_gone(tmp_path):
     assert len(atomic.remove_stale(tmp_path)) == 2
     assert len(os.listdir(tmp_path)) == 3 and (tmp_path / "precious").exists()
     assert atomic.remove_stale(tmp_path / "none") == []
+
+
+def test_arrays_that_do_not_fit_the_disk_say_so(tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "64k") as disk:  # NumPy's error has no number.
+        with (
+            pytest.raises(DataError, match=r"d: the disk is full\. Free some space"),
+            atomic.atomic_directory(disk / "d") as folder,
+        ):
+            np.save(folder / "vectors.npy", np.zeros(100_000))
+        assert os.listdir(disk) == []
