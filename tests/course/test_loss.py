@@ -1,7 +1,5 @@
 """The modified triplet loss against the documents' numbers, float64 loops and its own laws."""
 
-import itertools
-
 import golden
 import jax
 import numpy as np
@@ -11,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from siamese import ArgumentError, ShapeError, TripletLoss, TripletLossFn, l2_normalize
+from siamese import ArgumentError, ShapeError, TripletLoss, TripletLossFn
 from siamese.course.loss import (
     CLOSEST,
     DIRECTIONS,
@@ -143,11 +141,10 @@ def test_value_equals_the_loop(case, chosen):
         )
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("closest", CLOSEST[:2])
-def test_compiled_in_float64_equals_the_loop(closest, direction, reduction):
-    options = {"closest": closest, "direction": direction, "reduction": reduction}
+def test_compiled_in_float64_equals_the_loop(closest, direction):
+    options = {"closest": closest, "direction": direction, "reduction": "none"}
     draw = np.random.RandomState(1)
     with jax.enable_x64(True):
         loss = jax.jit(
@@ -160,20 +157,10 @@ def test_compiled_in_float64_equals_the_loop(closest, direction, reduction):
             np.testing.assert_allclose(loss(scores, same, 0.3), expected, atol=1e-14)
 
 
-def test_the_loops_gradient_equals_its_own_central_differences():
-    scores = np.random.RandomState(5).uniform(-1, 1, (5, 5))  # no ties, no gap at 0
-    for closest, direction in itertools.product(CLOSEST, DIRECTIONS):
-        options = {"closest": closest, "direction": direction}
-        expected = reference.gradient(lambda s, o=options: reference.triplet_loss(s, **o), scores)
-        found = reference.triplet_gradient(scores, **options)
-        np.testing.assert_allclose(found, expected, atol=1e-8)
-
-
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("closest", CLOSEST[:2])
-def test_gradient_equals_the_loops(closest, direction, reduction):
-    options = {"closest": closest, "direction": direction, "reduction": reduction}
+def test_gradient_equals_the_loops(closest, direction):
+    options = {"closest": closest, "direction": direction}
     draw = np.random.RandomState(2)
     with jax.enable_x64(True):
         gradient = jax.grad(
@@ -221,15 +208,6 @@ def test_a_common_permutation_of_rows_changes_nothing(scores, chosen, dice):
     np.testing.assert_allclose(
         loss_from_scores(moved, **chosen), loss_from_scores(scores, **chosen), atol=1e-12
     )
-
-
-@given(score_matrices, st.sampled_from(CLOSEST))
-def test_columns_are_the_rows_of_the_transpose_and_both_is_symmetric(scores, closest):
-    def loss(s, direction):
-        return loss_from_scores(s, closest=closest, direction=direction, reduction="none")
-
-    np.testing.assert_allclose(loss(scores, "columns"), loss(scores.T, "rows"), atol=1e-12)
-    np.testing.assert_allclose(loss(scores, "both"), loss(scores.T, "both"), atol=1e-12)
 
 
 @given(score_matrices)
@@ -282,14 +260,6 @@ def test_a_row_without_a_negative_below_its_positive_adds_its_mean_alone(run):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     nearest = run(closest_negative)(scores, closest="semi_hard")
     np.testing.assert_allclose(nearest, [-2, 0.2, 0.9], rtol=1e-6)  # a tie with the positive counts
-
-
-@both
-def test_a_margin_of_zero_leaves_the_plain_gaps(run):
-    found = run(loss_from_scores)(golden.SCORES, margin=0, reduction="none")
-    np.testing.assert_allclose(
-        found, [0, 0, (-0.13333333 + 0.4) + (0.3 + 0.4), 0], atol=golden.LOSS_TOLERANCE
-    )
 
 
 @both
@@ -389,12 +359,3 @@ def test_lists_integers_and_other_memory_orders_will_do():
     wide = np.repeat(np.asfortranarray(scores * 1.0), 2, axis=1)[:, ::2]
     assert not wide.flags.c_contiguous
     assert loss_from_scores(wide) == loss_from_scores(np.ascontiguousarray(wide))
-
-
-def test_zero_vectors_make_no_nan():
-    zeros = jax.numpy.zeros((3, 2))
-    value, gradient = jax.value_and_grad(
-        lambda v: TripletLossFn(l2_normalize(v), l2_normalize(zeros))
-    )(zeros)
-    assert float(value) == pytest.approx(0.5)
-    np.testing.assert_array_equal(gradient, np.zeros((3, 2)))

@@ -39,15 +39,7 @@ def test_the_towers_are_one_object_with_one_set_of_weights():
     assert model.weights[1] == base.GET_WEIGHTS_FROM_CACHE
     v1, v2 = model((QUESTIONS[0], QUESTIONS[0]))
     np.testing.assert_array_equal(v1, v2)
-
-
-def test_vectors_have_length_one_and_the_loss_falls_on_them():
-    model = made()
-    v1, v2 = model(tuple(QUESTIONS))
-    for vectors in (v1, v2):
-        assert vectors.shape == (6, 8)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert 0 <= float(TripletLoss()((v1, v2))) < 1
+    np.testing.assert_allclose(np.linalg.norm(v1, axis=1), 1, atol=1e-6)
 
 
 def test_the_assignments_settings_are_the_defaults():
