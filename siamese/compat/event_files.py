@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 _opened = itertools.count()
@@ -41,29 +42,28 @@ class EventFileWriter:
         self._writer = events_writer(os.path.join(log_dir, "events"), unique)
         self._failed = False
 
-    def add_event(self, event) -> None:
-        """Writes one event, a protocol buffer."""
+    @contextmanager
+    def _noting_failure(self):
         try:
-            self._writer.write_event(event)
+            yield
         except OSError:
             self._failed = True
             raise
+
+    def add_event(self, event) -> None:
+        """Writes one event, a protocol buffer."""
+        with self._noting_failure():
+            self._writer.write_event(event)
 
     def flush(self) -> None:
         """Hands what was written to the system."""
-        try:
+        with self._noting_failure():
             self._writer.flush()
-        except OSError:
-            self._failed = True
-            raise
 
     def close(self) -> None:
         """Closes the file; an error that was raised already is not raised again."""
-        try:
+        with suppress(OSError) if self._failed else nullcontext():
             self._writer.close()
-        except OSError:
-            if not self._failed:
-                raise
 
 
 def make_tensor_proto(values, shape):

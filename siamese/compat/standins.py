@@ -165,8 +165,8 @@ def _real(path: str):
         if error.name not in _PACKAGES:
             raise  # The package is there; something inside it is broken. That error says more.
         raise MissingDependencyError(
-            f"{_asker()} needs {path}, and the package {error.name} is not installed. "
-            f"Training and prediction work without it; to use this feature: {_PACKAGES[package]}"
+            f"This part of Trax needs {path}, and the package {error.name} is not installed. "
+            f"Training and prediction work without it; to use this part: {_PACKAGES[package]}"
         ) from None
 
 
@@ -186,14 +186,6 @@ def _walk(package: str, parts: list[str]):
                     raise
                 raise missing from None  # No such name and no such submodule: hasattr() is False.
     return found
-
-
-def _asker() -> str:
-    """The function outside this file that touched a stand-in, as `module.function`."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
-        frame = frame.f_back
-    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}"
 
 
 # ---- What the training loop really uses of TensorFlow, answered without it ----

@@ -28,7 +28,7 @@ def classify(
     data_generator=generator.data_generator,
     batch_size: int = 64,
 ) -> float:
-    """The course's accuracy: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
+    """The course's accuracy, 0 to 1: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
 
     The same as the course's loop over batches and pairs, to the last pair, in less time: a Trax layer
     is compiled, and where rounding could decide a pair, its batch goes through the layer as it is. The
@@ -44,9 +44,6 @@ def classify(
       data_generator: makes each batch.
       batch_size: pairs in a batch. It matters: an unmasked model averages over padding, and the
         padding depends on the batch.
-
-    Returns:
-      The accuracy, from 0 to 1.
 
     Raises:
       DataError: no pairs, sides of unequal length, empty questions, ids that are not integers.
@@ -98,33 +95,27 @@ def predict(
     data_generator=generator.data_generator,
     verbose: bool = False,
 ) -> bool:
-    """The course's prediction: whether the cosine of two questions is above the threshold.
+    """The course's prediction: True where the cosine of two questions is above the threshold.
 
     Args:
       question1: text.
       question2: text.
       threshold: cosine above which two questions count as duplicates; the course uses 0.7.
-      model: takes (q1, q2), int32 [1, length] each, and returns (v1, v2), float [1, d_model] each.
-      vocab: word -> id with ``<PAD>``: a `Vocabulary`, a dict or a defaultdict. Words it does not
-        know become 0 and do not enter it.
+      model: as of `classify`, for a batch of one.
+      vocab: as of `classify`. Words it does not know become 0 and do not enter it.
       data_generator: pads the two questions to one length.
       verbose: print the ids, the cosine and the answer.
-
-    Returns:
-      True or False.
 
     Raises:
       DataError: a question without any words, or that is not text.
       ArgumentError: a vocabulary without ``<PAD>``.
     """
     pad = _padding_id(vocab)
-    encoded = []
-    for name, question in (("question1", question1), ("question2", question2)):
-        words = word_tokenize(question)
-        if not words:
-            raise DataError(f"{name} has no words: {question!r}.")
-        encoded.append(word_ids(words, vocab))
-    q1, q2 = next(data_generator([encoded[0]], [encoded[1]], 1, pad))
+    Q1, Q2 = ([word_ids(word_tokenize(text), vocab)] for text in (question1, question2))
+    for name, Q in (("question1", Q1), ("question2", Q2)):
+        if not Q[0]:
+            raise DataError(f"{name} has no words.")
+    q1, q2 = next(data_generator(Q1, Q2, 1, pad))
     v1, v2 = model((q1, q2))
     similarity = np.dot(np.asarray(v1[0]), np.asarray(v2[0]))
     answer = bool(similarity > threshold)

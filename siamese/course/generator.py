@@ -17,9 +17,8 @@ def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
 
     The order comes from Python's global `random` module, so ``random.seed(34)`` gives the course's
     batches: nothing is drawn before the first batch, then the pairs are shuffled once, and once
-    more each time a pair is wanted after the last one. Every batch holds `batch_size` pairs; one
-    that begins near the end runs over into the next pass, many times over where there are fewer
-    pairs than `batch_size`.
+    more each time a pair is wanted after the last one. Every batch holds `batch_size` pairs and may
+    run over into the next pass.
 
     Args:
       Q1: the first questions: a list of lists, an array of objects or Ragged, of integer token ids.
@@ -30,8 +29,7 @@ def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
 
     Returns:
       An iterator of (q1, q2): two int32 arrays [batch_size, length], `length` the power of two at
-      or above the longest question of either side. (The course's own are int64 with the same
-      values, which JAX narrows to int32.) Its `state` and `restore` carry the position.
+      or above the longest question of either side. Its `state` and `restore` carry the position.
 
     Raises:
       DataError: for no pairs, sides of unequal length, an empty question, or ids that are no
@@ -74,18 +72,11 @@ class DataGenerator(Iterator):
             self._index += len(taken)
         longest = max(self._q1.lengths[rows].max(), self._q2.lengths[rows].max())
         length = 1 << (int(longest) - 1).bit_length()  # the power of two at or above it
-        # Two int32 arrays [batch_size, length].
-        return (
-            self._q1.padded(rows, length, self._pad),
-            self._q2.padded(rows, length, self._pad),
-        )
+        q1, q2 = (side.padded(rows, length, self._pad) for side in (self._q1, self._q2))
+        return q1, q2  # int32 [batch_size, length] each
 
     def state(self) -> dict[str, Any]:
-        """The position as values that JSON can hold; `restore` continues from it exactly.
-
-        It holds the order of the pairs (one number a pair) and the state of the global `random`
-        module, for the order of the coming passes is drawn from there.
-        """
+        """The position as values that JSON can hold: the order of the pairs, and where `random` stands."""
         version, numbers, gauss = random.getstate()
         return {
             "order": list(self._order),
@@ -101,15 +92,18 @@ class DataGenerator(Iterator):
           ArgumentError: where `state` is damaged or belongs to another number of pairs.
         """
         try:
-            order, index = list(state["order"]), int(state["index"])
-            started = bool(state["started"])
+            order, index, started = (
+                list(state["order"]),
+                int(state["index"]),
+                bool(state["started"]),
+            )
             version, numbers, gauss = state["random"]
             generator_state = (version, tuple(numbers), gauss)
             random.Random().setstate(generator_state)  # refused here, before anything has changed
-            whole = sorted(order) == list(range(len(order)))
+            whole = sorted(order) == list(range(len(self._order))) and 0 <= index <= len(order)
         except (KeyError, TypeError, ValueError) as error:
             raise ArgumentError(f"This is not a state of a data_generator: {error!r}.") from None
-        if not whole or len(order) != len(self._q1) or not 0 <= index <= len(order):
+        if not whole:
             raise ArgumentError(
                 f"The state is that of a generator over {len(order)} pairs; this one has "
                 f"{len(self._q1)}. Restore it with the same data."

@@ -40,8 +40,7 @@ def TripletLossFn(v1, v2, margin: float = 0.25, **options: Any):
       **options: `closest`, `reduction`, `direction` and `false_negative_mask` of `loss_from_scores`.
 
     Returns:
-      A JAX array, also for NumPy arrays and lists: a number, or float [batch] with
-      ``reduction='none'``. Tensors of TensorFlow give a tensor.
+      A JAX number (float [batch] with ``reduction='none'``), for tensors of TensorFlow a tensor.
 
     Raises:
       ShapeError: v1 and v2 are not two matrices of one shape; see `loss_from_scores`.
@@ -64,15 +63,12 @@ def TripletLossFn(v1, v2, margin: float = 0.25, **options: Any):
 
 @keeping_generators()
 def TripletLoss(margin: float = 0.25, *, false_negative_mask: bool = False, **options: Any):
-    """The loss as a Trax layer, printed ``TripletLoss_in2``.
+    """The loss as a Trax layer, a `tl.Fn` of (v1, v2), printed ``TripletLoss_in2``.
 
     Args:
       margin: see `TripletLossFn`.
       false_negative_mask: the layer takes a third input, bool [batch, batch], and passes it on.
       **options: `closest`, `reduction`, `direction` of `loss_from_scores`.
-
-    Returns:
-      A `tl.Fn` layer that takes (v1, v2) and returns the loss.
     """
     from trax import layers as tl
 
@@ -122,9 +118,7 @@ def loss_from_scores(
     """
     one_of(reduction, "reduction", REDUCTIONS)
     one_of(direction, "direction", DIRECTIONS)
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    negative = negative_mask(scores, false_negative_mask)  # bool [batch, batch]
+    xp, scores, negative = _with_negatives(scores, false_negative_mask)  # [batch, batch] each
     positive = positives(scores)  # [batch]
     rows, columns = (scores, negative), (xp.transpose(scores), xp.transpose(negative))
     sides = {"rows": [rows], "columns": [columns], "both": [rows, columns]}[direction]
@@ -143,9 +137,6 @@ def hinge(positive, negative, margin: float = 0.25):
       positive: float [batch]; similarity of each row's duplicate.
       negative: float [batch]; a row's mean or closest negative.
       margin: number >= 0.
-
-    Returns:
-      float [batch].
 
     Raises:
       ShapeError: where the shapes differ. A (4, 1) array minus a (4,) array is a 4 x 4 matrix, and its
@@ -170,25 +161,13 @@ def hinge(positive, negative, margin: float = 0.25):
 
 
 def mean_negative(scores, false_negative_mask=None):
-    """Mean of each row's negatives: float [batch]; 0 for a row without negatives.
-
-    Args:
-      scores: float [batch, batch].
-      false_negative_mask: None, or bool [batch, batch] of pairs that are not negatives.
-    """
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    return _mean_negative(xp, scores, negative_mask(scores, false_negative_mask))[0]
+    """Mean of each row's negatives, arguments as of `loss_from_scores`: float [batch]; 0 without any."""
+    return _mean_negative(*_with_negatives(scores, false_negative_mask))[0]
 
 
 def closest_negative(scores, closest: str = "hardest", false_negative_mask=None):
-    """Each row's closest negative, the largest similarity among the allowed ones: float [batch].
-
-    Arguments as of `loss_from_scores`. A row without an allowed negative has -2, below any cosine.
-    """
-    xp = array_namespace(scores, false_negative_mask)
-    scores = as_float(xp, scores)
-    negative = negative_mask(scores, false_negative_mask)
+    """Each row's largest allowed negative: float [batch]; -2, which is below any cosine, without any."""
+    xp, scores, negative = _with_negatives(scores, false_negative_mask)
     return _closest_negative(xp, scores, negative, positives(scores), closest)[0]
 
 
@@ -206,12 +185,7 @@ def check_vectors(function: str, v1, v2) -> None:
 
 
 def negative_mask(scores, false_negative_mask=None):
-    """Bool [batch, batch]: True off the diagonal, where no duplicate is known.
-
-    Raises:
-      ShapeError: `scores` is not square, or the mask has another shape.
-      ArgumentError: one row only, or a mask that is not of bool.
-    """
+    """Bool [batch, batch]: True off the diagonal, where no duplicate is known."""
     shape = np.shape(scores)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ShapeError(
@@ -243,6 +217,13 @@ def positives(scores):
     xp = array_namespace(scores)
     diagonal = xp.asarray(np.eye(np.shape(scores)[0], dtype=bool))
     return xp.sum(xp.where(diagonal, scores, xp.zeros_like(scores)), axis=1)
+
+
+def _with_negatives(scores, false_negative_mask):
+    """The namespace to compute with, the scores as floats, and where they are negatives."""
+    xp = array_namespace(scores, false_negative_mask)
+    scores = as_float(xp, scores)
+    return xp, scores, negative_mask(scores, false_negative_mask)
 
 
 def _mean_negative(xp, scores, negative):

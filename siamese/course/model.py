@@ -35,8 +35,7 @@ def Siamese(
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
     The tower is Embedding, LSTM, Mean over the positions (padding included, as in the course) and
-    Normalize. Because both branches are one object they share their weights: what one question teaches
-    the tower, the other's branch knows too.
+    Normalize. Both branches are one object, and so share their weights.
 
     Args:
       vocab_size: number of rows of the embedding: the vocabulary's size, padding and unknown included.
@@ -45,11 +44,10 @@ def Siamese(
         passed on: ``tl.LSTM(mode='predict')`` keeps its state in the layer, so with one tower used twice
         the second question would start from the first one's state.
       lstm_bias: where the LSTM's bias starts at 1. 'all_gates' is Trax's own: it adds the forget bias to
-        input gate, candidate and output gate too, so that at first every question has almost the same
-        vector and the loss stays at twice the margin for hundreds of steps. 'forget_gate' is what the
-        forget bias was meant for (Jozefowicz et al., 2015).
-      mask_padding: leave padding (token 1) out of the LSTM and the mean, so that a question's vector
-        does not depend on what it is batched with. The course averages over padding.
+        the other gates too, so that at first every question has almost the same vector and the loss
+        stays at twice the margin for hundreds of steps; 'forget_gate' not (Jozefowicz et al., 2015).
+      mask_padding: leave padding (token 1) out of the LSTM and the mean; the course averages over it,
+        and a question's vector depends on what it is batched with.
       fast: run both questions as one batch through `siamese.nn.tower`, which gives the layers' values
         and gradients (equal to about 1e-6) in less time; False runs Trax's layers one by one.
       precision: 'float32', or 'bfloat16' for the arithmetic inside the tower; weights, normalisation

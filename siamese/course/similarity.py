@@ -1,8 +1,7 @@
 """Cosine similarity of vectors, of rows, and of two whole batches.
 
-The functions work where their arguments live: NumPy in gives NumPy out, in its own precision; JAX
-arrays (also inside `jax.jit` and `jax.grad`) give JAX arrays; TensorFlow tensors, and arrays of Trax's
-TensorFlow-NumPy backend, give tensors.
+NumPy in gives NumPy out, in its own precision; JAX arrays (also inside `jax.jit` and `jax.grad`) give JAX
+arrays; TensorFlow tensors, and arrays of Trax's TensorFlow-NumPy backend, give tensors.
 """
 
 from __future__ import annotations
@@ -23,11 +22,8 @@ def l2_normalize(x, axis: int = -1):
     divides by zero. So do vectors so short that their squared length underflows (float32: about 1e-19).
 
     Args:
-      x: float [..., d].
+      x: float [..., d], or with the vectors along another `axis`; so is what is returned.
       axis: the axis along which a vector runs.
-
-    Returns:
-      Array of x's shape and dtype.
 
     Example:
       >>> l2_normalize([3.0, 4.0]).tolist()
@@ -48,8 +44,7 @@ def cosine_similarity(v1, v2):
       A number, or float [...], from -1 to 1.
 
     Raises:
-      ShapeError: where the shapes differ. NumPy's broadcasting would compare rows that do not belong
-        together.
+      ShapeError: where the shapes differ; broadcasting would compare rows that do not belong together.
 
     Example:
       >>> round(float(cosine_similarity([1, 2, 3], [1, 2, 3.5])), 4)

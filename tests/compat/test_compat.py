@@ -326,7 +326,7 @@ def test_where_a_package_is_missing_the_error_says_who_needs_it_and_how_to_get_i
     shown = run(NOT_INSTALLED + code)
     last = shown.stderr[shown.stderr.find("siamese.errors.MissingDependencyError: ") :]
     assert last.count("\n") <= 2, shown.stderr  # gin adds a line of its own
-    assert " needs " in last and f"package {asks} is not installed" in last
+    assert "needs " in last and f"package {asks} is not installed" in last
     assert remedy in last
 
 
