@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -57,17 +58,12 @@ class Ragged(Sequence):
             values = np.asarray(flat) if flat else np.zeros(0, dtype=np.int32)
         except ValueError:  # rows within rows
             values = np.zeros((1, 1))
-        if values.ndim != 1 or values.dtype.kind not in "iu":
+        whole = values.ndim == 1 and values.dtype.kind in "iu"
+        if not whole or values.min(initial=0) < 0 or values.max(initial=0) > _LARGEST:
             at = next(i for i, row in enumerate(rows) if not _all_token_ids(row))
             raise DataError(
-                f"Row {at} holds something other than integer token ids: {_short(rows[at])}. "
-                "Encode the questions with a Vocabulary first."
-            )
-        if len(values) and not 0 <= values.min() <= values.max() <= _LARGEST:
-            at = next(i for i, row in enumerate(rows) if not _all_token_ids(row))
-            raise DataError(
-                f"Row {at} holds a token id outside 0 to {_LARGEST}: {_short(rows[at])}. "
-                "Ids are positions in a vocabulary."
+                f"Row {at} holds something other than integer token ids from 0 to {_LARGEST}: "
+                f"{reprlib.repr(rows[at])}. Encode the questions with a Vocabulary first."
             )
         return cls(values, offsets)
 
@@ -121,8 +117,3 @@ def _all_token_ids(row: Sequence[Any]) -> bool:
         and 0 <= value <= _LARGEST
         for value in row
     )
-
-
-def _short(row: Any, limit: int = 60) -> str:
-    text = repr(row)
-    return text if len(text) <= limit else text[: limit - 1] + "…"

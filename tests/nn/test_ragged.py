@@ -37,9 +37,9 @@ def test_take_and_padded_equal_a_loop(rows, data):
     [
         ([[1], ["a"]], "Row 1 holds something other"),
         ([[1.5]], "Row 0 holds something other"),
-        ([[2**40]], "outside 0 to"),
+        ([[2**40]], "from 0 to"),
         ([[2**70]], "Row 0"),
-        ([[3], [-1]], "Row 1 holds a token id outside"),
+        ([[3], [-1]], "Row 1 holds something other"),
         ([[[1, 2]], [3]], "Row 0"),
     ],
 )
