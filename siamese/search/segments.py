@@ -166,7 +166,7 @@ class State(NamedTuple):
             small[-2:] = [Segment.joined(small[-2:])]
         if sum(map(len, small)) <= MOST_SMALL * len(large):
             return self._replace(segments=(large, *small))
-        joined = Segment.joined([large, *small])
+        joined = Segment.joined([large, *small]) if len(large) else new
         if self.graph is not None:
             self.graph.add(joined.vectors, len(large))
         return self._replace(segments=(joined,))

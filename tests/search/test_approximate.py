@@ -1,7 +1,5 @@
 """The graph: brute force is the reference; adding while others search."""
 
-import threading
-
 import numpy as np
 import pytest
 from small_models import make_detector, random_questions
@@ -57,32 +55,3 @@ def test_an_index_with_a_graph_finds_what_brute_force_finds(tmp_path):
     loaded.add("rice rice rice rice rice rice rice rice rice rice ?")
     hit = loaded.search("rice rice rice rice rice rice rice rice rice rice ?", k=1)[0]
     assert hit.similarity == pytest.approx(1, abs=1e-5)
-
-
-def test_searches_through_the_graph_while_others_add():
-    detector = make_detector()
-    questions = list(dict.fromkeys(random_questions(900)))
-    index = QuestionIndex.build(detector, questions[:100], approximate=True)
-    faults = []
-
-    def look():
-        while writer.is_alive():
-            for hit in index.search("how far is rice", k=20):
-                if questions[hit.id] != hit.question:
-                    faults.append(hit)
-
-    def change():
-        for start in range(100, len(questions), 50):
-            index.add(questions[start : start + 50])
-            index.search("how")
-
-    writer = threading.Thread(target=change)
-    readers = [threading.Thread(target=look) for _ in range(3)]
-    for thread in (writer, *readers):
-        thread.start()
-    for thread in (writer, *readers):
-        thread.join()
-    assert not faults and len(index) == len(questions) and index.has_graph
-    exact = index.search("how far", k=5, approximate=False)
-    near = index.search("how far", k=5)
-    assert near[0].similarity == exact[0].similarity

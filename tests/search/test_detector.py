@@ -57,8 +57,15 @@ def test_the_answer_is_the_same_alone_and_in_company(detector):
     assert len(first) > FEW and together.dtype == np.float32
     for i in range(0, len(first), 7):
         assert detector.similarity(first[i], second[i]) == pytest.approx(together[i], abs=1e-5)
+    assert detector.encode("how far").shape == (8,)
     some = detector.encode(first[:20])
     np.testing.assert_allclose(detector.encode(first)[:20], some, atol=1e-5)
+
+
+def test_many_questions_are_encoded_as_few(detector):
+    questions = random_questions(4500)
+    vectors = detector.encode(questions)
+    np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
 
 
 def test_predict_follows_the_threshold(detector):
@@ -133,10 +140,3 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     assert done.stdout.split("\n")[:2] == ["True", "[]"]
-
-
-def test_one_text_has_one_vector():
-    detector = make_detector()
-    one = detector.encode("how far")
-    assert one.shape == (8,)
-    np.testing.assert_array_equal(one, detector.encode(["how far"])[0])
