@@ -65,6 +65,7 @@ class QuestionIndex:
         # What was loaded or saved last: (directory, generation), and whether it was changed since.
         self._saved: tuple[Path, Any] | None = None
         self._changed = False
+        self._held: Path | None = None  # the directory whose lock this index has
         self._whole: tuple[State, Segment] | None = None
         self._lock = threading.RLock()  # held while the index is changed
 
@@ -150,9 +151,6 @@ class QuestionIndex:
         Raises:
           CheckpointError: it cannot be written, or was changed by others.
         """
-        return self._save(Path(path), model, locked=False)
-
-    def _save(self, path: Path, model: str | os.PathLike | None, locked: bool) -> Path:
         with self._lock:
             if model is not None:
                 self._model = Path(model).resolve()
@@ -160,16 +158,17 @@ class QuestionIndex:
             facts: dict[str, Any] = {
                 "model_checksum": model_checksum(self.detector),
                 "next_id": self._next_id,
-                "storage": state.segments[0].vectors.storage,
                 "model": None,
             }
             if self._model is not None:
                 # Relative first, so that model and index can be moved together.
-                facts["model"] = [os.path.relpath(self._model, path.resolve()), str(self._model)]
+                relative = os.path.relpath(self._model, where.resolve())
+                facts["model"] = [relative, str(self._model)]
             replaces = self._saved[1] if self._saved and self._saved[0] == where else None
-            written = write_index(path, state, facts, replaces=replaces, locked=locked)
-            self._saved, self._changed = (where, written), False
-        return path
+            options = {"replaces": replaces, "locked": self._held == where}
+            self._saved = where, write_index(path, state, facts, **options)
+            self._changed = False
+        return Path(path)
 
     @classmethod
     def load(
@@ -237,9 +236,13 @@ class QuestionIndex:
         find_current(path, "index")  # It must exist: the lock would make its directory.
         with lock_store(path):
             index = cls.load(path, detector, check=False)
-            yield index
-            if index._changed:
-                index._save(Path(path), None, locked=True)
+            index._held = Path(os.path.abspath(path))
+            try:
+                yield index
+                if index._changed:
+                    index.save(path)
+            finally:
+                index._held = None
 
     def refresh(self) -> bool:
         """Takes what others saved in the directory since this index was loaded from there, or saved.

@@ -69,9 +69,13 @@ def test_one_more_question_writes_kilobytes(detector, tmp_path):
     written = sum(file.stat().st_size for file in files if file.stat().st_ino not in before)
     assert written < 5_000 < 1_000_000 < sum(file.stat().st_size for file in files)
     assert QuestionIndex.load(path, detector).search("how far is rice ?")[0].similarity > 0.999
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.save(tmp_path / "copy")
+        assert len(QuestionIndex.load(index.save(path), detector)) == 20_001
+    assert find_current(path, "index").name == "gen-000003"
     with QuestionIndex.open_for_change(path, detector):
         pass  # Nothing changes, so nothing is written.
-    assert find_current(path, "index").name == "gen-000002"
+    assert find_current(path, "index").name == "gen-000003"
 
 
 def test_many_small_additions_stay_few_segments(detector, tmp_path):

@@ -161,6 +161,6 @@ def test_a_full_disk_keeps_the_old_and_leaves_nothing(tmp_path):
     with mounted_tmpfs(tmp_path / "disk", "256k") as disk:
         write(disk / "i", "a")
         for path in (disk / "i", disk / "new"):
-            with pytest.raises(CheckpointError, match=r"the disk is full\. Free some space"):
+            with pytest.raises(CheckpointError, match=rf"Cannot write {path}: the disk is full\."):
                 write(path, "b" * 3000)
         assert read(disk / "i") == "a" and names(disk) == ["i"] and len(names(disk / "i")) == 3
