@@ -20,12 +20,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.storage import store
 from siamese.storage.atomic import atomic_directory, explain, remove_directory, remove_stale
-from siamese.storage.store import MAX_BYTES
 from siamese.storage.trees import difference, from_json, load_tensors, save_tensors, to_json
 
 _DIRECTORY = re.compile(r"step-([0-9]{8,18})(?:\.([0-9]{1,9}))?")
@@ -50,11 +47,6 @@ class Checkpoint:
     vocabulary: Any = None  # The vocabulary file's bytes; a JSON value is turned into bytes.
     path: Path | None = None  # Where it was loaded from; None before it was saved.
 
-    @property
-    def vocabulary_checksum(self) -> str | None:
-        """SHA-256 of the vocabulary's bytes, or None where there is no vocabulary."""
-        return None if self.vocabulary is None else vocabulary_checksum(self.vocabulary)
-
 
 class Saved(NamedTuple):
     """One checkpoint directory, by its name alone: nothing in it was read."""
@@ -71,41 +63,32 @@ class Newest(NamedTuple):
     skipped: list[tuple[Path, str]]  # Newer ones that could not be used, and why.
 
 
-# ---- Writing ----
-
-
 class CheckpointWriter:
     """The one writer of a run directory; holds its lock until closed or the process ends.
 
     Args:
       run_dir: the run's directory; made where missing.
-      keep: how many of the latest checkpoints to keep; None keeps all.
+      keep: how many of the latest checkpoints to keep, at least 1.
       best_metric: name of a metric whose lowest checkpoint is kept besides.
 
     Raises:
-      ArgumentError: `keep` below 1.
       CheckpointError: the directory cannot be written, or another process writes to it.
 
     Example:
       >>> import tempfile
+      >>> import numpy as np
       >>> with CheckpointWriter(tempfile.mkdtemp()) as writer:
       ...     path = writer.save(Checkpoint(step=5, weights=(np.zeros(2), ())))
       >>> path.name, load_newest(path.parent).checkpoint.weights
       ('step-00000005', (array([0., 0.]), ()))
     """
 
-    def __init__(
-        self,
-        run_dir: os.PathLike | str,
-        keep: int | None = 3,
-        best_metric: str | None = None,
-    ):
+    def __init__(self, run_dir: os.PathLike | str, keep: int = 3, best_metric: str | None = None):
         self._lock = None
-        if keep is not None and keep < 1:
-            raise ArgumentError(f"keep must be at least 1, or None to keep all; got {keep}.")
+        if keep < 1:
+            raise ArgumentError(f"keep must be at least 1; it is {keep}.")
         self.run_dir = Path(run_dir)
-        self._keep = keep
-        self._best_metric = best_metric
+        self._keep, self._best_metric = keep, best_metric
         try:
             self.run_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -119,13 +102,11 @@ class CheckpointWriter:
         Raises:
           CheckpointError: it cannot be written or stored; all earlier ones are unchanged.
         """
-        step = checkpoint.step
-        if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
-            raise ArgumentError(f"A checkpoint's step is a whole number from 0; got {step!r}.")
+        step = int(checkpoint.step)
         taken = [saved.revision for saved in list_checkpoints(self.run_dir) if saved.step == step]
         name = f"step-{step:08d}" + (f".{max(taken) + 1}" if taken else "")
         with atomic_directory(self.run_dir / name, CheckpointError) as folder:
-            _write_files(folder, replace(checkpoint, step=int(step)))
+            _write_files(folder, replace(checkpoint, step=step))
         self._remove_old(step)
         return self.run_dir / name
 
@@ -155,30 +136,49 @@ class CheckpointWriter:
     def _remove_old(self, step: int) -> None:
         # Only complete ones are counted or removed: a damaged directory is evidence, and a later step
         # than the one just saved was skipped when the run resumed.
-        complete = [
-            saved
-            for saved in list_checkpoints(self.run_dir)
-            if saved.step <= step and store.is_complete(saved.path)
-        ]
+        manifests = _complete(self.run_dir)
         newest_of = {}
-        for saved in complete:  # Newest first: the first of a step is its latest revision.
-            newest_of.setdefault(saved.step, saved)
+        for saved in manifests:  # Newest first: the first of a step is its latest revision.
+            if saved.step <= step:
+                newest_of.setdefault(saved.step, saved)
         kept = list(newest_of.values())[: self._keep]
-        best = best_checkpoint(self.run_dir, self._best_metric) if self._best_metric else None
-        for saved in complete:
-            if saved not in kept and saved.path != best:
+        values = {
+            saved: body.get("metrics", {}).get(self._best_metric)
+            for saved, body in manifests.items()
+        }
+        finite = [saved for saved, value in values.items() if _is_finite(value)]
+        if finite:  # The later one of equals.
+            kept.append(min(finite, key=lambda saved: (values[saved], -saved.step)))
+        for saved in manifests:
+            if saved.step <= step and saved not in kept:
                 try:
                     remove_directory(saved.path)
                 except OSError:
                     continue  # The new one is safe; an old one too many does no harm.
 
 
+def _complete(run_dir: Path) -> dict[Saved, dict[str, Any]]:
+    """The complete checkpoints, newest first, with their manifests; the files' content is not read."""
+    found = {}
+    for saved in list_checkpoints(run_dir):
+        try:
+            manifest = store.read_manifest(saved.path)
+            store.check_files(saved.path, manifest, content=False)
+        except (CheckpointError, OSError):
+            continue
+        if not saved.path.is_symlink():
+            found[saved] = manifest
+    return found
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
+
+
 def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     metrics = {name: float(value) for name, value in checkpoint.metrics.items()}
-    state = {
-        name: getattr(checkpoint, name)
-        for name in ("step", "random_state", "batch_position", "history")
-    }
+    names = ("step", "random_state", "batch_position", "history")
+    state = {name: getattr(checkpoint, name) for name in names}
     save_tensors(
         folder / "weights.safetensors",
         weights=checkpoint.weights,
@@ -189,7 +189,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
         (folder / f"{name}.json").write_text(to_json(value), encoding="utf-8")
     if checkpoint.vocabulary is not None:
         (folder / "vocabulary.json").write_bytes(_vocabulary_bytes(checkpoint.vocabulary))
-    finite = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    finite = {name: value for name, value in metrics.items() if _is_finite(value)}
     store.write_manifest(folder, step=checkpoint.step, metrics=finite)
 
 
@@ -212,22 +212,7 @@ def list_checkpoints(run_dir: os.PathLike | str) -> list[Saved]:
     return sorted(found, key=lambda saved: (saved.step, saved.revision), reverse=True)
 
 
-def best_checkpoint(run_dir: os.PathLike | str, metric: str) -> Path | None:
-    """The directory of the checkpoint whose `metric` is lowest; the later one of equals; or None."""
-    values = []
-    for saved in list_checkpoints(run_dir):
-        try:
-            if saved.path.is_symlink() or not store.is_complete(saved.path):
-                continue
-            value = store.read_manifest(saved.path)["metrics"][metric]
-            if math.isfinite(value):
-                values.append((-value, saved.step, saved.path))
-        except (CheckpointError, OSError, KeyError, TypeError):
-            continue
-    return max(values)[2] if values else None
-
-
-def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newest:
+def load_newest(run_dir: os.PathLike | str) -> Newest:
     """The newest usable checkpoint of a run (None where there is none), and the newer ones skipped.
 
     Raises:
@@ -240,7 +225,7 @@ def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newes
             try:
                 if saved.path.is_symlink():
                     raise CheckpointError(f"{saved.path} is a symbolic link.")
-                checkpoint = load_checkpoint(saved.path, max_bytes)
+                checkpoint = load_checkpoint(saved.path)
                 if checkpoint.step != saved.step:
                     raise CheckpointError(
                         f"{saved.path} holds step {checkpoint.step}: it was renamed."
@@ -259,8 +244,8 @@ def load_newest(run_dir: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Newes
     )
 
 
-def load_checkpoint(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Checkpoint:
-    """Loads one checkpoint directory, at most `max_bytes`, after checking every size and checksum.
+def load_checkpoint(path: os.PathLike | str) -> Checkpoint:
+    """Loads one checkpoint directory after checking every size and checksum.
 
     Raises:
       CheckpointError: anything is missing, damaged, unknown or too large.
@@ -268,7 +253,7 @@ def load_checkpoint(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Chec
     path = Path(path)
     try:
         manifest = store.read_manifest(path)
-        files = store.read_files(path, manifest, max_bytes)
+        files = store.read_files(path, manifest)
     except OSError as error:
         raise CheckpointError(explain(error, path, "read")) from error
     with store.unreadable_explained(path):
@@ -287,18 +272,15 @@ def load_checkpoint(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Chec
 
 
 def check_compatible(
-    checkpoint: Checkpoint,
-    vocabulary_checksum: str | None = None,
-    shapes: Any = None,
-    slot_shapes: Any = None,
+    checkpoint: Checkpoint, vocabulary: Any = None, weights: Any = None, slots: Any = None
 ) -> None:
     """Refuses a checkpoint of another model or another vocabulary.
 
     Args:
       checkpoint: the loaded checkpoint.
-      vocabulary_checksum: that of the vocabulary in use; None leaves it unchecked.
-      shapes: the model's weights, or any tree of things with a `shape`; None leaves it unchecked.
-      slot_shapes: the optimizer's slots, likewise.
+      vocabulary: the one in use; None leaves it unchecked.
+      weights: the model's, or any tree of things with a `shape`; None leaves them unchecked.
+      slots: the optimizer's, likewise.
 
     Raises:
       CheckpointError: names both sides, the leaf's place and the way out.
@@ -308,16 +290,16 @@ def check_compatible(
         "Use the vocabulary and configuration saved in the checkpoint, or train into another "
         "directory; --overwrite starts this one anew."
     )
-    mine = checkpoint.vocabulary_checksum
-    if vocabulary_checksum is not None and mine != vocabulary_checksum:
-        had = f"vocabulary {mine[:12]}" if mine else "no vocabulary"
+    mine, its = vocabulary_checksum(vocabulary), vocabulary_checksum(checkpoint.vocabulary)
+    if vocabulary is not None and mine != its:
+        had = f"vocabulary {its[:12]}" if its else "no vocabulary"
         raise CheckpointError(
-            f"{where} was made with {had}, and {vocabulary_checksum[:12]} is in use (checksums): the "
-            f"same token ids would mean other words. {way_out}"
+            f"{where} was made with {had}, and {mine[:12]} is in use (checksums): the same token ids "
+            f"would mean other words. {way_out}"
         )
     for what, saved, wanted in (
-        ("weights", checkpoint.weights, shapes),
-        ("optimizer slots", checkpoint.slots, slot_shapes),
+        ("weights", checkpoint.weights, weights),
+        ("optimizer slots", checkpoint.slots, slots),
     ):
         if wanted is not None and (different := difference(saved, wanted)):
             raise CheckpointError(
@@ -325,12 +307,12 @@ def check_compatible(
             )
 
 
-def vocabulary_checksum(vocabulary: Any) -> str:
-    """The checksum by which vocabularies are compared: SHA-256 of the bytes saved."""
-    return store.checksum(_vocabulary_bytes(vocabulary))
+def vocabulary_checksum(vocabulary: Any) -> str | None:
+    """By which vocabularies are compared: SHA-256 of the bytes saved; None where there is none."""
+    return None if vocabulary is None else store.checksum(_vocabulary_bytes(vocabulary))
 
 
 def _vocabulary_bytes(vocabulary: Any) -> bytes:
-    if isinstance(vocabulary, (bytes, bytearray)):
-        return bytes(vocabulary)
+    if isinstance(vocabulary, bytes):
+        return vocabulary
     return json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -27,6 +27,7 @@ _MAX_INSTRUCTIONS = 2_000_000  # Some seconds; a model's file has some thousands
 _MAX_VALUES = 2_000_000  # A value used twice counts twice: bounds what walking the result costs.
 _MAX_DEPTH = 200
 _MAX_KEY = 1 << 60  # Larger whole numbers can be chosen to collide in a dict.
+_NOT_BUILT = np.dtype("V1")  # Of an array whose content an instruction is still to bring.
 _DTYPE = re.compile(r"[<>|=]?(\?|b1|[iu][1248]|f[248]|c8|c16)")
 _SCALARS = {
     f"numpy {name}": name.rstrip("_")
@@ -35,14 +36,28 @@ _SCALARS = {
         *("uint64", "float16", "float32", "float64", "complex64", "complex128"),
     )
 } | {"ml_dtypes bfloat16": "bfloat16", "jaxlib.xla_extension bfloat16": "bfloat16"}
+_PLAIN = (
+    *("MARK", "STOP", "POP", "POP_MARK", "DUP", "PROTO", "FRAME", "NONE", "NEWTRUE", "NEWFALSE"),
+    *("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE", "GET", "BINGET", "LONG_BINGET"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+    *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
+    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+    *("LIST", "EMPTY_LIST", "APPEND", "APPENDS", "TUPLE", "EMPTY_TUPLE", "TUPLE1", "TUPLE2"),
+    *("TUPLE3", "DICT", "EMPTY_DICT", "SETITEM", "SETITEMS"),
+    *("GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD"),
+)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Signature:
     """Shape and dtype of one model input; stands for Trax's ShapeDtype where Trax is not loaded."""
 
-    shape: tuple[int | None, ...]
-    dtype: np.dtype
+    shape: tuple[int | None, ...] = ()
+    dtype: np.dtype = _NOT_BUILT
+
+    def __setstate__(self, state: Any) -> None:
+        fields = state[1] if isinstance(state, tuple) else state
+        self.__init__(*_signature_fields(fields["shape"], fields["dtype"]))
 
 
 def read_plain_pickle(data: bytes, where: str) -> Any:
@@ -53,8 +68,8 @@ def read_plain_pickle(data: bytes, where: str) -> Any:
       where: the file's name, for messages.
 
     Returns:
-      None, numbers, text, bytes, lists, tuples, sets, dicts, ``defaultdict(list)``, `Signature`, and
-      NumPy arrays and scalars (JAX's become NumPy's).
+      None, numbers, text, bytes, lists, tuples, dicts, ``defaultdict(list)``, `Signature`, and NumPy
+      arrays and scalars (JAX's become NumPy's).
 
     Raises:
       CheckpointError: anything else, by its name; a damaged file; one of more than 2 million instructions.
@@ -64,7 +79,9 @@ def read_plain_pickle(data: bytes, where: str) -> Any:
       {'step': 3, 'names': ('a', 'b')}
     """
     try:
-        return _Reader(data).content()
+        content = _Reader(data).load()
+        _check_plain(content, {}, set())
+        return content
     except _Refused as reason:
         raise CheckpointError(
             f"{where} was refused: it {reason}. Files of weights hold arrays, numbers, text and plain "
@@ -91,6 +108,12 @@ class _Dtype:
 
     value: np.dtype
 
+    def __setstate__(self, state: Any) -> None:
+        _, byte_order, subdtype, names, fields, *_ = state
+        if (subdtype, names, fields) != (None, None, None) or len(state) > 8:
+            raise _Refused("holds an array of records, not of numbers")
+        self.value = self.value.newbyteorder(_is(byte_order, str))
+
 
 _LIST = object()  # Stands for the name ``list``, which a defaultdict is made with.
 
@@ -113,7 +136,7 @@ class _Instructions(dict):
 
 class _Reader(pickle._Unpickler):
     def __init__(self, data: bytes):
-        super().__init__(io.BytesIO(data), encoding="latin1")
+        super().__init__(io.BytesIO(data))
         machine, own = pickle._Unpickler.dispatch, vars(_Reader)
         self.dispatch = _Instructions(
             (code, own.get(machine[code].__name__, machine[code]))
@@ -122,36 +145,21 @@ class _Reader(pickle._Unpickler):
         )
         self._size = len(data)
         self._copying_left = 4 * len(data)  # Copies of a memoized value must not outgrow the file.
-        self._unbuilt: dict[int, Any] = {}  # id -> arrays and signatures that wait for BUILD
         self._names = {
             "numpy dtype": _dtype,
             "numpy ndarray": _array,
-            "numpy.core.multiarray _reconstruct": lambda *_: self._begun(np.zeros(0, np.int8)),
+            "numpy.core.multiarray _reconstruct": lambda *_: np.zeros(0, _NOT_BUILT),
             "numpy.core.multiarray scalar": lambda dtype, data: _array((), dtype, data)[()],
             "numpy.core.numeric _frombuffer": lambda a, *rest: _array(rest[1], rest[0], a, rest[2]),
+            # A JAX array pickles as how to make a NumPy one; that is what it becomes.
             "jax._src.array _reconstruct_array": self._jax_array,
             "jax._src.device_array reconstruct_device_array": self._jax_array,
-            "trax.shapes ShapeDtype": _signature,
+            "trax.shapes ShapeDtype": lambda *of: Signature(*_signature_fields(*of)),
             "collections defaultdict": _default_dict,
-            "collections OrderedDict": lambda: {},
-            "builtins set": lambda items=(): set(map(_key, self._copy(items))),
-            "builtins frozenset": lambda items=(): frozenset(map(_key, self._copy(items))),
-            "builtins bytearray": lambda data=b"", *_: bytearray(self._copy(_is(data, bytes))),
-            "builtins bytes": lambda data=b"": bytes(self._copy(_is(data, bytes))),
-            "builtins complex": lambda *parts: complex(*(_is(part, float) for part in parts)),
-            "_codecs encode": self._encode,
             "builtins list": _LIST,
+            "builtins bytes": lambda: b"",
+            "_codecs encode": self._encode,
         }
-
-    def content(self) -> Any:
-        """The object on top of the stack at the end, once all of it is found plain and complete."""
-        top = self.load()
-        if self._unbuilt:
-            raise ValueError
-        _check_plain(top, {}, set())
-        return top
-
-    # ---- Names and calls ----
 
     def find_class(self, module: str, attribute: str) -> Any:
         """What stands for a name in this file; the machine can call nothing else."""
@@ -165,41 +173,29 @@ class _Reader(pickle._Unpickler):
 
     def load_newobj(self):
         arguments, made = self.stack.pop(), self.stack.pop()
-        if made is not _signature or arguments != ():
+        if made is not self._names["trax.shapes ShapeDtype"] or arguments != ():
             raise _Refused("makes an object that is not part of an array")
-        self.append(self._begun(object.__new__(Signature)))
+        self.append(Signature())
 
     def load_build(self):
-        self._build(self.stack[-2], self.stack.pop())
-
-    def _build(self, made: Any, state: Any) -> None:
-        if isinstance(made, _Dtype):
-            _, byte_order, subdtype, names, fields, *_ = state
-            if (subdtype, names, fields) != (None, None, None) or len(state) > 8:
-                raise _Refused("holds an array of records, not of numbers")
-            made.value = made.value.newbyteorder(_is(byte_order, str))
-            return
-        if self._unbuilt.pop(id(made), None) is not made:
-            raise ValueError
-        if isinstance(made, Signature):
-            fields = state[1] if isinstance(state, tuple) else state
-            vars(made).update(vars(_signature(fields["shape"], fields["dtype"])))
+        made, state = self.stack[-2], self.stack.pop()
+        if isinstance(made, np.ndarray) and made.dtype == _NOT_BUILT:
+            self._fill(made, state)
+        elif isinstance(made, (_Dtype, Signature)):
+            made.__setstate__(state)
         else:
-            *_, shape, dtype, column_order, data = _is(state, tuple)
-            order = "F" if column_order else "C"
-            array = _array(shape, dtype, data, order)
-            self._copy(data)
-            made.__setstate__((1, array.shape, array.dtype, order == "F", array.tobytes(order)))
+            raise ValueError
 
-    def _begun(self, made: Any) -> Any:
-        self._unbuilt[id(made)] = made
+    def _fill(self, made: np.ndarray, state: Any) -> np.ndarray:
+        *_, shape, dtype, column_order, data = _is(state, tuple)
+        order = "F" if column_order else "C"
+        array = _array(shape, dtype, data, order)
+        self._copy(data)
+        made.__setstate__((1, array.shape, array.dtype, order == "F", array.tobytes(order)))
         return made
 
     def _jax_array(self, function: Any, arguments: Any, state: Any, ignored: Any) -> np.ndarray:
-        """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
-        made = self._begun(np.zeros(0, np.int8))
-        self._build(made, state)
-        return made
+        return self._fill(np.zeros(0, _NOT_BUILT), state)
 
     def _encode(self, text: str, encoding: str) -> bytes:
         if encoding not in ("latin1", "latin-1"):
@@ -243,38 +239,18 @@ class _Reader(pickle._Unpickler):
         items = _dict(self.pop_mark())
         _is(self.stack[-1], dict).update(items)
 
-    def load_additems(self):
-        items = self.pop_mark()
-        _is(self.stack[-1], set).update(map(_key, items))
-
-    def load_frozenset(self):
-        items = self.pop_mark()
-        self.append(frozenset(map(_key, items)))
-
-
-_PLAIN = (
-    *("MARK", "STOP", "POP", "POP_MARK", "DUP", "PROTO", "FRAME", "NONE", "NEWTRUE", "NEWFALSE"),
-    *("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE", "GET", "BINGET", "LONG_BINGET"),
-    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
-    *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE"),
-    *("BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
-    *("LIST", "EMPTY_LIST", "APPEND", "APPENDS", "TUPLE", "EMPTY_TUPLE", "TUPLE1", "TUPLE2"),
-    *("TUPLE3", "DICT", "EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_SET", "ADDITEMS", "FROZENSET"),
-    *("GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD"),
-)
-
 
 # ---- Parts, each checked before it is made ----
 
 
-def _is(value: Any, wanted: type) -> Any:
+def _is(value: Any, wanted: type | tuple[type, ...]) -> Any:
     if not isinstance(value, wanted):
         raise TypeError
     return value
 
 
 def _key(key: Any) -> Any:
-    if isinstance(key, (str, bytes)) or (isinstance(key, int) and abs(key) < _MAX_KEY):
+    if isinstance(key, str) or (isinstance(key, int) and abs(key) < _MAX_KEY):
         return key
     raise _Refused(f"has a {type(key).__name__} as a key")
 
@@ -304,8 +280,6 @@ def _array(shape: Any, dtype: Any, data: Any, order: str = "C") -> np.ndarray:
     dtype = _dtype(dtype).value
     if isinstance(data, list):
         raise _Refused("holds an array of Python objects, not of numbers")
-    if isinstance(data, str):  # Bytes written by Python 2.
-        data = data.encode("latin-1")
     if len(_is(shape, tuple)) > 32 or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError
     if len(_is(data, (bytes, bytearray))) != math.prod(shape) * dtype.itemsize:
@@ -314,11 +288,11 @@ def _array(shape: Any, dtype: Any, data: Any, order: str = "C") -> np.ndarray:
     return array.reshape(shape, order={"C": "C", "F": "F"}[order])
 
 
-def _signature(shape: Any, dtype: Any = "f4") -> Signature:
-    """What `trax.shapes.ShapeDtype(shape, dtype)` would make."""
+def _signature_fields(shape: Any, dtype: Any = "f4") -> tuple[tuple, np.dtype]:
+    """What `trax.shapes.ShapeDtype(shape, dtype)` would hold."""
     if not all(n is None or (type(n) is int and n >= 0) for n in _is(shape, (tuple, list))):
         raise ValueError
-    return Signature(tuple(shape), _dtype(dtype).value)
+    return tuple(shape), _dtype(dtype).value
 
 
 def _check_plain(value: Any, counts: dict[int, int], above: set[int]) -> int:
@@ -326,6 +300,8 @@ def _check_plain(value: Any, counts: dict[int, int], above: set[int]) -> int:
     if not isinstance(value, (list, tuple, dict)):
         if value is _LIST or callable(value) or isinstance(value, _Dtype):
             raise _Refused("holds a name where a value is expected")
+        if isinstance(value, (np.ndarray, Signature)) and value.dtype == _NOT_BUILT:
+            raise ValueError
         return 1
     if id(value) not in counts:
         if id(value) in above or len(above) > _MAX_DEPTH:

@@ -16,8 +16,6 @@ import pickle
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,8 +31,8 @@ from siamese.storage.trees import dtype_named, leaves_with_places
 MAX_BYTES = 1 << 30  # Of one file, unpacked: a gzip file of 1 MB can hold a GB of zeros.
 
 _LEVEL = 2  # Trax's own compression level.
-_CHUNK = 1 << 20
 _LENGTH_BYTES = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}  # Magic and version -> width.
+# NumPy's own parser hands the header to Python's; here nothing but the expected text passes.
 _HEADER = re.compile(
     r"\{'descr': '(?P<dtype>[<>|=]?[A-Za-z?][0-9]*(\[[A-Za-z]+\])?)', "
     r"'fortran_order': (?P<by_columns>True|False), 'shape': \((?P<shape>[0-9, ]*)\), \}[ \n]*"
@@ -69,8 +67,7 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
         plain containers, or its companions belong to another save.
     """
     path = _pickle_path(path)
-    with _unpacked(path, max_bytes) as file:
-        content = read_plain_pickle(file.read(), str(path))
+    content = read_plain_pickle(_unpacked(path, max_bytes), str(path))
     if not isinstance(content, dict) or "flat_weights" not in content:
         raise CheckpointError(
             f"{path} is not a saved Trax model: it has no 'flat_weights'. Give the model.pkl.gz of a "
@@ -79,14 +76,13 @@ def read_course_model(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> Co
     weights = content["flat_weights"]
     if type(weights) is int:  # The compression level: the weights are in a file of their own.
         weights = _companion(_weights_path(path), content, max_bytes)
-    step = content.get("step", 0)
-    if type(step) is not int or step < 0:
-        raise CheckpointError(f"{path} is damaged: its step is {step!r}.")
+    step, history = content.get("step", 0), content.get("history")
     try:
-        history = content.get("history")
+        if type(step) is not int or step < 0:
+            raise ValueError
         history = None if history is None else _plain_history(history)
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise CheckpointError(f"{path} is damaged: its history is not one of Trax's.") from error
+        raise CheckpointError(f"{path} is damaged: step or history are not Trax's.") from error
     return CourseModel(
         weights=_arrays(weights, path, "weights"),
         state=_arrays(content.get("flat_state"), path, "state"),
@@ -116,71 +112,22 @@ def read_arrays(path: os.PathLike | str, max_bytes: int = MAX_BYTES) -> list[np.
 
     Any damage is a CheckpointError; Trax's own reader stops at the first one and reports nothing.
     """
-    arrays = []
-    with _unpacked(path, max_bytes) as file:
-        while magic := file.read(8, may_end=True):
-            arrays.append(_read_array(file, magic, path))
+    data, at, arrays = _unpacked(path, max_bytes), 0, []
+    try:
+        while at < len(data):
+            array, at = _read_array(data, at, path)
+            arrays.append(array)
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        raise _damaged(path, error) from error
     return arrays
 
 
-@contextmanager
-def _unpacked(path: os.PathLike | str, max_bytes: int) -> Iterator[_Limited]:
-    """A gzip file's content, up to a limit; every damage in the block is a CheckpointError."""
-    if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait for ever.
-        raise CheckpointError(f"{path} is not a regular file. Check the path.")
-    try:
-        with gzip.open(path, "rb") as file:
-            if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
-                raise EOFError
-            yield _Limited(file, path, max_bytes)
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.") from None
-    except (*_DAMAGE, gzip.BadGzipFile) as error:
-        raise CheckpointError(
-            f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
-        ) from error
-    except OSError as error:
-        raise CheckpointError(explain(error, path, "read")) from error
-
-
-_DAMAGE = (EOFError, zlib.error, ValueError, TypeError, KeyError, OverflowError, MemoryError)
-
-
-class _Limited:
-    """A file that is read in pieces, so that a small one cannot fill the memory."""
-
-    def __init__(self, file: gzip.GzipFile, path: os.PathLike | str, left: int):
-        self.file, self.path, self.left = file, path, left
-
-    def read(self, size: int | None = None, *, may_end: bool = False) -> bytearray:
-        """`size` bytes, or all that is left."""
-        data = bytearray()
-        while size is None or len(data) < size:
-            chunk = self.file.read(_CHUNK if size is None else min(_CHUNK, size - len(data)))
-            if not chunk:
-                break
-            self.check_limit(len(chunk))
-            self.left -= len(chunk)
-            data += chunk
-        if size is not None and len(data) < size and not may_end:
-            raise EOFError
-        return data
-
-    def check_limit(self, more: int) -> None:
-        if more > self.left:
-            raise CheckpointError(
-                f"{self.path} was refused: unpacked it is larger than the limit. If you trust it and "
-                "it is meant to be that large, give a larger max_bytes."
-            )
-
-
-def _read_array(file: _Limited, magic: bytes, path: Any) -> np.ndarray:
-    """One .npy image; its claims are checked before memory is taken for it."""
-    length = int.from_bytes(file.read(_LENGTH_BYTES[bytes(magic)]), "little")
-    if length > 10_000:
-        raise ValueError("header length")
-    header = file.read(length).decode("latin-1")
-    # NumPy's own parser hands the header to Python's; here nothing but the expected text passes.
+def _read_array(data: bytearray, at: int, path: Any) -> tuple[np.ndarray, int]:
+    """The .npy image at a place, over the data it was read from, and the place behind it."""
+    width = _LENGTH_BYTES[bytes(data[at : at + 8])]
+    begin = at + 8 + width
+    end = begin + int.from_bytes(data[at + 8 : begin], "little")
+    header = data[begin : min(end, begin + 10_000)].decode("latin-1")
     fields = _HEADER.fullmatch(header)
     if fields is None and not header.startswith("{'descr': ["):
         raise ValueError("header")
@@ -191,13 +138,43 @@ def _read_array(file: _Limited, magic: bytes, path: Any) -> np.ndarray:
             "of weights hold numbers; do not use it unless you know where it comes from."
         )
     shape = tuple(int(n) for n in fields["shape"].split(",") if n.strip())
-    if len(shape) > 32:
+    count = math.prod(shape)
+    if len(shape) > 32 or end + count * dtype.itemsize > len(data):
         raise ValueError("shape")
-    size = math.prod(shape) * dtype.itemsize
-    file.check_limit(size)
-    data = file.read(size)
-    array = np.frombuffer(data, dtype) if data else np.zeros(0, dtype)
-    return array.reshape(shape, order="F" if fields["by_columns"] == "True" else "C")
+    array = np.frombuffer(data, dtype, count, end) if count else np.zeros(0, dtype)
+    order = "F" if fields["by_columns"] == "True" else "C"
+    return array.reshape(shape, order=order), end + array.nbytes
+
+
+def _unpacked(path: os.PathLike | str, max_bytes: int) -> bytearray:
+    """A gzip file's content, read in pieces, so that a small file cannot fill the memory."""
+    if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait for ever.
+        raise CheckpointError(f"{path} is not a regular file. Check the path.")
+    data = bytearray()
+    try:
+        with gzip.open(path, "rb") as file:
+            if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
+                raise EOFError
+            while chunk := file.read(1 << 20):
+                data += chunk
+                if len(data) > max_bytes:
+                    raise CheckpointError(
+                        f"{path} was refused: unpacked it is larger than the limit. If you trust it "
+                        "and it is meant to be that large, give a larger max_bytes."
+                    )
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(path, error) from error
+    except OSError as error:
+        raise CheckpointError(explain(error, path, "read")) from error
+    return data
+
+
+def _damaged(path: os.PathLike | str, error: Exception) -> CheckpointError:
+    return CheckpointError(
+        f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
+    )
 
 
 def _companion(file: Path, content: dict[str, Any], max_bytes: int) -> list[np.ndarray]:
@@ -266,20 +243,19 @@ def write_course_model(
       ArgumentError: an input signature without shape and dtype.
     """
     path = _pickle_path(path)
-    flat_weights, flat_state = _bits(weights), _bits(state)
-    flat_slots = [_bits(task) for task in slots or []]
+    flat_state = _bits(state)
     content = {
         "step": int(step),
         "flat_weights": _LEVEL,
         "flat_state": flat_state,
         "flat_eval_state": flat_state,
         "history": _plain_history(history or {}),
-        "slots_per_task": _LEVEL if flat_slots else [],
+        "slots_per_task": _LEVEL if slots else [],
         "input_signature": _trax_signature(input_signature),
         "version_timestamp": "Mar-10-2021",  # Of the format, as in Trax.
     }
-    files = {_weights_path(path): flat_weights}
-    files |= {_slots_path(path, task): arrays for task, arrays in enumerate(flat_slots)}
+    files = {_weights_path(path): _bits(weights)}
+    files |= {_slots_path(path, task): _bits(arrays) for task, arrays in enumerate(slots or [])}
     for file, arrays in files.items():
         write_arrays(file, arrays)
     content["siamese_companions"] = {file.name: file_checksum(file) for file in files}
@@ -342,9 +318,6 @@ def _plain_history(history: dict[str, Any]) -> dict[str, Any]:
             plain = [(int(step), np.asarray(value).tolist()) for step, value in points]
             values[str(mode)][str(metric)] = plain
     return {"_values": values}
-
-
-# ---- Names of files ----
 
 
 def _pickle_path(path: os.PathLike | str) -> Path:

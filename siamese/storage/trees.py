@@ -29,11 +29,9 @@ _TAGS = ("__tuple__", "__dict__", "__lists__", "__array__", "__float__")
 
 def dtype_named(name: str) -> np.dtype:
     """The NumPy dtype of that name; ``bfloat16`` is the one of ml_dtypes."""
-    if name == "bfloat16":
-        import ml_dtypes
+    import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 
 def to_json(tree: Any) -> str:
@@ -76,16 +74,12 @@ def save_tensors(path: Any, **trees: Any) -> None:
     """
     tensors: dict[str, np.ndarray] = {}
     names: dict[int, str] = {}  # id of a leaf -> tensor name: an array in two places is stored once
-    leaves = []  # Keeps the leaves alive, so that no id is used twice.
 
     def store(array: Any, place: str) -> Any:
         if id(array) not in names:
-            name = place
-            while name in tensors:  # Keys such as "a/b" can make two places look alike.
-                name += "'"
+            name = f"{len(names)}/{place}"  # Keys such as "a/b" can make two places look alike.
             tensors[name] = _storable(np.asarray(array), place)
             names[id(array)] = name
-            leaves.append(array)
         return {"__array__": names[id(array)]}
 
     structure = {name: _encode(tree, store, name) for name, tree in trees.items()}

@@ -357,10 +357,8 @@ class Loop(training.Loop):
                 path=saved.path,
             )
         if found is not None:
-            vocabulary, in_use = self._extras().get("vocabulary"), None
-            if vocabulary is not None and found.vocabulary is not None:
-                in_use = checkpoints.vocabulary_checksum(vocabulary)
-            checkpoints.check_compatible(found, in_use, self._model.weights, self.slots)
+            vocabulary = self._extras().get("vocabulary") if found.vocabulary else None
+            checkpoints.check_compatible(found, vocabulary, self._model.weights, self.slots)
         return found
 
     def write_course_file(self) -> Path:

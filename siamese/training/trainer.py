@@ -108,7 +108,8 @@ class Trainer:
             for name in asked
             if name not in _MAY_CHANGE - ends and there[name] != asked[name]
         ]
-        if found.vocabulary_checksum != checkpoints.vocabulary_checksum(self._vocabulary):
+        mine, its = map(checkpoints.vocabulary_checksum, (self._vocabulary, found.vocabulary))
+        if mine != its:
             different.append("the training questions, and so the vocabulary, differ")
         if different:
             raise CheckpointError(

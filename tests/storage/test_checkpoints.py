@@ -67,13 +67,7 @@ def test_the_smallest_checkpoint_and_none_at_all(tmp_path):
     assert ck.load_newest(tmp_path / "none") == ck.load_newest(tmp_path) == (None, [])
     save(tmp_path, ck.Checkpoint(step=0, weights=()))
     back = ck.load_newest(tmp_path).checkpoint
-    assert (back.step, back.weights, back.vocabulary_checksum) == (0, (), None)
-
-
-@pytest.mark.parametrize("step", [-1, 1.5, True, "4", None])
-def test_a_step_is_a_whole_number(tmp_path, step):
-    with pytest.raises(ArgumentError, match="whole number"):
-        save(tmp_path, ck.Checkpoint(step=step, weights=()))
+    assert (back.step, back.weights, back.vocabulary) == (0, (), None)
 
 
 # ---- What is kept ----
@@ -84,9 +78,7 @@ def test_the_last_ones_and_the_best_are_kept(tmp_path):
     for step, loss in losses.items():
         save(tmp_path, a_checkpoint(step, loss), keep=2, best_metric="loss")
     assert names(tmp_path) == ["step-00000002", "step-00000005", "step-00000006"]
-    assert ck.best_checkpoint(tmp_path, "loss").name == "step-00000002"
-    assert ck.best_checkpoint(tmp_path, "accuracy") is None
-    save(tmp_path, a_checkpoint(7, 0.2), keep=None)
+    save(tmp_path, a_checkpoint(7, 0.2), keep=9)
     assert len(names(tmp_path)) == 4
     save(tmp_path, a_checkpoint(8, 0.2), keep=1)
     assert names(tmp_path) == ["step-00000008"]
@@ -107,7 +99,7 @@ def test_saving_a_step_again_replaces_it_and_clear_starts_anew(tmp_path):
 
 def test_a_damaged_one_is_neither_counted_nor_removed_nor_overwritten(tmp_path):
     for step in (1, 2, 3):
-        save(tmp_path, a_checkpoint(step), keep=None)
+        save(tmp_path, a_checkpoint(step), keep=9)
     flip(tmp_path / "step-00000003" / "weights.safetensors")
     (tmp_path / "step-00000002" / "manifest.json").unlink()
     assert ck.load_newest(tmp_path).checkpoint.step == 1
@@ -270,20 +262,19 @@ def test_other_paths_are_refused(tmp_path):
 def test_another_model_or_vocabulary_is_refused_naming_both(tmp_path):
     save(tmp_path, a_checkpoint())
     found = ck.load_newest(tmp_path).checkpoint
-    good, other = ck.vocabulary_checksum(b'{"a":1}'), ck.vocabulary_checksum(b'{"b":1}')
-    assert good == ck.vocabulary_checksum({"a": 1}) == found.vocabulary_checksum
-    ck.check_compatible(found, good, shapes=found.weights, slot_shapes=found.slots)
+    good, other = ck.vocabulary_checksum({"a": 1}), ck.vocabulary_checksum({"b": 1})
+    ck.check_compatible(found, {"a": 1}, weights=found.weights, slots=found.slots)
     ck.check_compatible(found)
     bigger = (((np.zeros((5, 2)), ()), (np.zeros(4),)), MARKER)
     for wanted, message in (
-        ({"vocabulary_checksum": other}, f"{good[:12]}, and {other[:12]}.*--overwrite"),
-        ({"shapes": bigger}, r"shape \(3, 2\) at 0/0/0, and the model has \(5, 2\).*--overwrite"),
+        ({"vocabulary": {"b": 1}}, f"{good[:12]}, and {other[:12]}.*--overwrite"),
+        ({"weights": bigger}, r"shape \(3, 2\) at 0/0/0, and the model has \(5, 2\).*--overwrite"),
         (
-            {"shapes": (*found.weights, np.zeros(1))},
+            {"weights": (*found.weights, np.zeros(1))},
             r"nothing at 2, and the model has shape \(1,\)",
         ),
-        ({"shapes": ()}, "the model has nothing there"),
-        ({"slot_shapes": ()}, "optimizer slots"),
+        ({"weights": ()}, "the model has nothing there"),
+        ({"slots": ()}, "optimizer slots"),
     ):
         with pytest.raises(CheckpointError, match=message):
             ck.check_compatible(found, **wanted)
@@ -307,7 +298,7 @@ def test_a_full_disk_keeps_what_is_there(small_disk):
     for left in range(0, free, 4096):
         (small_disk / "ballast").write_bytes(bytes(free - left))
         try:
-            path = save(small_disk, a_checkpoint(2), keep=None)
+            path = save(small_disk, a_checkpoint(2), keep=9)
             outcomes.add("saved")
             shutil.rmtree(path)
         except CheckpointError as error:

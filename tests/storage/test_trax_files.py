@@ -45,9 +45,8 @@ ARRAYS = npst.arrays(
 )
 HARMLESS = st.recursive(
     st.one_of(
-        *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text()),
-        *(st.binary(), ARRAYS, ARRAYS.map(np.asfortranarray), st.sets(st.text())),
-        st.floats(width=32).map(np.float32),
+        *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary()),
+        *(ARRAYS, ARRAYS.map(np.asfortranarray), st.floats(width=32).map(np.float32)),
     ),
     lambda inner: (
         st.lists(inner, max_size=3)
@@ -105,16 +104,6 @@ def test_the_names_of_other_numpys_and_old_jax_are_known():
             for other in others if name in data else []:
                 found = read_plain_pickle(data.replace(name, other), "x")
                 assert found.tolist() == [0, 1, 2]
-
-
-def test_bytes_written_by_python_2_are_read():
-    data = (
-        b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I2\nt"
-        b"cnumpy\ndtype\n(S'i2'\nI0\nI1\ntR(I3\nS'<'\nNNNI-1\nI-1\nI0\ntbI00\n"
-        b"S'\\x01\\x00\\x02\\x00'\ntb."
-    )
-    assert pickle.loads(data, encoding="latin1").tolist() == [1, 2]
-    assert read_plain_pickle(data, "x").tolist() == [1, 2]
 
 
 # ---- Writing and reading back ----
