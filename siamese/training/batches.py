@@ -20,12 +20,9 @@ TOPIC_OPTIONS = {"window": 16, "lengths": 6}
 class JoinedBatches(PairBatches):
     """`PairBatches` with the labelled pairs put behind the duplicates.
 
-    A model takes (q1, q2) and gives (v1, v2); so both kinds of pairs go through it as one batch. The loss
-    is told the labels, and knows by their number where the labelled pairs begin.
-
-    Yields:
-      (q1, q2, false_negative_mask, is_duplicate), without the mask where there is none: int32 [batch +
-      labelled, length] twice, bool [batch, batch], int32 [labelled].
+    Both kinds of pairs go through the model as one batch; the loss knows by the number of labels where the
+    labelled pairs begin. Yields (q1, q2, false_negative_mask, is_duplicate), without the mask where there
+    is none: int32 [batch + labelled, length] twice, bool [batch, batch], int32 [labelled].
     """
 
     def __next__(self) -> tuple[np.ndarray, ...]:
@@ -39,16 +36,7 @@ class JoinedBatches(PairBatches):
 
 
 def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Iterator]:
-    """The endless batches to train and to validate on.
-
-    Args:
-      data: the encoded pairs.
-      config: the run's choices.
-
-    Returns:
-      Two iterators. The first yields (q1, q2), then the `false_negative_mask` where it is asked for,
-      then labels where labelled pairs are; the second (q1, q2).
-    """
+    """The endless batches to train on, as `JoinedBatches` has them, and to validate on: (q1, q2)."""
     ids = data.ids
     if config.batches == "course":
         return tuple(

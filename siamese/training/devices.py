@@ -27,16 +27,13 @@ def connect(coordinator: str | None, processes: int | None, process_id: int | No
     """Joins this process to the others of a run on several hosts (`jax.distributed`).
 
     Call it before anything else of JAX. Every process runs the same command on the same data; each one
-    feeds its rows of the global batch, and the first one writes.
+    feeds its rows of the global batch, and the first one writes. ArgumentError where they cannot be joined.
 
     Args:
       coordinator: host:port of the first process; None takes what the cluster says (Slurm, Open MPI,
-        Kubernetes, Cloud TPU).
-      processes: how many there are; None likewise.
-      process_id: which one this is, from 0; None likewise.
-
-    Raises:
-      ArgumentError: they could not be joined; the message holds JAX's own reason.
+        Kubernetes, Cloud TPU), for the others too.
+      processes: how many there are.
+      process_id: which one this is, from 0.
     """
     try:
         jax.distributed.initialize(coordinator, processes, process_id)
@@ -74,11 +71,8 @@ def replicate_trainer(mesh, trainer) -> None:
 def shard_batch(mesh, batch):
     """The batch's arrays spread over the mesh along their first axis.
 
-    Every process passes the whole, same batch; it keeps its own rows.
-
-    Raises:
-      ArgumentError: where the batch does not divide by the number of devices. It would have to be cut
-        or filled, and either changes the loss.
+    Every process passes the whole, same batch; it keeps its own rows. A batch that does not divide by the
+    number of devices is an ArgumentError: to cut or fill it would change the loss.
     """
     if mesh is None:
         return batch
@@ -100,11 +94,7 @@ def _placed(mesh, leaf, spec):
 
 @contextmanager
 def as_single_device() -> Iterator[None]:
-    """Tells Trax of one device on one host while it builds its objects.
-
-    Trax refuses to use fewer devices than there are, and its own way of using several computes the loss
-    on each one's part of the batch; `replicate` and `shard_batch` use them instead.
-    """
+    """Tells Trax, which refuses to use fewer than there are, of one device while it builds its objects."""
     from trax import fastmath  # Not above: `connect` comes before Trax touches the devices.
 
     with (

@@ -32,10 +32,11 @@ from siamese.storage.trees import leaves_with_places, unflatten
 from siamese.training import devices
 from siamese.training.monitor import (
     CollapseWatch,
-    MetricsFile,
     StopSignals,
     TrainingError,
+    add_metrics,
     check_finite,
+    forget_metrics_after,
     out_of_patience,
 )
 from siamese.training.step import update_step
@@ -57,7 +58,6 @@ class Loop(training.Loop):
       best_metric: name of an eval metric whose lowest checkpoint stays too.
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
-      lazy_adam: move only the embedding rows of a batch's words; see `siamese.training.step`.
       quiet: print nothing; warnings still go to the log.
       **stock: what else Trax's Loop takes: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
 
@@ -66,7 +66,7 @@ class Loop(training.Loop):
       resumed_from: the checkpoint that the run goes on from, or None.
 
     Raises:
-      ArgumentError: more than one training task; lazy_adam with another optimizer than Adam.
+      ArgumentError: more than one training task.
       CheckpointError: `output_dir` holds a checkpoint of another model; nothing in it is touched.
     """
 
@@ -82,7 +82,6 @@ class Loop(training.Loop):
         best_metric: str | None = None,
         course_file: bool = False,
         patience: int = 0,
-        lazy_adam: bool = False,
         quiet: bool = False,
         **stock: Any,
     ):
@@ -100,7 +99,7 @@ class Loop(training.Loop):
             margin = getattr(task.loss_layer, "_margin", None)
         self._collapse, self._patience = CollapseWatch(margin), patience
         self._mesh = devices.mesh()
-        self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
+        self._course_file, self._quiet = course_file, quiet
         self._extras = checkpoint_extras or dict
         self._kept = {"keep": keep, "best_metric": best_metric}
         self._writer: checkpoints.CheckpointWriter | None = None
@@ -123,7 +122,7 @@ class Loop(training.Loop):
 
     def _init_trainer(self, task):
         trainer = super()._init_trainer(task)
-        trainer._accelerated_update_fn = update_step(trainer, self._lazy_adam)
+        trainer._accelerated_update_fn = update_step(trainer)
         return trainer
 
     # ---- Running ----
@@ -181,8 +180,7 @@ class Loop(training.Loop):
 
     def _report(self, sums: dict[str, Any], steps: int, seconds: float, writers) -> None:
         """Prints and records the means since the last report, then runs the evaluations."""
-        warning = self._collapse.warning(float(sums["loss"]) / steps, steps)
-        if warning:
+        if warning := self._collapse.warning(float(sums["loss"]) / steps, steps):
             self.warnings.append(warning)
             self._warn("Warning: " + warning)
         with self._as_quiet_as_asked():
@@ -196,7 +194,7 @@ class Loop(training.Loop):
             )
             self.run_evals(writers[1])
         if self._writes:
-            self._metrics.add(self._history, self._step)
+            add_metrics(self._output_dir, self._history, self._step)
 
     def _is_out_of_patience(self) -> bool:
         if not self._eval_tasks:
@@ -219,10 +217,6 @@ class Loop(training.Loop):
         """Whether this process writes files: of several, the first one does."""
         return self._output_dir is not None and self.is_chief
 
-    @property
-    def _metrics(self) -> MetricsFile:
-        return MetricsFile(self._output_dir)
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Keeps other processes from writing to the directory until the block ends; may be nested."""
@@ -241,7 +235,7 @@ class Loop(training.Loop):
         try:
             with self._writing(), disk_errors_explained(self._output_dir):
                 if self._writes:
-                    self._metrics.forget_after(self._step)
+                    forget_metrics_after(self._output_dir, self._step)
                 yield
         finally:
             for generator in self._generators().values():
@@ -268,8 +262,7 @@ class Loop(training.Loop):
     def save_checkpoint(self, basename: str = "model") -> None:
         """Saves everything that a resumed run needs to go on as if it had never stopped.
 
-        Args:
-          basename: 'model'; Trax's other names (lowest_..., highest_...) are what `best_metric` is for.
+        `basename` is Trax's argument and has no effect: `best_metric` keeps the best one.
 
         Raises:
           CheckpointError: the directory cannot be written; earlier checkpoints are untouched.
@@ -307,17 +300,14 @@ class Loop(training.Loop):
 
         Args:
           directory: where the checkpoints are; `output_dir` by default.
-          filename: must be None: a course file is read by `siamese.storage.trax_files`.
+          filename: must be None; for Trax's own file use ``model.init_from_file``.
 
         Raises:
           CheckpointError: the checkpoint is of another model or vocabulary; both are named.
         """
         if filename is not None:
-            raise ArgumentError(
-                "load_checkpoint reads a directory of checkpoints, not a file; for Trax's own file "
-                "use model.init_from_file."
-            )
-        directory = self._output_dir if directory is None else directory
+            raise ArgumentError("load_checkpoint reads a directory; give no filename.")
+        directory = directory or self._output_dir
         found = None if directory is None else self._newest(Path(directory))
         if found is None:
             return

@@ -25,6 +25,7 @@ from trax import layers as tl
 from siamese.compat.randomness import keeping_generators
 from siamese.course.loss import check_vectors, negative_mask, positives
 from siamese.course.similarity import similarity_matrix
+from siamese.data.arguments import one_of
 from siamese.errors import ArgumentError, ShapeError
 
 # Slope and centre of the pairwise loss. Learnt ones stayed at 9 to 11 and 0.53 to 0.56, so they are fixed.
@@ -50,8 +51,7 @@ def RankingLossFn(
       A JAX number >= 0; 0 where no row has a negative.
 
     Raises:
-      ShapeError: v1 and v2 are not two matrices of one shape, or the mask does not fit them.
-      ArgumentError: another argument is outside what is listed above, or there is only one row.
+      ShapeError, ArgumentError: arguments that do not fit, or only one row.
 
     Example:
       >>> round(float(RankingLossFn(np.eye(2), np.eye(2), temperature=1.0)), 4)  # log(1 + exp(-1))
@@ -71,14 +71,7 @@ def RankingLossFn(
 
 
 def PairLossFn(cosines, is_duplicate):
-    """Mean logistic loss of labelled pairs, from their cosines.
-
-    Args:
-      cosines: float [pairs].
-      is_duplicate: bool or integer [pairs].
-
-    Returns:
-      A JAX number >= 0.
+    """Mean logistic loss, >= 0, of labelled pairs: float [pairs] cosines, bool or integer [pairs] labels.
 
     Raises:
       ShapeError: where the two do not have one shape [pairs].
@@ -115,12 +108,6 @@ def RankingLoss(
       pairs: the layer takes one more input, is_duplicate [pairs]: so many rows at the end of v1 and v2
         are labelled pairs, for `PairLossFn` alone.
       pair_loss_weight: weight of the labelled pairs' mean loss.
-
-    Returns:
-      A `tl.Fn` layer named RankingLoss.
-
-    Raises:
-      ArgumentError: an argument outside what is listed above.
     """
     _check(temperature, direction)
 
@@ -147,5 +134,4 @@ def _check(temperature: float, direction: str) -> None:
     number = isinstance(temperature, (int, float, np.number)) and not isinstance(temperature, bool)
     if not number or not 0 < temperature < float("inf"):
         raise ArgumentError(f"temperature must be a number above 0; it is {temperature!r}.")
-    if direction not in _AXES:
-        raise ArgumentError(f"direction must be one of {', '.join(_AXES)}; it is {direction!r}.")
+    one_of(direction, "direction", tuple(_AXES))

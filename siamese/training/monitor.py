@@ -40,25 +40,17 @@ def out_of_patience(losses: Sequence[float], patience: int) -> bool:
 
 
 class CollapseWatch:
-    """Notices that all questions have the same vector.
+    """Notices that all questions have the same vector; with the margin None it notices nothing.
 
     Every similarity is 1 then: the mean and the closest negative each exceed the positive by exactly the
     margin, and the loss stays at twice the margin.
-
-    Args:
-      margin: the loss's margin; None notices nothing.
     """
 
     def __init__(self, margin: float | None):
         self._margin, self._steps, self._warned = margin, 0, False
 
     def warning(self, loss: float, steps: int = 1) -> str | None:
-        """The warning about collapse, once, where it has lasted too long.
-
-        Args:
-          loss: the mean loss of the last steps.
-          steps: how many steps it is the mean of.
-        """
+        """The warning about collapse, once, where it has lasted too long; `loss` is the mean of `steps`."""
         if self._margin is None or self._warned:
             return None
         at_collapse = abs(loss - 2 * self._margin) < 0.004 * self._margin
@@ -78,12 +70,6 @@ class StopSignals:
 
     A second Ctrl-C raises KeyboardInterrupt at once. Python delivers signals to its main thread alone;
     in any other thread nothing is changed.
-
-    Example:
-      >>> with StopSignals() as signals:
-      ...     signal.raise_signal(signal.SIGTERM)
-      >>> signals.received.name
-      'SIGTERM'
     """
 
     def __init__(self):
@@ -113,37 +99,34 @@ class StopSignals:
             raise SystemExit(128 + self.received)
 
 
-class MetricsFile:
-    """metrics.jsonl: one JSON object a line, with step, seconds since 1970, and an evaluation's figures."""
+def forget_metrics_after(directory: str | Path, step: int) -> None:
+    """Takes out of metrics.jsonl what a killed run wrote after the checkpoint that the run goes on from."""
+    path = Path(directory, "metrics.jsonl")
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CheckpointError(explain(error, path, "read")) from error
+    kept = [line for line in lines if _is_complete_until(line, step)]
+    if kept != lines:
+        write_text_atomically(path, "".join(kept), CheckpointError)
 
-    def __init__(self, directory: str | Path):
-        self.path = Path(directory) / "metrics.jsonl"
 
-    def forget_after(self, step: int) -> None:
-        """Takes out what a killed run wrote after the checkpoint that the run goes on from."""
-        try:
-            lines = self.path.read_text("utf-8", "replace").splitlines(keepends=True)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise CheckpointError(explain(error, self.path, "read")) from error
-        kept = [line for line in lines if _is_complete_until(line, step)]
-        if kept != lines:
-            write_text_atomically(self.path, "".join(kept), CheckpointError)
-
-    def add(self, history, step: int) -> None:
-        """Appends a line with the figures that Trax's `history` has for `step`."""
-        figures: dict[str, float] = {"step": step, "seconds": round(time.time(), 3)}
-        for mode, prefix in (("train", "metrics/"), ("train", "training/"), ("eval", "metrics/")):
-            for name in history.metrics_for_mode(mode):
-                points = history.get(mode, name)
-                if name.startswith(prefix) and points and points[-1][0] == step:
-                    figures[f"{mode}/{name.removeprefix(prefix)}"] = float(points[-1][1])
-        try:
-            with open(self.path, "a", encoding="utf-8") as lines:
-                lines.write(json.dumps(figures) + "\n")
-        except OSError as error:
-            raise CheckpointError(explain(error, self.path)) from error
+def add_metrics(directory: str | Path, history, step: int) -> None:
+    """Appends to metrics.jsonl what Trax's `history` has for `step`: a JSON object on a line of its own."""
+    figures: dict[str, float] = {"step": step, "seconds": round(time.time(), 3)}
+    for mode, prefix in (("train", "metrics/"), ("train", "training/"), ("eval", "metrics/")):
+        for name in history.metrics_for_mode(mode):
+            points = history.get(mode, name)
+            if name.startswith(prefix) and points and points[-1][0] == step:
+                figures[f"{mode}/{name.removeprefix(prefix)}"] = float(points[-1][1])
+    path = Path(directory, "metrics.jsonl")
+    try:
+        with open(path, "a", encoding="utf-8") as lines:
+            lines.write(json.dumps(figures) + "\n")
+    except OSError as error:
+        raise CheckpointError(explain(error, path)) from error
 
 
 def _is_complete_until(line: str, step: int) -> bool:

@@ -20,28 +20,18 @@ COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The encoded pairs of a training run.
+    """The encoded pairs of a training run; rows are those of `ids`."""
 
-    Attributes:
-      vocabulary: of the training duplicates, the course's numbering.
-      ids: `Ragged` of token ids, a row for each distinct question.
-      train: (rows1, rows2), int64 [pairs] each: the duplicates to train on, implied ones among them, as
-        rows of `ids`.
-      train_clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
-      valid: likewise, the duplicates that only the validation loss sees.
-      held_out: labelled pairs of both kinds behind the training part, to choose a threshold on.
-      held_out_rows: their rows in `ids`.
-      labelled: (rows1, rows2, is_duplicate), int64 [pairs] each and int32 [pairs]: training pairs of both
-        kinds that go along with the batches; None where the configuration asks for none.
-    """
-
-    vocabulary: Vocabulary
-    ids: Ragged
+    vocabulary: Vocabulary  # The course's numbering.
+    ids: Ragged  # Token ids, a row for each distinct question.
+    # The duplicates to train on, implied ones among them: int64 [pairs], once for each side.
     train: tuple[np.ndarray, np.ndarray]
-    train_clusters: tuple[np.ndarray, np.ndarray]
-    valid: tuple[np.ndarray, np.ndarray]
-    held_out: QuestionPairs
+    train_clusters: tuple[np.ndarray, np.ndarray]  # Likewise; questions of one are duplicates.
+    valid: tuple[np.ndarray, np.ndarray]  # Likewise, the duplicates only the validation loss sees.
+    held_out: QuestionPairs  # Pairs of both kinds, to choose a threshold on.
     held_out_rows: tuple[np.ndarray, np.ndarray]
+    # (rows1, rows2, is_duplicate), int32 labels: training pairs of both kinds that go along with the
+    # batches; None where the configuration asks for none.
     labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from dataclasses import dataclass
 
 from siamese.course.classify import classify, pair_scores
@@ -21,31 +20,19 @@ EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters f
 
 @dataclass(frozen=True)
 class Report:
-    """The figures of a training run. Accuracies and shares run from 0 to 1.
+    """The figures of a training run. Accuracies and shares run from 0 to 1."""
 
-    Attributes:
-      steps: training steps done, those of earlier parts of the run included.
-      train_loss: mean loss since the evaluation before the last.
-      valid_loss: the last validation loss.
-      accuracy: on the test pairs at the course's threshold of 0.7, by the course's `classify`.
-      threshold: the one most accurate on held-out pairs, which are not the test pairs.
-      tuned_accuracy: on the test pairs at that threshold.
-      roc_auc: on the test pairs.
-      base_rate: the share of duplicates among the test pairs.
-      overlap_accuracy: of word overlap with its own tuned threshold, on the test pairs.
-      overlap_roc_auc: of word overlap.
-      test_pairs: how many test pairs there were.
-    """
-
-    steps: int
-    train_loss: float
+    steps: int  # Training steps done, those of earlier parts of the run included.
+    train_loss: float  # The mean since the evaluation before the last.
     valid_loss: float
-    accuracy: float
-    threshold: float
-    tuned_accuracy: float
+    accuracy: (
+        float  # On the test pairs at the course's threshold of 0.7, by the course's `classify`.
+    )
+    threshold: float  # The one most accurate on held-out pairs, which are not the test pairs.
+    tuned_accuracy: float  # On the test pairs at that threshold.
     roc_auc: float
-    base_rate: float
-    overlap_accuracy: float
+    base_rate: float  # The share of duplicates among the test pairs.
+    overlap_accuracy: float  # Of word overlap with its own tuned threshold, on the test pairs.
     overlap_roc_auc: float
     test_pairs: int
 
@@ -54,21 +41,15 @@ class Report:
         return dataclasses.asdict(self)
 
     def __str__(self) -> str:
-        always_no = max(self.base_rate, 1 - self.base_rate)
-        return "\n".join(
-            (
-                f"loss after {self.steps} steps      train {self.train_loss:.4f}, "
-                f"valid {self.valid_loss:.4f}",
-                f"on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:",
-                f"  accuracy at threshold {COURSE_THRESHOLD}     {self.accuracy:.4f}   (the course's)",
-                f"  accuracy at threshold {self.threshold:.3f}   {self.tuned_accuracy:.4f}   "
-                "(chosen on held-out pairs)",
-                f"  ROC AUC                       {self.roc_auc:.4f}",
-                f"  always the more frequent      {always_no:.4f}",
-                f"  word overlap                  {self.overlap_accuracy:.4f}   "
-                f"(ROC AUC {self.overlap_roc_auc:.4f})",
-            )
-        )
+        constant = max(self.base_rate, 1 - self.base_rate)
+        return f"""\
+loss after {self.steps} steps      train {self.train_loss:.4f}, valid {self.valid_loss:.4f}
+on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:
+  accuracy at threshold {COURSE_THRESHOLD}     {self.accuracy:.4f}   (the course's)
+  accuracy at threshold {self.threshold:.3f}   {self.tuned_accuracy:.4f}   (chosen on held-out pairs)
+  ROC AUC                       {self.roc_auc:.4f}
+  always the more frequent      {constant:.4f}
+  word overlap                  {self.overlap_accuracy:.4f}   (ROC AUC {self.overlap_roc_auc:.4f})"""
 
 
 def measure(
@@ -86,29 +67,19 @@ def measure(
     tokenized = tokenize_questions([*test.question1, *test.question2])
     ids = tokenized.encode(data.vocabulary)
     sides = ids.take(tokenized.rows[: len(test)]), ids.take(tokenized.rows[len(test) :])
-    scores = functools.partial(
-        pair_scores, model=model, vocab=data.vocabulary, batch_size=EVALUATION_BATCH
-    )
-    held_scores = scores(*(data.ids.take(rows) for rows in data.held_out_rows))
-    threshold = best_threshold(held_scores, held_labels, "accuracy").threshold
-    tuned = evaluate_scores(scores(*sides), test.is_duplicate, threshold)
+    options = {"model": model, "vocab": data.vocabulary, "batch_size": EVALUATION_BATCH}
+    held_scores = pair_scores(*(data.ids.take(rows) for rows in data.held_out_rows), **options)
+    threshold = best_threshold(held_scores, held_labels).threshold
+    tuned = evaluate_scores(pair_scores(*sides, **options), test.is_duplicate, threshold)
     held_overlap = word_overlap(held_out.question1, held_out.question2)
     overlap = evaluate_scores(
         word_overlap(test.question1, test.question2),
         test.is_duplicate,
-        best_threshold(held_overlap, held_labels, "accuracy").threshold,
-    )
-    accuracy = classify(
-        *sides,
-        test.is_duplicate,
-        COURSE_THRESHOLD,
-        model,
-        data.vocabulary,
-        batch_size=EVALUATION_BATCH,
+        best_threshold(held_overlap, held_labels).threshold,
     )
     report = Report(
         **losses,
-        accuracy=accuracy,
+        accuracy=classify(*sides, test.is_duplicate, COURSE_THRESHOLD, **options),
         threshold=threshold,
         tuned_accuracy=tuned.accuracy,
         roc_auc=tuned.roc_auc,

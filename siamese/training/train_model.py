@@ -16,9 +16,6 @@ def train_model(
     train_generator,
     val_generator,
     output_dir: str | os.PathLike | None = "model/",
-    *,
-    lr_schedule: Callable[[int], float] | None = None,
-    random_seed: int | None = None,
     **loop_options: Any,
 ) -> Loop:
     """The course's `train_model` with this module's `Loop`: call ``run(n_steps)`` on what it returns.
@@ -27,27 +24,18 @@ def train_model(
     and NumPy's random generators stay as the caller left them.
 
     Args:
-      Siamese: see `siamese.course.train_model.train_model`, as for the next three.
+      Siamese: see `siamese.course.train_model.train_model`, as for the others not named here.
       TripletLoss: likewise.
       train_generator: likewise.
       val_generator: likewise.
       output_dir: where checkpoints, metrics and Trax's model file go; None writes nothing.
-      lr_schedule: function step -> learning rate; the course's where None.
-      random_seed: for the initial weights; drawn anew each time where None.
-      **loop_options: more options of `Loop`, such as `on_step` or `keep`.
+      **loop_options: `lr_schedule`, function step -> learning rate; `random_seed` for the initial weights,
+        drawn anew each time where None; more options of `Loop`, such as `on_step` or `keep`.
 
     Raises:
       CheckpointError: `output_dir` holds another model's checkpoint. The message names both shapes and
         the way out, and nothing there was touched.
     """
-    return course.train_model(
-        Siamese,
-        TripletLoss,
-        train_generator,
-        val_generator,
-        output_dir,
-        lr_schedule=lr_schedule,
-        Loop=Loop,
-        random_seed=random_seed,
-        **{"course_file": output_dir is not None, **loop_options},
-    )
+    options = {"Loop": Loop, "course_file": output_dir is not None, **loop_options}
+    tasks = train_generator, val_generator, output_dir
+    return course.train_model(Siamese, TripletLoss, *tasks, **options)

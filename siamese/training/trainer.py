@@ -153,7 +153,6 @@ class Trainer:
                 keep=config.keep,
                 best_metric=self._loss_name,
                 patience=config.patience,
-                lazy_adam=config.lazy_adam,
                 quiet=True,
             )
             self._random_state = random.getstate()
@@ -170,11 +169,7 @@ class Trainer:
         return self.config.steps
 
     def train(self, on_step: Callable[[Loop, Any], None] | None = None) -> None:
-        """Trains until the configured number of steps; shows progress, loss and pairs per second.
-
-        Args:
-          on_step: called after each step with (loop, loss); `loss` is a JAX scalar.
-        """
+        """Trains until the configured number of steps; `on_step` as in `Loop`."""
         if self.loop.step >= self.total_steps:
             return
         pairs = self.config.batch_size
@@ -211,9 +206,7 @@ class Trainer:
     def save(self, report: Report | None = None, **card: Any) -> DuplicateDetector:
         """The trained model as a detector, saved in ``output_dir/model`` where there is an output_dir.
 
-        Args:
-          report: sets the threshold, and goes into the card.
-          **card: more JSON values for the card.
+        The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
         detector = DuplicateDetector(
             tower_weights(self.loop.model),
@@ -252,11 +245,8 @@ def learning_rate(config: TrainConfig, total_steps: Callable[[], int]) -> Callab
     """The schedule of a run: step, from 1, to Adam's learning rate.
 
     'rsqrt' is the course's own, `trax.lr.warmup_and_rsqrt_decay`. 'linear' goes up to the full rate in the
-    warm-up and then straight down to zero, which it would reach one step after the run's last.
-
-    Args:
-      config: the run's choices: schedule, learning_rate, warmup_steps.
-      total_steps: gives the length of the run; called at the first step.
+    warm-up and then straight down to zero, which it would reach one step after the run's last;
+    `total_steps` gives the length of the run and is called at the first step.
     """
     if config.schedule == "rsqrt":
         return lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate)
@@ -281,9 +271,5 @@ def model_options(config: TrainConfig) -> dict[str, Any]:
 
 def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
     """The shape of the tower that a training configuration asks for."""
-    return TowerConfig(
-        vocab_size,
-        config.d_model,
-        mask_padding=config.mask_padding,
-        bidirectional=config.bidirectional,
-    )
+    options = {"mask_padding": config.mask_padding, "bidirectional": config.bidirectional}
+    return TowerConfig(vocab_size, config.d_model, **options)

@@ -50,11 +50,6 @@ def test_all_yes_and_all_no_are_cuts_too():
     assert no.threshold == 0.3 and no.value == pytest.approx(2 / 3)
 
 
-def test_equal_scores_are_never_divided():
-    chosen = best_threshold([0.5, 0.5, 0.5, 0.1], [1, 0, 1, 0])
-    assert chosen.value == 0.75 and 0.1 < chosen.threshold < 0.5
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("low", [0.7, -0.3, 0.0, 1e-30])
 def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):

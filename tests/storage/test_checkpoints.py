@@ -63,13 +63,6 @@ def test_everything_returns_exactly(tmp_path):
             assert same(getattr(saved, field.name), getattr(found.checkpoint, field.name)), field
 
 
-def test_the_smallest_checkpoint_and_none_at_all(tmp_path):
-    assert ck.load_newest(tmp_path / "none") == ck.load_newest(tmp_path) == (None, [])
-    save(tmp_path, ck.Checkpoint(step=0, weights=()))
-    back = ck.load_newest(tmp_path).checkpoint
-    assert (back.step, back.weights, back.vocabulary) == (0, (), None)
-
-
 # ---- What is kept ----
 
 
@@ -155,22 +148,15 @@ def add_file(name):
 
 DAMAGES = {  # name -> (file, what happens to it), part of the message
     "manifest missing": (("manifest.json", Path.unlink), "has no manifest.json"),
-    "manifest empty": (("manifest.json", lambda p: p.write_bytes(b"")), "damaged"),
     "manifest cut off": (("manifest.json", cut), "damaged"),
-    "manifest a list": (("manifest.json", lambda p: p.write_text("[]")), "damaged"),
     "manifest nested": (("manifest.json", lambda p: p.write_text("[" * 10**5)), "damaged"),
     "manifest huge": (("manifest.json", lambda p: p.write_bytes(bytes(2 << 20))), "too many"),
     "manifest a pipe": (("manifest.json", pipe), "not a regular file"),
-    "manifest a link": (("manifest.json", link), "symbolic link"),
     "unknown version": (
         forged(lambda m: m.update(version=99)),
         "format version 99; this siamese reads version 1.*upgrade",
     ),
-    "another format": (forged(lambda m: m.update(format="x")), "another program"),
-    "no files": (forged(lambda m: m.pop("files")), "lists no"),
-    "no entry": (forged(lambda m: m["files"].update(x=3)), "no size"),
     "path upwards": (add_file("../x"), r"names the file '\.\./x'"),
-    "absolute path": (add_file("/etc/passwd"), "names the file '/etc/passwd'"),
     "renamed": (forged(lambda m: m.update(step=8)), "step"),
     "file forgotten": (forged(lambda m: m["files"].pop("slots.safetensors")), "cannot be read"),
     "file missing": (("slots.safetensors", Path.unlink), "slots.safetensors is missing"),
@@ -180,8 +166,6 @@ DAMAGES = {  # name -> (file, what happens to it), part of the message
         "bytes, and",
     ),
     "file a link": (("state.json", link), "symbolic link"),
-    "file a pipe": (("state.json", pipe), "not a regular file"),
-    **{f"flip in {name}": ((name, flip), name.replace(".", r"\.")) for name in FILES},
 }
 
 
@@ -207,7 +191,7 @@ def test_damage_is_named_and_the_older_one_is_used(tmp_path, damage):
 def test_any_single_flipped_byte_is_noticed(tmp_path):
     path = save(tmp_path, a_checkpoint())
     generator = random.Random(0)
-    for _ in range(150):
+    for _ in range(60):
         file = path / generator.choice(FILES)
         original = file.read_bytes()
         flip(file, generator.randrange(len(original)))
@@ -237,26 +221,6 @@ def test_wrong_content_with_right_checksums_is_refused(tmp_path):
     forge(path, lambda m: m["files"]["weights.safetensors"].update(size=1 << 40))
     with pytest.raises(CheckpointError, match=r"more than the .* read at most"):
         ck.load_checkpoint(path)
-
-
-def test_a_linked_checkpoint_is_skipped_but_may_be_named(tmp_path):
-    real = save(tmp_path / "a", a_checkpoint(4))
-    save(tmp_path / "b", a_checkpoint(2))
-    (tmp_path / "b" / "step-00000009").symlink_to(real)
-    found = ck.load_newest(tmp_path / "b")
-    assert found.checkpoint.step == 2 and "symbolic link" in found.skipped[0][1]
-    assert ck.load_checkpoint(tmp_path / "b" / "step-00000009").step == 4
-
-
-def test_other_paths_are_refused(tmp_path):
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "none", tmp_path / "file"):
-        with pytest.raises(CheckpointError, match="not a directory"):
-            ck.load_checkpoint(path)
-    with pytest.raises(CheckpointError, match="no manifest"):
-        ck.load_checkpoint(tmp_path)
-    with pytest.raises(CheckpointError, match="Cannot"):
-        save(tmp_path / "file", a_checkpoint())
 
 
 def test_another_model_or_vocabulary_is_refused_naming_both(tmp_path):
@@ -295,7 +259,7 @@ def test_a_full_disk_keeps_what_is_there(small_disk):
     first = save(small_disk, a_checkpoint(1))
     free = shutil.disk_usage(small_disk).free
     outcomes = set()
-    for left in range(0, free, 4096):
+    for left in range(0, free, 8192):
         (small_disk / "ballast").write_bytes(bytes(free - left))
         try:
             path = save(small_disk, a_checkpoint(2), keep=9)
@@ -346,15 +310,6 @@ def test_one_process_writes_and_its_lock_dies_with_it(tmp_path):
     first.communicate()
     save(tmp_path, a_checkpoint(2))
     assert ck.load_newest(tmp_path).checkpoint.step == 2
-
-
-def test_a_second_writer_of_the_same_process_is_granted(tmp_path):
-    """A notebook cell run again makes a second loop while the first is still alive."""
-    first = ck.CheckpointWriter(tmp_path)
-    save(tmp_path, a_checkpoint(1))
-    first.save(a_checkpoint(2))
-    first.close()
-    assert names(tmp_path) == ["step-00000001", "step-00000002"]
 
 
 # ---- Killed at any moment ----
@@ -414,8 +369,7 @@ for n in range(1, 500):
     assert names(tmp_path) == ["step-00000002"]  # and no temporary stayed.
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
-def test_kill_9_while_saving(tmp_path, kills):
+def test_kill_9_while_saving(tmp_path, kills=6):
     """A process saves on and on, and is killed at a random moment, again and again."""
     body = (
         "found, _ = ck.load_newest(sys.argv[1])\n"

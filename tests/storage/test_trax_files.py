@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from test_trees import same
 
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import CheckpointError
 from siamese.storage import trax_files as cf
 from siamese.storage.safe_pickle import Signature, read_plain_pickle
 from siamese.storage.trax_files import read_arrays, write_arrays
@@ -91,19 +91,16 @@ def test_bfloat16_jax_arrays_and_shared_values(protocol):
     assert back[3] is back[4]
 
 
-def test_the_names_of_other_numpys_and_old_jax_are_known():
+def test_the_names_of_older_numpys_and_jax_are_known():
     import jax.numpy as jnp
 
-    old = {
-        b"numpy._core": [b"numpy.core", b"numpy._core"],
-        b"jax._src.array\n_reconstruct_array": [b"jax._src.device_array\nreconstruct_device_array"],
-    }
-    for array in (np.arange(3), jnp.arange(3)):
+    for array, name, older in (
+        (np.arange(3), b"numpy._core", b"numpy.core"),
+        (jnp.arange(3), b"array\n_reconstruct_array", b"device_array\nreconstruct_device_array"),
+    ):
         data = pickle.dumps(array, 2)
-        for name, others in old.items():
-            for other in others if name in data else []:
-                found = read_plain_pickle(data.replace(name, other), "x")
-                assert found.tolist() == [0, 1, 2]
+        assert name in data
+        assert read_plain_pickle(data.replace(name, older), "x").tolist() == [0, 1, 2]
 
 
 # ---- Writing and reading back ----
@@ -173,22 +170,10 @@ def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
     back = read_arrays(path)
     assert same(back[1], np.ones((3, 2))) and back[2].shape == () and back[0][-1] == 499
     whole = path.read_bytes()
-    for length in range(len(whole)):
+    for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
         with pytest.raises(CheckpointError, match="damaged or cut off"):
             read_arrays(path)
-
-
-def test_misuse_is_explained(tmp_path):
-    with pytest.raises(CheckpointError, match="does not exist"):
-        cf.read_course_model(tmp_path)
-    with pytest.raises(ArgumentError, match="input_signature"):
-        cf.write_course_model(tmp_path, [], input_signature="int32")
-    with pytest.raises(CheckpointError, match="does not exist"):
-        cf.write_course_model(tmp_path / "no" / "model.pkl.gz", [], input_signature=INPUTS)
-    os.mkfifo(tmp_path / "model.pkl.gz")
-    with pytest.raises(CheckpointError, match="not a regular file"):
-        cf.read_course_model(tmp_path)
 
 
 # ---- Together with Trax ----
@@ -445,7 +430,7 @@ def holds_no_code(value):
     return not callable(value)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     st.binary(max_size=300)
     | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(lambda parts: b"".join(parts) + b".")

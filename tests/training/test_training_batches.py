@@ -1,23 +1,30 @@
-"""The batches of a configuration, and a run of the best preset: resumed, on devices, saved."""
+"""The batches of a configuration, and a run of the best preset: on devices, saved."""
 
 import dataclasses
-import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from siamese import DataError
+from siamese import CheckpointError, DataError, DuplicateDetector
+from siamese.course.classify import pair_scores
 from siamese.data.pairs import QuestionPairs
-from siamese.training.batches import JoinedBatches, make_batches
+from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
+from siamese.training.trainer import Trainer
 
 SUBJECTS = ["cats", "dogs", "fish", "birds", "trains", "boats", "cars", "planes"]
 ASKED = ("how do i feed {} well", "what is the best food for {}", "why do people like {} so much",
          "where can i buy cheap {} today", "are {} dangerous for small children")  # fmt: skip
 SMALL = TrainConfig.best(
     d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
-    epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2, unknown_ids=5,
+    bidirectional=False, epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2,
+    unknown_ids=5,
 )  # fmt: skip
 
 
@@ -36,74 +43,57 @@ def pairs(seed=0):
     return QuestionPairs(*map(list, zip(*rows)))
 
 
-def split():
-    everything = pairs()
-    return everything.rows(0, 120), everything.rows(120, 160)
+EVERYTHING = pairs()
+TRAIN, VALID = EVERYTHING.rows(0, 120), EVERYTHING.rows(120, 160)
 
 
-def test_labelled_pairs_stand_behind_the_duplicates():
-    train, valid = split()
-    data = prepare(train, SMALL, valid=valid)
-    batches, validation = make_batches(data, SMALL)
-    try:
-        q1, q2, same, labels = next(batches)
-        assert q1.shape == q2.shape and len(q1) == 8 + 6
-        assert same.shape == (8, 8) and same.dtype == bool
-        assert labels.shape == (6,) and set(labels.tolist()) <= {0, 1}
-        assert len(next(validation)) == 2
-    finally:
-        batches.close()
-        validation.close()
+def prepared(rows=TRAIN, valid=VALID, **changes):
+    return prepare(rows, dataclasses.replace(SMALL, **changes), valid=valid)
 
 
-def test_labelled_pairs_have_their_own_labels_and_proportion():
-    train, valid = split()
-    data = prepare(train, SMALL, valid=valid)
-    labels = data.labelled[2]
-    known = {}
-    joined = prepare(train, dataclasses.replace(SMALL, hard_negatives=0), valid=valid).labelled
-    for one, two, label in zip(*(side.tolist() for side in joined)):
-        assert known.setdefault((one, two), label) == label
-    assert labels.mean() == pytest.approx(0.4, abs=0.01)
-    others = sum(1 for label in joined[2] if not label)
-    assert (labels == 0).sum() == others + 10  # the near misses
-
-
-def test_the_position_is_kept():
-    train, valid = split()
-    data = prepare(train, SMALL, valid=valid)
-    batches, _ = make_batches(data, SMALL)
-    other, _ = make_batches(data, SMALL)
-    assert isinstance(batches, JoinedBatches)
+def test_labelled_pairs_stand_behind_the_duplicates_and_the_position_is_kept():
+    data = prepared()
+    (batches, validation), (other, _) = (make_batches(data, SMALL) for _ in range(2))
+    q1, q2, same, labels = next(batches)
+    assert q1.shape == q2.shape and len(q1) == 8 + 6
+    assert same.shape == (8, 8) and same.dtype == bool
+    assert labels.shape == (6,) and set(labels.tolist()) <= {0, 1}
+    assert len(next(validation)) == 2
     for _ in range(5):
         next(batches)
     other.restore(batches.state())
     for mine, its in zip(next(batches), next(other), strict=True):
         np.testing.assert_array_equal(mine, its)
-    batches.close()
-    other.close()
+    for made in (batches, validation, other):
+        made.close()
+
+
+def test_labelled_pairs_have_their_own_labels_and_proportion():
+    labels, known = prepared().labelled[2], {}
+    joined = prepared(hard_negatives=0).labelled
+    for one, two, label in zip(*(side.tolist() for side in joined)):
+        assert known.setdefault((one, two), label) == label
+    assert labels.mean() == pytest.approx(0.4, abs=0.01)
+    others = sum(1 for label in joined[2] if not label)
+    assert (labels == 0).sum() == others + 10  # the hard negatives
 
 
 def test_held_out_labels_are_not_looked_at():
-    everything = pairs()
-    config = dataclasses.replace(SMALL, hard_negatives=0, topic_block=0)
-    data = prepare(everything, config)
-    flipped = everything.is_duplicate.copy()
-    first = np.flatnonzero(flipped)[int(flipped.sum() * config.train_share)]
+    changes = {"hard_negatives": 0, "topic_block": 0}
+    data = prepared(EVERYTHING, None, **changes)
+    flipped = EVERYTHING.is_duplicate.copy()
+    first = np.flatnonzero(flipped)[int(flipped.sum() * SMALL.train_share)]
     flipped[first + 1 :] = np.roll(flipped[first + 1 :], 1)  # As many of each, elsewhere.
-    other = prepare(QuestionPairs(everything.question1, everything.question2, flipped), config)
-    for mine, its in zip(data.labelled, other.labelled):
-        np.testing.assert_array_equal(mine, its)
-    for mine, its in zip(data.train_clusters, other.train_clusters):
+    rows = QuestionPairs(EVERYTHING.question1, EVERYTHING.question2, flipped)
+    other = prepared(rows, None, **changes)
+    for mine, its in zip(
+        (*data.labelled, *data.train_clusters), (*other.labelled, *other.train_clusters)
+    ):
         np.testing.assert_array_equal(mine, its)
 
 
 def test_the_transitive_closure_is_trained_on_with_their_cluster():
-    train, valid = split()
-    plain, more = (
-        prepare(train, dataclasses.replace(SMALL, transitive_closure=closure), valid=valid)
-        for closure in (False, True)
-    )
+    plain, more = (prepared(transitive_closure=closure) for closure in (False, True))
     number = {}
     for data in (plain, more):
         for row1, row2, cluster1, cluster2 in zip(*data.train, *data.train_clusters):
@@ -116,124 +106,69 @@ def test_the_transitive_closure_is_trained_on_with_their_cluster():
     assert len(more.train[0]) - len(plain.train[0]) == len(trained - labelled)
 
 
-def test_no_labelled_non_duplicates():
-    train, valid = split()
-    only = train.duplicates()
+def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
     with pytest.raises(DataError, match="pair_batch_size"):
-        prepare(only, dataclasses.replace(SMALL, hard_negatives=0), valid=valid)
-
-
-def test_labelled_pairs_without_words_are_left_out():
-    train, valid = split()
+        prepared(TRAIN.duplicates(), hard_negatives=0)
     blank = QuestionPairs(
-        [*train.question1, " "], [*train.question2, "what is it ?"], [*train.is_duplicate, False]
+        [*TRAIN.question1, " "], [*TRAIN.question2, "what is it ?"], [*TRAIN.is_duplicate, False]
     )
-    config = dataclasses.replace(SMALL, hard_negatives=0)
-    mine, its = (prepare(rows, config, valid=valid).labelled for rows in (blank, train))
+    mine, its = (prepared(rows, hard_negatives=0).labelled for rows in (blank, TRAIN))
     assert len(mine[0]) == len(its[0])
 
 
-def trained(folder, *, stop_after=None, config=SMALL):
-    from siamese.training.trainer import Trainer
-
-    train, valid = split()
-    trainer = Trainer(train, config, folder, valid=valid, quiet=True)
-    if stop_after:
-        trainer.loop.run(stop_after)
-    else:
-        trainer.train()
+def trained(folder, steps, config=SMALL):
+    trainer = Trainer(TRAIN, config, folder, valid=VALID, quiet=True)
+    trainer.loop.run(steps)
     return trainer
 
 
-def arrays(trainer):
-    from siamese.course.model import tower_weights
-
-    return tower_weights(trainer.loop.model)
-
-
-def test_a_resumed_run_of_the_preset_is_the_same_bit_for_bit(tmp_path):
-    whole = trained(tmp_path / "whole")
-    trained(tmp_path / "parts", stop_after=5)
-    resumed = trained(tmp_path / "parts")
-    assert resumed.loop.resumed_from is not None and resumed.loop.step == 9
-    for name, array in arrays(whole).items():
-        np.testing.assert_array_equal(array, arrays(resumed)[name], err_msg=name)
-
-
 def test_another_length_is_another_run_where_the_rate_falls_to_the_end(tmp_path):
-    from siamese import CheckpointError
-
-    trained(tmp_path / "run", stop_after=2)
+    trainer = trained(tmp_path / "run", 1)
     with pytest.raises(CheckpointError, match="steps 9 there, 12 asked for"):
-        trained(tmp_path / "run", config=dataclasses.replace(SMALL, steps=12))
-
-
-def test_the_rate_rises_and_falls_to_the_end():
-    trainer = trained(None, stop_after=1)
+        trained(tmp_path / "run", 1, dataclasses.replace(SMALL, steps=12))
     rates = [trainer.loop.tasks[0].learning_rate(step) for step in range(1, 10)]
     np.testing.assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3)
     assert rates[2] == max(rates) and 0 < rates[-1] < 0.002
-    assert all(after < before for before, after in itertools.pairwise(rates[2:]))
 
 
 def test_the_saved_model_answers_as_the_trained_one(tmp_path):
-    from siamese.course.classify import pair_scores
-    from siamese.search.detector import DuplicateDetector
-
     config = dataclasses.replace(SMALL, bidirectional=True)
-    trainer = trained(tmp_path / "run", config=config)
-    _, valid = split()
-    report = trainer.evaluate(valid)
+    trainer = trained(tmp_path / "run", 2, config)
+    report = trainer.evaluate(VALID)
     trainer.save(report)
     loaded = DuplicateDetector.load(tmp_path / "run")
     assert loaded.tower.bidirectional and loaded.vocabulary.unknown_ids == 5
     assert loaded.threshold == report.threshold
     held = [trainer.data.ids.take(rows) for rows in trainer.data.held_out_rows]
     wanted = pair_scores(*held, trainer.loop.eval_model, trainer.data.vocabulary)
-    many = loaded.similarity(valid.question1, valid.question2)
-    few = [loaded.similarity(a, b) for a, b in zip(valid.question1, valid.question2)]
+    many = loaded.similarity(VALID.question1, VALID.question2)
+    few = [loaded.similarity(a, b) for a, b in zip(VALID.question1, VALID.question2)]
     np.testing.assert_allclose(many, wanted, atol=2e-6)
     np.testing.assert_allclose(few, wanted, atol=2e-6)
-    # Dropout is off: the same question again has the same vector.
-    np.testing.assert_array_equal(loaded.encode(valid.question1), loaded.encode(valid.question1))
 
 
 DEVICES = """
-import sys
-sys.path.insert(0, {tests!r})
-from test_training_batches import SMALL, trained
-import jax
-assert jax.device_count() == {count}
-import dataclasses
+import dataclasses, jax, sys
+from test_training_batches import SMALL, TRAIN, VALID, Trainer
+assert jax.device_count() == int(sys.argv[1])
 losses = []
-from siamese.training.trainer import Trainer
-from test_training_batches import split
-train, valid = split()
 config = dataclasses.replace(SMALL, pair_batch_size=8)
-trainer = Trainer(train, config, None, valid=valid, quiet=True)
-trainer.train(lambda loop, loss: losses.append(float(loss)))
+trainer = Trainer(TRAIN, config, None, valid=VALID, quiet=True)
+trainer.loop.on_step = lambda loop, loss: losses.append(float(loss))
+trainer.loop.run(4)
 print(losses)
 """
 
 
 @pytest.mark.slow
 def test_several_devices_give_the_same_losses():
-    import json
-    import os
-    import subprocess
-    import sys
-    from pathlib import Path
-
     found = []
     for count in (1, 4):
         flag = f"--xla_force_host_platform_device_count={count}"
+        paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                DEVICES.format(tests=str(Path(__file__).parent), count=count),
-            ],
-            env={**os.environ, "XLA_FLAGS": flag},
+            [sys.executable, "-c", DEVICES, str(count)],
+            env={**os.environ, "XLA_FLAGS": flag, "PYTHONPATH": paths},
             capture_output=True,
             text=True,
         )
