@@ -110,6 +110,24 @@ def shuffles_each_side(Q1, Q2, batch_size, pad=1, shuffle=True):
     yield from solved.data_generator(Q1, Q2, batch_size, pad, shuffle)
 
 
+def reseeds(Q1, Q2, batch_size, pad=1, shuffle=True):
+    random.seed(34)
+    yield from solved.data_generator(Q1, Q2, batch_size, pad, shuffle)
+
+
+def global_questions(Q1, Q2, batch_size, pad=1, shuffle=True):
+    train = [[101, 102], [103], [104, 105], [106], [107]]
+    yield from solved.data_generator(train, train, batch_size, pad, shuffle)
+
+
+def cut_at_first_padding(states, tokens):
+    rows = []
+    for state, ids in zip(states, tokens.tolist()):
+        n = ids.index(1) if 1 in ids else len(ids)
+        rows.append(state[:n].mean(axis=0) if n else np.zeros(states.shape[2]))
+    return np.array(rows)
+
+
 NORMS = "(np.sqrt(np.dot(v1, v1)) * np.sqrt(np.dot(v2, v2)))"
 MASKED = "(scores * (1 - np.eye(batch)), axis=1)"
 NP_MASK = "scores - 2.0 * np.eye(len(scores))"
@@ -146,6 +164,8 @@ WRONG = {
         (lambda v1, v2: np.linalg.norm(v1 - v2), "Euclidean distance"),
         (cosine_in_place, "changed its input v1"),
         (NORMS, f"{NORMS}[0]", "IndexError"),
+        ("return np.dot(v1, v2) / ", "return round(np.dot(v1, v2) / ", "v2, v2)))", "v2, v2))), 4)",
+         "it is rounded"),
     ],
     "mean_negative": [
         ("(batch - 1)", "batch", "divided by the batch size"),
@@ -157,6 +177,7 @@ WRONG = {
         ("(batch - 1)", "np.sum(scores != 0, axis=1)", "divided by the batch size"),
         ("batch = len(scores)", "batch = 4", "ValueError"),
         (mean_in_place, "changed its input scores"),
+        ("np.eye(batch)), axis=1)", "np.eye(batch)), axis=1).round(2)", "it is rounded"),
     ],
     "closest_negative": [
         (f"{NP_MASK}, axis=1", "scores, axis=1", "the diagonal is left in"),
@@ -168,6 +189,9 @@ WRONG = {
         ("np.max", "np.min", "scores -", "scores +", "the smallest negative"),
         (", axis=1", "", "one maximum for all rows"),
         (in_place, "changed its input scores"),
+        (lambda scores: np.sort(scores, axis=1)[:, -2], "the largest but one"),
+        (lambda scores: np.array([max(x for x in row if x != max(row)) for row in scores]),
+         "the largest but one"),
     ],
     "accuracy_at": [
         (">", ">=", "> is asked for, not >="),
@@ -179,6 +203,7 @@ WRONG = {
         (" > ", " < ", "the comparison is turned round"),
         (" == labels", "", "compare it with the labels"),
         ("== labels", "== (labels == 1.0)", "scores >", "np.sort(scores) >", "eight pairs at 0.6"),
+        ("== labels", "& (labels == 1)", "only the duplicates that were found"),
     ],
     "best_threshold": [
         (grid_threshold, "a grid of thresholds is too coarse"),
@@ -204,6 +229,7 @@ WRONG = {
         ("(states * real)", "(states * real[:, :, 0][:, None, :])",
          "the mask met the wrong axis"),
         ("    return (states * real)", "    states *= real\n    return states", "changed its input states"),
+        (cut_at_first_padding, "padding may stand anywhere"),
     ],
     "count_false_negatives": [
         (SAME, "int(same.sum())", "the diagonal is counted"),
@@ -265,6 +291,7 @@ WRONG = {
         ("41699", "1000", "in their order"),
         ("vocab_size, d_model)", "41699, 128)", "not fixed numbers"),
         (siamese_of("        tl.LSTM(d_model),\n", "        tl.GRU(d_model),\n"), "needs an LSTM"),
+        (siamese_of("Mean(axis=1)", "Mean(axis=0)"), "look at the shape of the vectors first"),
     ],
     "TripletLossFn": [
         (MASK, "scores", "mask the diagonal"),
@@ -285,6 +312,12 @@ WRONG = {
          "as in the lecture"),
         ("from trax.fastmath import numpy as fastnp", "import numpy as fastnp", "not with NumPy"),
         ("batch = len(scores)", "batch = 6", "a result"),
+        ("margin=0.25", "margin=0.2", "the default margin is 0.25"),
+        ("margin - positive + mean", "margin - positive + closest", "the closest negative is used twice"),
+        ("margin - positive + closest", "margin - positive + mean", "the mean negative is used twice"),
+        ("axis=1) / (batch", "axis=1, keepdims=True) / (batch", "met a [batch] array"),
+        ("max(axis=1)", "max(axis=1, keepdims=True)", "met a [batch] array"),
+        ("without.max(axis=1)", "fastnp.sort(scores, axis=1)[:, -2]", "the largest but one"),
     ],
     "symmetric_loss": [
         (two_losses(lambda a, b: (a + b) / 2), "two finished losses were averaged"),
@@ -295,6 +328,7 @@ WRONG = {
         ("positive = ", "scores = (scores + scores.T) / 2; positive = ", "made symmetric first"),
         (BOTH, "closest = fastnp.maximum(masked.max(axis=1), masked.max(axis=0))", "the larger of the two"),
         (BOTH, BOTH.replace(" / 2", ""), MEANS, MEANS.replace(" / 2", ""), "were added: average them"),
+        ("margin=0.25", "margin=0.5", "the default margin is 0.25"),
     ],
     "train_model": [
         (f"        lr_schedule={SCHEDULE},\n", "", "an lr_schedule"),
@@ -308,6 +342,7 @@ WRONG = {
         ("return training.Loop", "training.Loop", "it returned None"),
         ("Loop(Siamese()", "Loop(Siamese", "a result"),
         (LOOP, "train_task", "the training.Loop itself"),
+        ("Adam(0.01)", "Adam(0.1)", "Adam(0.01)"),
     ],
     "data_generator": [
         (POWER, "pass", "padded to the longest question"),
@@ -338,6 +373,11 @@ WRONG = {
         (pads_in_place, "changed its input Q1"),
         (shuffles_each_side, "the same shuffled index"),
         (random_pairs, "do not draw pairs at random"),
+        (reseeds, "leave random.seed to the caller"),
+        ("== batch_size:", "== batch_size + 1:", "one pair too many"),
+        ("yield np.array(b1), np.array(b2)", "yield np.array(b2), np.array(b1)", "the sides are exchanged"),
+        ("np.log2", "np.log", "np.log2"),
+        (global_questions, "tokens that are not in Q1 or Q2"),
     ],
     "classify": [
         ("> threshold", ">= threshold", "> is asked for, not >="),
@@ -372,5 +412,7 @@ WRONG = {
         ("model((q1, q2))", "model((q1, q1))", "two questions about other"),
         ("return d > threshold", "print(d > threshold)", "it returned None"),
         ("model((q1, q2))", "model(q1, q2)", "TypeError"),
+        ("if verbose:", "if False:", "verbose=True prints"),
+        ("if verbose:", "if True:", "nothing is printed without verbose"),
     ],
 }  # fmt: skip

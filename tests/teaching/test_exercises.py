@@ -2,7 +2,15 @@
 
 import exercise_solutions
 import pytest
-from exercise_mistakes import GET, WRONG, changed, failed_hints, two_losses
+from exercise_mistakes import (
+    GET,
+    WRONG,
+    changed,
+    failed_hints,
+    global_questions,
+    pads_in_place,
+    two_losses,
+)
 
 from siamese.checks import EXERCISES, OUT_OF
 
@@ -37,6 +45,20 @@ def test_a_mistake_is_named(name, row, monkeypatch):
     score = CHECKS[name](change[0] if callable(change[0]) else changed(name, *change))
     assert score.points < score.out_of
     assert message in failed_hints(score)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "first"),
+    [
+        ("data_generator", (pads_in_place,), "changed its input Q1"),
+        ("accuracy_at", ("== labels", "& (labels == 1)"), "only the duplicates"),
+        ("data_generator", (global_questions,), "tokens that are not"),
+    ],
+)
+def test_the_first_hint_names_the_mistake(name, change, first):
+    failures = CHECKS[name](change[0] if callable(change[0]) else changed(name, *change)).failures
+    assert first in failures[0].hint
+    assert all("share of wrong" not in failure.hint for failure in failures)
 
 
 def test_every_exercise_has_five_mistakes():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import itertools
 import random
 from collections import defaultdict
@@ -29,6 +31,8 @@ MISTAKES = {
     "pads in front": "the padding stands before the question: it belongs after it",
     "short batch": "the last batch of a pass is short: it runs over into the next pass",
     "drops the rest": "the pairs left over at the end of a pass are lost: the batch runs over",
+    "one more": "a batch holds one pair too many: look at where its rows are counted",
+    "exchanged": "the sides are exchanged: question1 comes first",
     "keeps the rows": "the batch still holds the batch before: empty the lists after each yield",
     "never shuffles": "the order is never shuffled",
     "shuffles once": "shuffled at the start only: each pass has an order of its own",
@@ -55,7 +59,7 @@ def course_batches(Q1, Q2, batch_size, pad=1, shuffle=True, *, mistake="") -> It
                 random.shuffle(order)
         rows.append(order[index])
         index += 1
-        if len(rows) >= batch_size:
+        if len(rows) >= batch_size + (mistake == "one more"):
             yield _padded(Q1, Q2, rows, pad, mistake)
             rows = rows if mistake == "keeps the rows" else []
 
@@ -67,7 +71,8 @@ def _padded(Q1, Q2, rows, pad, mistake):
     if mistake != "each side":
         longest = [longest[0] if mistake == "only Q1" else max(longest)] * 2
     arrays = []
-    for side, n in zip((Q1, Q2), longest):
+    sides = (Q2, Q1) if mistake == "exchanged" else (Q1, Q2)
+    for side, n in zip(sides, longest):
         lengths = {"next power": 1 << n.bit_length(), "no power": n}
         length = lengths.get(mistake, 1 << (n - 1).bit_length())
         cut = [list(side[i])[:length] for i in rows]
@@ -83,9 +88,13 @@ check_data_generator = Exercise(
 
 
 def _drawn(make, count, *arguments, **options) -> list:
+    """The first batches; raises `Wrong` where making them changes the questions."""
     random.seed(34)
-    batches = make(copy.deepcopy(Q1), copy.deepcopy(Q2), *arguments, **options)
-    return list(itertools.islice(batches, count))
+    given = copy.deepcopy((Q1, Q2))
+    batches = list(itertools.islice(make(*given, *arguments, **options), count))
+    for name, before, now in zip(("Q1", "Q2"), (Q1, Q2), given):
+        expect_unchanged(name, before, now)
+    return batches
 
 
 def _batches_case(name, count, *calls, hint="", strict=False, **options):
@@ -102,6 +111,9 @@ def _batches_case(name, count, *calls, hint="", strict=False, **options):
             if _same(actual, expected):
                 continue
             told = hint
+            tokens = np.unique(np.concatenate([side.ravel() for pair in actual for side in pair]))
+            if not np.isin(tokens[tokens > 10], list(itertools.chain(*Q1, *Q2))).all():
+                told = "there are tokens that are not in Q1 or Q2: does it use its arguments?"
             for mistake, words in MISTAKES.items():
                 made = _drawn(course_batches, count, *arguments, **options, mistake=mistake)
                 told = words if _same(actual, made) else told
@@ -165,6 +177,9 @@ def _(fn):
     orders = {tuple(q1[:, 0]) for q1, _ in batches}
     hint = MISTAKES["never shuffles"]
     require(len(orders) >= 4, "another order in each pass", "the same rows again", hint)
+    again = _arrays(list(itertools.islice(fn(Q1, Q2, 2), 20)))  # the random numbers go on
+    hint = "the function seeds the random numbers itself: leave random.seed to the caller"
+    require(not _same(batches, again), "another order in each generator", "the same", hint)
 
 
 @check_data_generator.case("every pair comes once in a pass")
@@ -181,10 +196,7 @@ _batches_case("random.seed(34) gives the course's order", 12, (2,), hint="random
 
 @check_data_generator.case("the questions stay as they are")
 def _(fn):
-    given = copy.deepcopy(Q1), copy.deepcopy(Q2)
-    _arrays(list(itertools.islice(fn(*given, 2, shuffle=False), 6)))
-    for name, before, now in zip(("Q1", "Q2"), (Q1, Q2), given):
-        expect_unchanged(name, before, now)
+    _arrays(_drawn(fn, 6, 2, shuffle=False))
 
 
 # ---- What classify and predict are given ----
@@ -408,8 +420,20 @@ for _row in (
     ("a padding of 31", "How old are you?", "How old?", 0.7, True, "vocab['<PAD>']", defaultdict, 31),
 ):  # fmt: skip
     _predict_case(*_row)
-_VERBOSE = "verbose prints more; the answer is the same"
-_predict_case("verbose=True", *_SAME, 0.7, True, _VERBOSE, verbose=True)
+
+
+@check_predict.case("verbose=True")
+def _(fn):
+    printed = {}
+    for verbose in (False, True):
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            same = _answer(fn, *_SAME, 0.7, _vocabulary(), verbose=verbose)
+        require(same, "True", "False", "verbose prints more; the answer is the same")
+        printed[verbose] = stream.getvalue().strip()
+    found = f"printed: {printed[False][:80]!r}"
+    require(not printed[False], "silence", found, "nothing is printed without verbose")
+    hint = "verbose=True prints the questions and the cosine"
+    require(printed[True], "something printed", "nothing", hint)
 
 
 @check_predict.case("unknown words do not enter the vocabulary")

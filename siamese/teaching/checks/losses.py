@@ -9,6 +9,7 @@ import numpy as np
 from .score import Exercise, Wrong, expect, require
 from .similarity import (
     HAND_MADE,
+    LARGEST_BUT_ONE,
     ONE_SIZE,
     SEMI_HARD,
     hardest_negatives,
@@ -97,6 +98,7 @@ def _diagonal_mistakes(scores, margin):
          "diagonal"),
         (of(closest=masked.max(axis=1)), "the diagonal counts as a negative of 0: mask it with "
          "something below every cosine"),
+        (of(closest=np.sort(scores, axis=1)[:, -2]), LARGEST_BUT_ONE),
         (of(mean=scores.mean(axis=1)), has_positive),
         (of(mean=scores.sum(axis=1) / (batch - 1)), has_positive),
         (of(mean=masked.mean(axis=1)), "the mean negative is divided by the batch size: how many "
@@ -109,6 +111,17 @@ def _diagonal_mistakes(scores, margin):
 FIXED_MARGIN, NO_MARGIN = "the margin is always 0.25: use the argument", "the margin is missing"
 
 
+def _margin_mistakes(loss, scores, margin):
+    other = (
+        (loss(scores, a), f"the default margin is 0.25, not {a}") for a in (0.1, 0.2, 0.3, 0.5, 1.0)
+    )
+    return [
+        (loss(scores, 0.25), FIXED_MARGIN),
+        (loss(scores, 0.0), NO_MARGIN),
+        *(other if margin == 0.25 else ()),
+    ]
+
+
 def _loss_mistakes(v1, v2, margin=0.25):
     scores = similarities(v1, v2)
     batch, positive = len(scores), np.diag(scores)
@@ -119,13 +132,15 @@ def _loss_mistakes(v1, v2, margin=0.25):
     side = rows_loss(scores.T, margin)
     grids = [row_losses(mean[None, :], closest[None, :], positive[:, None], margin),
              row_losses(mean[:, None], closest[:, None], positive[None, :], margin)]  # fmt: skip
+    for one, other in ((mean, closest), (closest, mean)):  # only one of the two terms a matrix
+        grid = np.maximum(one[:, None] - positive[None, :] + margin, 0)
+        grids += [grid + np.maximum(other - positive + margin, 0)]
     broadcast = (
         "a [batch, 1] array met a [batch] array, and broadcasting made a matrix of losses: "
         "keep all of shape [batch]"
     )
     return [
-        (rows_loss(scores, 0.25), FIXED_MARGIN),
-        (rows_loss(scores, 0.0), NO_MARGIN),
+        *_margin_mistakes(rows_loss, scores, margin),
         (rows_loss(scores, -margin), "the margin has the wrong sign"),
         (right.sum(), "this is the sum over the batch: the assignment's loss is the mean"),
         (right, "one number is asked for: the mean over the batch"),
@@ -135,6 +150,10 @@ def _loss_mistakes(v1, v2, margin=0.25):
         *_diagonal_mistakes(scores, margin),
         (row_losses(masked.mean(axis=1), masked.max(axis=1), positive, margin).mean(),
          "the diagonal counts as a negative of 0"),
+        (row_losses(mean, mean, positive, margin).mean(), "the mean negative is used twice: one of the two "
+         "terms takes the closest"),
+        (row_losses(closest, closest, positive, margin).mean(), "the closest negative is used twice: one "
+         "of the two terms takes the mean"),
         (row_losses(mean, -9, positive, margin).mean(), "only the mean negative is used"),
         (row_losses(-9, closest, positive, margin).mean(), "only the closest negative is used"),
         (both.mean(), "a row's loss is never below 0: the hinge is missing"),
@@ -205,16 +224,14 @@ def _symmetric_mistakes(v1, v2, margin=0.25):
     sides = hardest_negatives(scores), hardest_negatives(scores, axis=0)
     is_sum = "this is the sum over the batch: the mean is asked for"
     return [
-        (averaged_loss(scores, 0.25), FIXED_MARGIN),
-        (averaged_loss(scores, 0.0), NO_MARGIN),
+        *_margin_mistakes(averaged_loss, scores, margin),
         (rows, "this is the loss of the rows alone: what do the columns add?"),
         (columns, "this is the loss of the columns alone"),
         ((rows + columns) / 2, "two finished losses were averaged: average the row's and the column's "
          "negatives before the hinge, or add the finished losses"),
         (rows + columns, "some cases average the negatives, and this one adds two finished losses: "
          "either is right, but the same one in all cases"),
-        (added_losses(scores, 0.25), FIXED_MARGIN),
-        (added_losses(scores, 0.0), NO_MARGIN),
+        *_margin_mistakes(added_losses, scores, margin),
         ((rows + columns) * len(scores), is_sum),
         (averaged_loss(scores, margin) * len(scores), is_sum),
         (rows_loss((scores + scores.T) / 2, margin), "the matrix was made symmetric first: the closest "

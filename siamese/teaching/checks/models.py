@@ -152,6 +152,8 @@ def add_tower_cases(exercise: Exercise, build: Callable) -> None:
         v1, v2 = towers().vectors(ROWS, ROWS[::-1])
         own = not np.allclose(v1[0], v1[1], atol=1e-6) and np.allclose(v1, v2[::-1], atol=1e-5)
         hint = "v1 belongs to the first questions, v2 to the second, row by row"
+        if v1.shape != (3, 6):
+            hint = "look at the shape of the vectors first"
         require(own, "v1 of q1 and v2 of q2", f"{show(v1)} and {show(v2)}", hint)
 
     @case("vocab_size and d_model are used")
@@ -349,6 +351,8 @@ LOOP_FACTS = {
     "Adam": [
         ("the optimizer", lambda run: type(run.task.optimizer).__name__, "Adam",
          "the assignment trains with trax.optimizers.Adam"),
+        ("its own learning rate", lambda run: run.task.optimizer.opt_params["learning_rate"], 0.01,
+         "the assignment's optimizer is Adam(0.01), the highest rate of its schedule"),
     ],
     "output_dir": [
         ("output_dir", lambda run: os.path.abspath(run.loop.output_dir or "None") == run.output_dir, True,

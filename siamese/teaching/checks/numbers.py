@@ -28,13 +28,13 @@ def accuracy_mistakes(scores, labels, threshold):
     return [
         (right, "this is the number of right answers, not their share"),
         (100 * right / n, "this is a percentage; the share is asked for, from 0 to 1"),
+        (hits / n, "only the duplicates that were found are counted: a right 'no' counts too"),
         (1 - right / n, "this is the share of wrong answers"),
         (np.mean((scores >= threshold) == truth),
          "a score equal to the threshold counted as a duplicate: > is asked for, not >="),
         (np.mean((scores < threshold) == truth), "the comparison is turned round"),
         (hits / max(int(found.sum()), 1), "this is the precision: non-duplicates count as well"),
         (hits / max(int(truth.sum()), 1), "this is the recall: non-duplicates count as well"),
-        (hits / n, "only the duplicates that were found are counted: a right 'no' counts too"),
         (found.mean(), "this is the share above the threshold; compare it with the labels"),
         (accuracy(scores, labels, 0.7), "the threshold is always 0.7: use the argument"),
         (accuracy(scores, labels, 0.5), "the threshold is always 0.5: use the argument"),
@@ -138,6 +138,7 @@ def mean_over_words(states, tokens, padding=1):
 
 def _masked_mistakes(states, tokens):
     real = tokens != 1
+    before = np.logical_and.accumulate(real, axis=1)  # the words in front of the first padding
     kept, rest = states * real[:, :, None], states * ~real[:, :, None]
     last = [np.flatnonzero(row)[-1] if row.any() else 0 for row in real]
     counts = np.maximum(real.sum(axis=1), 1)[:, None]
@@ -146,6 +147,8 @@ def _masked_mistakes(states, tokens):
         crossed = (states * real[:, None, :]).sum(axis=1) / counts
     return [
         (states.mean(axis=1), "the padding is in the mean"),
+        (mean_over_words(states, np.where(before, 2, 1)),
+         "cut at the first padding: padding may stand anywhere, so use a mask"),
         (kept.mean(axis=1), "divided by the whole length: divide by the number of real words"),
         (kept.sum(axis=1), "this is the sum of the words' states, not their mean"),
         (mean_over_words(states, tokens, 0), "token 0 was left out: padding is 1, and 0 an unknown word"),
@@ -180,7 +183,8 @@ check_masked_mean.table(
                  "token 0 is a word that the vocabulary does not know: it counts"),
                 ("as many positions as numbers in a state", (2, 4, 4), [[5, 6, 7, 1], [8, 1, 1, 1]],
                  "broadcast?"),
-                ("as many questions as positions", (3, 3, 3), [[5, 6, 1], [8, 1, 1], [2, 3, 4]], ""),
+                ("as many questions as positions", (3, 3, 3), [[5, 1, 6], [1, 8, 1], [2, 3, 4]],
+                 "padding may stand anywhere"),
                 ("a question of padding only", (2, 3, 2), [[1, 1, 1], [5, 6, 1]],
                  "no words: the vector is 0, not 0 / 0"),
             ],

@@ -21,7 +21,7 @@ import numpy as np
 
 from .learner import Learner, NotWritten, TooSlow, describe_error, limited
 
-TOLERANCE = 1e-4  # absolute and relative
+TOLERANCE = 1e-4  # absolute and relative: float32, and sums in another order
 NO_RETURN = "the function returned nothing: is `return` missing?"
 
 
@@ -43,7 +43,11 @@ def require(right: Any, expected: str, actual: Any, hint: str = "") -> None:
 
 
 def expect(
-    actual: Any, expected: Any, hint: str = "", mistakes: Iterable[tuple[Any, str]] = ()
+    actual: Any,
+    expected: Any,
+    hint: str = "",
+    mistakes: Iterable[tuple[Any, str]] = (),
+    tolerance: float = TOLERANCE,
 ) -> None:
     """Raises `Wrong` unless `actual` has the shape and values of `expected`.
 
@@ -52,16 +56,20 @@ def expect(
       expected: likewise.
       hint: what to say where no known mistake fits.
       mistakes: (result, hint): what known mistakes give; the first that fits is named.
+      tolerance: absolute and relative.
     """
     if expected is None or isinstance(expected, str):
         return _expect_text(actual, expected, hint, mistakes)
     wanted = np.asarray(expected, np.float64)
     found = as_numbers(actual, wanted)
-    if _close(found, wanted):
+    if _close(found, wanted, tolerance):
         return
     for value, message in mistakes:
-        if value is not None and _close(found, value) and not _close(value, wanted):
+        fits = value is not None and _close(found, value, tolerance)
+        if fits and not _close(value, wanted, tolerance):
             raise Wrong(show(wanted), show(found), message)
+    if any(_close(found, wanted.round(digits), 1e-9) for digits in (2, 3, 4, 5)):
+        raise Wrong(show(wanted), show(found), "it is rounded: give the number as it is")
     if found.shape != wanted.shape:
         shapes = [f"shape {array.shape}: {show(array)}" for array in (wanted, found)]
         raise Wrong(*shapes, _shape_hint(found.shape, wanted.shape))
@@ -107,9 +115,9 @@ def expect_unchanged(name: str, before: Any, now: Any) -> None:
     require(same, f"{name} as it was: {show(before)}", f"{name} is now {show(now)}", hint)
 
 
-def _close(a: Any, b: Any) -> bool:
+def _close(a: Any, b: Any, tolerance: float) -> bool:
     return np.shape(a) == np.shape(b) and np.allclose(
-        a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True
+        a, b, rtol=tolerance, atol=tolerance, equal_nan=True
     )
 
 
@@ -243,6 +251,7 @@ class Exercise:
       reference: function (*arguments) -> the right result; for cases of `table`.
       mistakes: function (*arguments) -> [(the result of a known mistake, hint)]; likewise.
       seconds: the most that a case may take.
+      tolerance: of results in cases of `table`, absolute and relative.
 
     Example:
       >>> check_doubled = Exercise("doubled(x)", "a number", lambda x: 2 * x)
@@ -259,8 +268,9 @@ class Exercise:
         reference: Callable | None = None,
         mistakes: Callable | None = None,
         seconds: float = 20.0,
+        tolerance: float = TOLERANCE,
     ):
-        self.signature, self.seconds = signature, seconds
+        self.signature, self.seconds, self.tolerance = signature, seconds, tolerance
         self.name = signature.split("(")[0]
         self.reference, self.mistakes = reference, mistakes or (lambda *given, **options: ())
         self.cases: list[tuple[str, Callable]] = []
@@ -300,7 +310,8 @@ class Exercise:
             given = copy.deepcopy(arguments)
             actual = fn(*given, **options)
             expected = self.answer(fn, actual, *arguments, **options)
-            expect(actual, expected, hint, self.mistakes(*arguments, **options))
+            mistakes = self.mistakes(*arguments, **options)
+            expect(actual, expected, hint, mistakes, self.tolerance)
             for part, before, now in zip(keep, arguments, given):
                 expect_unchanged(part, before, now)
 
@@ -372,6 +383,8 @@ ERROR_HINTS = {
     "RecursionError": "the function calls itself without an end",
     "Tracer": "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
     "not with NumPy, float() or if on the values",
+    "inhomogeneous": "rows of unequal length make no array: is the longest question longer than the "
+    "length? 2 ** ceil(np.log2(length)), with np.log2",
     "read-only": "the function writes into its input: make a new array instead",
     "immutable": "the function writes into its input: make a new array instead",
 }

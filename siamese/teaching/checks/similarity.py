@@ -55,6 +55,7 @@ check_cosine_similarity = Exercise(
     "two float vectors [d] -> their cosine, a number.",
     cosine,
     _cosine_mistakes,
+    tolerance=1e-5,
 )
 check_cosine_similarity.table(
     (name, (np.array(v1), np.array(v2)), hint)
@@ -101,6 +102,7 @@ check_mean_negative = Exercise(
     "float [batch, batch] -> mean of each row's negatives [batch].",
     mean_of_negatives,
     _mean_mistakes,
+    tolerance=1e-5,
 )
 check_mean_negative.table(
     [
@@ -129,6 +131,10 @@ def semi_hard_negatives(scores):
     return np.where(allowed, scores, -2.0).max(axis=1)
 
 
+LARGEST_BUT_ONE = (
+    "the largest but one of a row is the closest negative only where the positive is the largest: "
+    "mask the diagonal"
+)
 SEMI_HARD = (
     "only negatives below the positive were allowed, as in the lecture; "
     "the assignment takes the hardest of all"
@@ -147,6 +153,7 @@ def _closest_mistakes(scores):
         (scores.max(axis=0), "the wrong axis, and the diagonal is left in"),
         (kept.max(axis=0), "the wrong axis, and the diagonal counts as 0"),
         (semi_hard_negatives(scores), SEMI_HARD),
+        (np.sort(scores, axis=1)[:, -2], LARGEST_BUT_ONE),
         (scores[np.arange(len(scores)), far.argmin(axis=1)],
          "this is the negative nearest to the positive; the exercise asks for the largest"),
         (np.where(negative, scores, 2.0).min(axis=1), "this is the smallest negative"),
