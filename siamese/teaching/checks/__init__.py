@@ -11,7 +11,8 @@ Example:
   ...
 """
 
-from .assignment import check_classify, check_data_generator, check_predict
+from .assignment import check_classify, check_predict
+from .generator import check_data_generator
 from .losses import check_symmetric_loss, check_triplet_loss_fn
 from .models import check_shared_towers, check_siamese, check_train_model
 from .numbers import (

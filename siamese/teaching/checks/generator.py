@@ -1,0 +1,192 @@
+"""Check of data_generator, exercise 1 of the assignment (notebook 04)."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+from collections.abc import Iterator
+
+import numpy as np
+
+from .score import Exercise, Wrong, expect_unchanged, require, show
+
+Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
+Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]
+MISTAKES = {
+    "no power": "padded to the longest question: the next power of two of its length is asked for",
+    "next power": "a length that is a power of two already stays: 4 needs no padding to 8",
+    "all data": "padded to the longest question of all data: only the batch's own questions count",
+    "each side": "each side has a length of its own: both arrays take the longer side's",
+    "only Q1": "the length looks at Q1 only: Q2 may hold the longest question",
+    "pad is 1": "padded with 1 whatever pad says: use the argument",
+    "pad is 0": "padded with 0: use the argument pad",
+    "pads in front": "the padding stands before the question: it belongs after it",
+    "short batch": "the last batch of a pass is short: it runs over into the next pass",
+    "drops the rest": "the pairs left over at the end of a pass are lost: the batch runs over",
+    "one more": "a batch holds one pair too many: look at where its rows are counted",
+    "exchanged": "the sides are exchanged: question1 comes first",
+    "keeps the rows": "the batch still holds the batch before: empty the lists after each yield",
+    "never shuffles": "the order is never shuffled",
+    "shuffles once": "shuffled at the start only: each pass has an order of its own",
+    "shuffles anyway": "shuffled although shuffle=False",
+}
+
+
+def course_batches(Q1, Q2, batch_size, pad=1, shuffle=True, *, mistake="") -> Iterator[tuple]:
+    """The reference, the course's generator; `mistake` makes one of the known mistakes instead."""
+    first = shuffle and mistake != "never shuffles"
+    again = (first and mistake != "shuffles once") or mistake == "shuffles anyway"
+    order = list(range(len(Q1)))
+    if first:
+        random.shuffle(order)
+    index, rows = 0, []
+    while True:
+        if index >= len(order):
+            index = 0
+            if mistake == "short batch" and rows:
+                yield _padded(Q1, Q2, rows, pad, mistake)
+            if mistake in ("short batch", "drops the rest") and batch_size <= len(order):
+                rows = []  # A batch of more pairs than there are would never be full.
+            if again:
+                random.shuffle(order)
+        rows.append(order[index])
+        index += 1
+        if len(rows) >= batch_size + (mistake == "one more"):
+            yield _padded(Q1, Q2, rows, pad, mistake)
+            rows = rows if mistake == "keeps the rows" else []
+
+
+def _padded(Q1, Q2, rows, pad, mistake):
+    pad = {"pad is 1": 1, "pad is 0": 0}.get(mistake, pad)
+    counted = range(len(Q1)) if mistake == "all data" else rows
+    longest = [max(len(side[i]) for i in counted) for side in (Q1, Q2)]
+    if mistake != "each side":
+        longest = [longest[0] if mistake == "only Q1" else max(longest)] * 2
+    arrays = []
+    sides = (Q2, Q1) if mistake == "exchanged" else (Q1, Q2)
+    for side, n in zip(sides, longest):
+        lengths = {"next power": 1 << n.bit_length(), "no power": n}
+        length = lengths.get(mistake, 1 << (n - 1).bit_length())
+        cut = [list(side[i])[:length] for i in rows]
+        fill = [[pad] * (length - len(q)) for q in cut]
+        parts = zip(fill, cut) if mistake == "pads in front" else zip(cut, fill)
+        arrays.append(np.array([left + right for left, right in parts]))
+    return tuple(arrays)
+
+
+check_data_generator = Exercise(
+    "data_generator(Q1, Q2, batch_size, pad=1, shuffle=True)", "endless padded batches.", seconds=5
+)
+
+
+def _drawn(make, count, *arguments, **options) -> list:
+    """The first batches; raises `Wrong` where making them changes the questions."""
+    random.seed(34)
+    given = copy.deepcopy((Q1, Q2))
+    batches = list(itertools.islice(make(*given, *arguments, **options), count))
+    for name, before, now in zip(("Q1", "Q2"), (Q1, Q2), given):
+        expect_unchanged(name, before, now)
+    return batches
+
+
+def _batches_case(name, count, *calls, hint="", strict=False, **options):
+    """A case: the first batches are the course's, or those of a known mistake.
+
+    With `strict`, lists and floats in place of arrays of whole numbers are wrong: in one case only.
+    """
+
+    @check_data_generator.case(name)
+    def _(fn):
+        for arguments in calls:
+            expected = _drawn(course_batches, count, *arguments, **options)
+            actual = _arrays(_drawn(fn, count, *arguments, **options), strict)
+            if _same(actual, expected):
+                continue
+            told = hint
+            tokens = np.unique(np.concatenate([side.ravel() for pair in actual for side in pair]))
+            if not np.isin(tokens[tokens > 10], list(itertools.chain(*Q1, *Q2))).all():
+                told = "there are tokens that are not in Q1 or Q2: does it use its arguments?"
+            for mistake, words in MISTAKES.items():
+                made = _drawn(course_batches, count, *arguments, **options, mistake=mistake)
+                told = words if _same(actual, made) else told
+            for place, (found, wanted) in enumerate(zip(actual, expected)):
+                shown = [f"batch {place}: q1 {show(a)} q2 {show(b)}" for a, b in (wanted, found)]
+                require(_same([found], [wanted]), *shown, told)
+            endless = "the generator is endless: while True"
+            raise Wrong(f"{count} batches, and more", f"{len(actual)} batches", endless)
+
+
+def _arrays(batches, strict=False) -> list:
+    require(batches, "a batch", "nothing", "the generator ended without a yield")
+    for batch in batches:
+        pair = isinstance(batch, (tuple, list)) and len(batch) == 2
+        require(
+            pair, "two arrays (q1, q2) a batch", f"a {type(batch).__name__}", "yield both sides"
+        )
+    return [tuple(_whole_numbers(side, strict) for side in batch) for batch in batches]
+
+
+def _whole_numbers(side, strict) -> np.ndarray:
+    if strict:
+        hint = "yield arrays: np.array of the padded questions"
+        require(hasattr(side, "dtype"), "NumPy arrays", type(side).__name__, hint)
+    hint = "token ids are whole numbers; rows of unequal length make an array of objects"
+    try:
+        array = np.asarray(side)
+    except ValueError:  # lists of unequal length
+        raise Wrong("rows of one length", show(side), hint) from None
+    right = array.dtype.kind in ("iu" if strict else "iuf")
+    require(right, "arrays of whole numbers", f"dtype {array.dtype}", hint)
+    return array
+
+
+def _same(a, b) -> bool:
+    return len(a) == len(b) and all(
+        np.array_equal(x, y) for left, right in zip(a, b) for x, y in zip(left, right)
+    )
+
+
+_batches_case("one batch in order", 1, (2,), strict=True, shuffle=False,
+              hint="rows 0 and 1, padded with 1 to 4 tokens")  # fmt: skip
+_batches_case("the longest question decides the length", 4, (1,), (3,), shuffle=False)
+_batches_case("another padding", 2, (2, 9, False))
+_batches_case("a batch runs over the end", 3, (2,), shuffle=False,
+              hint="after pair 4 the batch goes on with pair 0")  # fmt: skip
+_batches_case("without shuffling the order stays, pass after pass", 12, (2,), shuffle=False,
+              hint="start again with pair 0 after the last one")  # fmt: skip
+_batches_case("more rows than there are pairs", 2, (12,), shuffle=False,
+              hint="a batch may pass the end more than once")  # fmt: skip
+
+
+@check_data_generator.case("questions stay with their partners")
+def _(fn):
+    batches = _arrays(_drawn(fn, 20, 2))
+    hint = "question1 and question2 are taken by the same shuffled index"
+    for q1, q2 in batches:
+        for first, second in zip(q1.tolist(), q2.tolist()):
+            paired = first[0] // 10 == second[0] // 10
+            require(paired, "rows of one pair", f"{first} beside {second}", hint)
+    orders = {tuple(q1[:, 0]) for q1, _ in batches}
+    hint = MISTAKES["never shuffles"]
+    require(len(orders) >= 4, "another order in each pass", "the same rows again", hint)
+    again = _arrays(list(itertools.islice(fn(Q1, Q2, 2), 20)))  # the random numbers go on
+    hint = "the function seeds the random numbers itself: leave random.seed to the caller"
+    require(not _same(batches, again), "another order in each generator", "the same", hint)
+
+
+@check_data_generator.case("every pair comes once in a pass")
+def _(fn):
+    hint = "shuffle the order of the pairs; do not draw pairs at random"
+    for q1, _ in _arrays(_drawn(fn, 6, 5)):
+        rows = sorted(int(row[0]) // 10 for row in q1)
+        require(rows == [1, 2, 3, 4, 5], "pairs 1 to 5 in a pass", f"pairs {rows}", hint)
+
+
+_batches_case("random.seed(34) gives the course's order", 12, (2,), hint="random.shuffle of the list "
+              "of indexes: once at the start, and once when a pass is over")  # fmt: skip
+
+
+@check_data_generator.case("the questions stay as they are")
+def _(fn):
+    _arrays(_drawn(fn, 6, 2, shuffle=False))
