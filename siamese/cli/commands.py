@@ -77,7 +77,6 @@ def _presets_table(made: dict) -> str:
 def train(flags: argparse.Namespace) -> Result:
     """`siamese train`: the course's experiment, or any other of its kind."""
     from siamese.data.pairs import read_pairs
-    from siamese.data.summary import COURSE_TEST_ROWS, COURSE_TRAIN_ROWS
 
     hosts = (flags.coordinator, flags.processes, flags.process_id)
     if flags.distributed or any(value is not None for value in hosts):
@@ -88,22 +87,12 @@ def train(flags: argparse.Namespace) -> Result:
     _note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
     note_findings(pairs.report)
-    total, train_rows, test_rows = pairs.report.rows, flags.train_rows, flags.test_rows
-    if train_rows is None:
-        train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
-    if test_rows is None:
-        test_rows = min(COURSE_TEST_ROWS, total - train_rows)
-    train_pairs, test_pairs = pairs.split_rows(train_rows, test_rows)
-    valid_pairs = None
-    if flags.valid_rows:
-        if not 0 < flags.valid_rows < len(train_pairs):
-            raise ArgumentError(
-                f"valid_rows must lie between 1 and {len(train_pairs) - 1}, the training rows; it is "
-                f"{flags.valid_rows}."
-            )
-        cut = len(train_pairs) - flags.valid_rows
-        train_pairs, valid_pairs = train_pairs.rows(0, cut), train_pairs.rows(cut, len(train_pairs))
+    from siamese.training.split import split
     from siamese.training.trainer import Trainer
+
+    train_pairs, valid_pairs, test_pairs = split(
+        pairs, flags.train_rows, flags.test_rows, flags.valid_rows or 0, flags.split
+    )
 
     trainer = Trainer(
         train_pairs,
@@ -124,9 +113,19 @@ def train(flags: argparse.Namespace) -> Result:
     if trainer.loop.resumed_from:
         _note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
     trainer.train()
+    trainer.save(questions=str(flags.questions))  # Whatever the evaluation may meet.
     report = trainer.evaluate(test_pairs)
     trainer.save(report, questions=str(flags.questions))
     return f"{report}\nSaved in {flags.output}.", {**report.as_dict(), "output": str(flags.output)}
+
+
+def export(flags: argparse.Namespace) -> Result:
+    """`siamese export`: a saved model made of a run's checkpoint."""
+    from siamese.training.export import export
+
+    detector, path = export(flags.run, flags.step, flags.output)
+    found = {"output": str(path), "step": detector.card["steps"], "threshold": detector.threshold}
+    return f"Saved step {found['step']:,} in {path}; its threshold is the course's 0.7.", found
 
 
 def evaluate(flags: argparse.Namespace) -> Result:

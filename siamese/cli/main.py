@@ -19,6 +19,7 @@ EXAMPLES = {
 examples:
   siamese demo                                       train on the embedded corpus and answer
   siamese train --questions questions.csv            the course's experiment on Quora's file
+  siamese export runs/course                         a model of a run that was stopped
   siamese evaluate runs/course --questions new.csv   how good a saved model is on labelled pairs
   siamese predict runs/course "How old are you?" "What is your age?"
   siamese explain runs/course "How old are you?" "What is your age?"     which words decide
@@ -39,6 +40,10 @@ examples:
   siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
   siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
   siamese train --questions questions.csv --steps 2000    (goes on where it stopped)""",
+    "export": """\
+examples:
+  siamese export runs/course
+  siamese export runs/course --step 800 --output model800""",
     "evaluate": """\
 examples:
   siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
@@ -152,6 +157,12 @@ def build_parser() -> argparse.ArgumentParser:
     add("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]")
     add("--test-rows", type=int, help="the rows after them test [10240, or the rest]")
     add(
+        "--split",
+        choices=("rows", "shuffled", "clusters"),
+        help="rows in the file's order, drawn by a fixed seed, or drawn so that no question stands on "
+        "both sides [rows with --train-rows or above 300000 rows, else shuffled]",
+    )
+    add(
         "--valid-rows",
         type=int,
         help="the last of the training rows validate and choose the threshold [the last duplicates "
@@ -169,6 +180,11 @@ def build_parser() -> argparse.ArgumentParser:
     hosts.add_argument("--processes", type=int, help="how many there are")
     hosts.add_argument("--process-id", type=int, help="which one this is, from 0")
     add_config_flags(train)
+
+    add = command("export", "make a saved model of a run's checkpoint").add_argument
+    add("run", help="directory of `siamese train`")
+    add("--step", type=int, help="of the checkpoint [the newest]")
+    add("--output", help="directory of the model [RUN/model]")
 
     add = command("evaluate", "measure a saved model on labelled pairs").add_argument
     add("model", help=a_model)

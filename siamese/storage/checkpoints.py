@@ -42,6 +42,8 @@ class Checkpoint:
     random_state: Any = None  # Of all generators, a tree.
     batch_position: Any = None  # Where in the data the run stands, a tree.
     history: Any = None  # The metrics so far, a tree.
+    # The sums of the figures that no point of the history has yet, and of how many steps they are.
+    unreported: Any = field(default_factory=lambda: {"steps": 0, "sums": {}})
     config: Any = None  # The run's configuration, a tree.
     metrics: dict[str, float] = field(default_factory=dict)  # Of the latest evaluation.
     vocabulary: Any = None  # The vocabulary file's bytes; a JSON value is turned into bytes.
@@ -177,7 +179,7 @@ def _is_finite(value: Any) -> bool:
 
 def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     metrics = {name: float(value) for name, value in checkpoint.metrics.items()}
-    names = ("step", "random_state", "batch_position", "history")
+    names = ("step", "random_state", "batch_position", "history", "unreported")
     state = {name: getattr(checkpoint, name) for name in names}
     save_tensors(
         folder / "weights.safetensors",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from siamese.batching.pair_batches import PairBatches
-from siamese.course.generator import data_generator
+from siamese.course.generator import DataGenerator
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import TrainingData
 
@@ -35,13 +35,26 @@ class JoinedBatches(PairBatches):
         return (*joined, *mask, is_duplicate)
 
 
+class ShuffledOnce(DataGenerator):
+    """The course's generator in one order, pass after pass.
+
+    Validation batches have it: shuffled anew from Python's `random` they would change the training
+    batches, and so `--eval-every` would change the weights.
+    """
+
+    def __next__(self) -> tuple[np.ndarray, np.ndarray]:
+        batch = super().__next__()
+        self._shuffle = False
+        return batch
+
+
 def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Iterator]:
     """The endless batches to train on, as `JoinedBatches` has them, and to validate on: (q1, q2)."""
     ids = data.ids
     if config.batches == "course":
         return tuple(
-            data_generator(ids.take(rows1), ids.take(rows2), config.batch_size)
-            for rows1, rows2 in (data.train, data.valid)
+            made(*(ids.take(side) for side in rows), config.batch_size)
+            for made, rows in ((DataGenerator, data.train), (ShuffledOnce, data.valid))
         )
     fixed = {"batch_size": config.batch_size, "last": "drop", "seed": config.seed}
     options: dict[str, Any] = {"swap": config.swap}

@@ -136,6 +136,12 @@ class TrainConfig:
     train_share: float = _choice(
         0.8, "share of the training duplicates trained on; the rest validates", above=0, below=1
     )
+    valid_duplicates: int = _choice(
+        0,
+        "at most so many duplicates validate, the others train; 0 sets no limit (best: 3000, so that "
+        "nearly all of a large file's train)",
+        least=0,
+    )
     eval_every: int = _choice(100, "steps between evaluations", least=1)
     checkpoint_every: int = _choice(100, "steps between checkpoints", least=1)
     keep: int = _choice(3, "how many of the last checkpoints stay", least=1)
@@ -242,6 +248,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warmup_steps": 200,
         "adam_epsilon": 1e-8,
         "epochs": 8.0,
+        "valid_duplicates": 3000,
         "eval_every": 250,
         "checkpoint_every": 500,
     },

@@ -104,6 +104,9 @@ class Loop(training.Loop):
         self._kept = {"keep": keep, "best_metric": best_metric}
         self._writer: checkpoints.CheckpointWriter | None = None
         self._saved_step: int | None = None
+        # Of the steps since the last report: sums of the loss and of the optimizer's figures, and how many.
+        self._sums: dict[str, Any] = {}
+        self._summed = 0
         self.on_step = on_step
         self.warnings: list[str] = []
         self.resumed_from: Path | None = None
@@ -143,23 +146,25 @@ class Loop(training.Loop):
             self._open_summary_writers() as writers,
             StopSignals() as signals,
         ):
-            sums, first, begun = {}, self._step, time.time()
+            begun = time.monotonic()
             while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1
                 loss, stats = self._run_one_step(0, False)  # The loss is among the stats too.
                 # The sums stay on the device until they are reported: nothing waits for them.
-                sums = {name: sums.get(name, 0.0) + value for name, value in stats.items()}
+                sums = self._sums
+                self._sums = {name: sums.get(name, 0.0) + value for name, value in stats.items()}
+                self._summed += 1
                 if self.on_step is not None:
                     self.on_step(self, loss)
                 if self._eval_at(self._step):
                     check_finite(float(loss), self._step)
-                    self._report(sums, self._step - first, time.time() - begun, writers)
-                    sums, first, begun = {}, self._step, time.time()
+                    self._report(time.monotonic() - begun, writers)
+                    self._sums, self._summed, begun = {}, 0, time.monotonic()
                 # After the evaluation, which draws batches too: a resumed run must not repeat them.
                 if self._checkpoint_at(self._step):
                     self.save_checkpoint("model")
-            if sums:
-                check_finite(float(loss), self._step)
+            if self._sums:
+                check_finite(float(self._sums["loss"]), self._step)
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
             if self._course_file and self._writes:
@@ -178,8 +183,9 @@ class Loop(training.Loop):
         trainer = self._trainer_per_task[0]
         return trainer.one_step(batch, rng, step=self._step, learning_rate=learning_rate)
 
-    def _report(self, sums: dict[str, Any], steps: int, seconds: float, writers) -> None:
+    def _report(self, seconds: float, writers) -> None:
         """Prints and records the means since the last report, then runs the evaluations."""
+        sums, steps = self._sums, self._summed
         if warning := self._collapse.warning(float(sums["loss"]) / steps, steps):
             self.warnings.append(warning)
             self._warn("Warning: " + warning)
@@ -192,7 +198,10 @@ class Loop(training.Loop):
                 optimizer_metrics=sums,
                 summary_writer=writers[0][0],
             )
+            # What the evaluations draw is given back: how often they run changes no weight.
+            kept, self._rng = self._rng, self._rng
             self.run_evals(writers[1])
+            self._rng = kept
         if self._writes:
             add_metrics(self._output_dir, self._history, self._step)
 
@@ -237,6 +246,13 @@ class Loop(training.Loop):
                 if self._writes:
                     forget_metrics_after(self._output_dir, self._step)
                 yield
+        except (CheckpointError, FileNotFoundError) as error:
+            if not self._writes or os.path.isdir(self._output_dir):
+                raise
+            raise CheckpointError(
+                f"{self._output_dir} was removed while the run wrote to it; nothing is left of the run. "
+                "Start it again."
+            ) from error
         finally:
             for generator in self._generators().values():
                 # Python's own generators are left alone: a closed one is at its end.
@@ -288,6 +304,7 @@ class Loop(training.Loop):
                 n: g.state() for n, g in self._generators().items() if hasattr(g, "state")
             },
             history=self._history.to_dict(),
+            unreported={"steps": self._summed, "sums": _on_host(self._sums)},
             metrics={n.removeprefix("metrics/"): float(v[-1][1]) for n, v in evals.items() if v},
             **self._extras(),
         )
@@ -316,6 +333,7 @@ class Loop(training.Loop):
         if found.random_state is not None:
             self._rng = jax.numpy.asarray(found.random_state["loop"])
         self._history = training.trax_history.History.from_dict(found.history)
+        self._sums, self._summed = found.unreported["sums"], found.unreported["steps"]
         self.update_weights_and_state(found.weights, found.model_state["model"])
         self._eval_model.weights = self._model.weights
         self._eval_model.state = found.model_state["eval"]

@@ -14,6 +14,7 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
+from siamese.training.split import check_both_labels
 
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
@@ -45,8 +46,9 @@ def prepare(
     """Tokenizes and divides the pairs as the course does.
 
     The vocabulary comes from all duplicates among `pairs` (or from all training pairs); the first
-    ``config.train_share`` of them is trained on, the rest validates. The threshold is chosen on pairs of
-    both labels that stand behind the last pair trained on.
+    ``config.train_share`` of them is trained on (more where the rest exceeds ``config.valid_duplicates``),
+    the rest validates. The threshold is chosen on pairs of both labels that stand behind the last pair
+    trained on.
 
     Args:
       pairs: the training rows, both labels.
@@ -55,14 +57,18 @@ def prepare(
       held_out_pairs: at most so many of the last pairs are used for the threshold.
 
     Raises:
-      DataError: fewer than two duplicates on either side of the division.
+      DataError: fewer than two duplicates on either side of the division, or no pairs of both labels to
+        choose the threshold on.
     """
     duplicates = np.flatnonzero(pairs.is_duplicate)
     cut = len(duplicates) if valid is not None else int(len(duplicates) * config.train_share)
+    if config.valid_duplicates and valid is None:
+        cut = max(cut, len(duplicates) - config.valid_duplicates)
     # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
     n = len(pairs)
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
+    check_both_labels(held_out, "The pairs that choose the threshold")
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
     tokenized = tokenize_questions(texts)
     rows = tokenized.rows[: 2 * n].reshape(2, n)

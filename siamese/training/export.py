@@ -1,0 +1,66 @@
+"""A saved model made of a run's checkpoint, such as that of a run which was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from siamese.course.model import tower_weights
+from siamese.data.vocabulary import Vocabulary
+from siamese.errors import CheckpointError
+from siamese.search.detector import DuplicateDetector
+from siamese.storage import checkpoints
+from siamese.training.config import TrainConfig
+from siamese.training.report import COURSE_THRESHOLD
+from siamese.training.trainer import tower_config
+
+
+def export(
+    run: os.PathLike | str, step: int | None = None, output: os.PathLike | str | None = None
+) -> tuple[DuplicateDetector, Path]:
+    """Saves a checkpoint of `siamese train` as a model; its threshold is the course's 0.7.
+
+    Args:
+      run: the run's directory.
+      step: of the checkpoint; the newest where None.
+      output: directory of the model; ``RUN/model`` where None.
+
+    Returns:
+      The model and its directory.
+
+    Raises:
+      CheckpointError: there is no such checkpoint, it is not one of `siamese train`, or ``RUN/model``
+        is there already and no output is given.
+    """
+    path = Path(run, "model") if output is None else Path(output)
+    if output is None and path.exists():
+        raise CheckpointError(f"{path} is there already. Give --output another directory.")
+    saved = checkpoints.list_checkpoints(run)
+    if not saved:
+        raise CheckpointError(f"{run} holds no checkpoints. Give the directory of a training run.")
+    if step is None:
+        found = checkpoints.load_newest(run).checkpoint
+    else:
+        chosen = next((one for one in saved if one.step == step), None)
+        if chosen is None:
+            steps = ", ".join(str(one.step) for one in reversed(saved))
+            raise CheckpointError(f"{run} has no checkpoint of step {step}. It has {steps}.")
+        found = checkpoints.load_checkpoint(chosen.path)
+    if not found.config or not found.vocabulary:
+        raise CheckpointError(
+            f"{found.path} is not a checkpoint of `siamese train`: it names no configuration or no "
+            "vocabulary. For the course's files use `siamese import-weights`."
+        )
+    config, words = TrainConfig.from_dict(found.config), json.loads(found.vocabulary)
+    vocabulary = Vocabulary.from_words(words["words"], lowercase=words["lowercase"])
+    vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
+    detector = DuplicateDetector(
+        tower_weights(found),
+        vocabulary,
+        tower_config(config, vocabulary.size),
+        threshold=COURSE_THRESHOLD,
+        card={"config": found.config, "steps": found.step, "exported_from": found.path.name},
+    )
+    detector.save(path)
+    return detector, path
