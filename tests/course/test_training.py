@@ -279,18 +279,6 @@ def test_a_batch_that_does_not_divide_by_the_devices_names_two_that_do():
         devices.shard_batch(FourDevices(), batch)
 
 
-@pytest.mark.slow
-def test_killed_at_random_moments_it_ends_with_the_weights_of_an_uninterrupted_run():
-    script = Path(__file__).parents[2] / "benchmarks" / "kill_resume.py"
-    process = subprocess.run(
-        [sys.executable, script, "--kills", "4", "--steps", "300", "--longest", "20"],
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert "bit for bit" in process.stdout
-
-
 def test_the_course_s_piece_makes_trax_s_own_loop_which_starts_with_the_same_loss():
     from trax.supervised import training
 

@@ -5,7 +5,9 @@ import dataclasses
 import itertools
 import json
 import shutil
+import sys
 import time
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -19,6 +21,9 @@ from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
 from siamese.training.split import split
 from siamese.training.trainer import Trainer
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "robustness"))
+import train_kills
 
 SMALL = {
     "d_model": 8, "batch_size": 16, "warmup_steps": 4, "eval_every": 4, "checkpoint_every": 3,
@@ -222,3 +227,10 @@ def test_a_checkpoint_becomes_a_model(corpus, whole, tmp_path, capsys):
     assert main(["export", str(run), "--step", str(int(older[5:])), "--output", str(other)]) == 0
     assert DuplicateDetector.load(other).card["steps"] == int(older[5:]) < 8
     assert load_newest(run).checkpoint.step == 8
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_every_run_ends_as_one_never_interrupted(tmp_path):
+    options = ["--kills", "3", "--steps", "40", "--signals", "TERM,KILL,INT"]
+    found = train_kills.main([*options, "--result", str(tmp_path / "result.json")])
+    assert found["kills"] == 3 and json.loads((tmp_path / "result.json").read_text()) == found
