@@ -26,7 +26,10 @@ def _one_plot(title: str, xlabel: str, ylabel: str, legend: str = "best") -> Ite
         yield figure, axes
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.set_title(title)
-        axes.legend(loc=legend)
+        if legend == "below":  # the curves fill the axes
+            figure.legend(loc="outside lower center", ncols=2)
+        else:
+            axes.legend(loc=legend)
 
 
 def plot_roc(
@@ -142,7 +145,7 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
 def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None = None):
     """Accuracy, and F1, at every threshold, beside the majority-class baseline."""
     names = "Accuracy against threshold", "threshold", "accuracy, F1"
-    with _one_plot(*names, legend="lower left") as (figure, axes):
+    with _one_plot(*names, legend="below") as (figure, axes):
         values, truth = check_scores(scores, labels)
         cuts, above, hits = threshold_cuts(values, truth)
         n, duplicates = len(truth), truth.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,8 +69,8 @@ def plot_similarity_matrix(
     Args:
       scores: float [batch, batch]; rows question 1, columns question 2.
       closest: 'hardest', 'semi_hard', or None to mark no negatives.
-      false_negative_mask: None, or bool [batch, batch]: cells that are not negatives; hatched.
-      rows: texts beside the rows, cut at 28 characters.
+      false_negative_mask: None, or bool [batch, batch]: cells that are not negatives; dotted boxes.
+      rows: texts beside the rows, whole, in lines of 28 characters.
       columns: texts under the columns, likewise.
       title: over the picture.
 
@@ -99,39 +100,42 @@ def plot_similarity_matrix(
 
         axes = figure.add_subplot()
         side = min(max(3.6, 0.55 * size + 2.2), 9.0)
-        figure.set_size_inches(side + (3.4 if rows is not None else 0.8), side)
-        image = axes.imshow(scores, cmap="Greys", vmin=-1, vmax=1.9)  # the boxes stay visible
-        figure.colorbar(image, ax=axes, label="cosine", shrink=0.8).ax.set_ylim(-1, 1)
+        figure.set_size_inches(
+            side + (2.4 if rows is not None else 0.8), side + (1.4 if columns is not None else 0)
+        )
+        image = axes.imshow(
+            scores, cmap="PuOr", vmin=-1.7, vmax=1.7
+        )  # pale: the boxes stay visible
+        bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", shrink=0.8)
+        bar.ax.set_ylim(-1, 1)
         if size <= 12:
             for (i, j), value in np.ndenumerate(scores):
-                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9,
-                          color="white" if value > 0.6 else "black")  # fmt: skip
+                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
 
         def boxes(places, **style):
             for i, j in places:
                 corner = (j - 0.46, i - 0.46)
                 axes.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **style))
 
-        hatched = {"hatch": "xx", "edgecolor": GREY, "linewidth": 0}
-        boxes(np.argwhere(known & (scores <= 0.3)), **hatched)
-        boxes(np.argwhere(known & (scores > 0.3)), **{**hatched, "edgecolor": "white"})
-        solid = {"edgecolor": DARK, "linewidth": 2.6}
+        solid = {"edgecolor": "black", "linewidth": 2.4}
         boxes(zip(range(size), range(size)), **solid)
         legend = {"positive": solid}
         if closest is not None:
-            dashed = {"edgecolor": LIGHT, "linewidth": 2.2, "linestyle": (0, (2, 1))}
+            dashed = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
             boxes(closest_places(scores, closest, known), **dashed)
             legend[f"closest negative ({closest.replace('_', ' ')})"] = dashed
         if known.any():
-            legend["known duplicates: not negatives"] = {**hatched, "linewidth": 1}
+            dotted = {"edgecolor": DARK, "linewidth": 2.4, "linestyle": (0, (1, 1.2))}
+            boxes(np.argwhere(known), **dotted)
+            legend["known duplicates: not negatives"] = dotted
         marks = [Rectangle((0, 0), 1, 1, fill=False, **style) for style in legend.values()]
         ncols = 1 if size < 8 else len(legend)
         figure.legend(marks, list(legend), loc="outside lower center", ncols=ncols)
         axes.grid(False)
         if size <= 32:
-            turned = {"rotation": 60, "ha": "right"} if columns else {}
-            axes.set_xticks(range(size), _short(columns) or range(size), **turned)
-            axes.set_yticks(range(size), _short(rows) or range(size))
+            turned = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if columns else {}
+            axes.set_xticks(range(size), _lines(columns) or range(size), fontsize=8, **turned)
+            axes.set_yticks(range(size), _lines(rows) or range(size), fontsize=8)
         axes.set(xlabel="question 2", ylabel="question 1")
         axes.set_title(title)
     return figure
@@ -153,7 +157,7 @@ def closest_places(scores: Any, closest: str, mask: Any = None) -> list[tuple[in
 
 
 def plot_masks(masks: Mapping[str, Any], values: Any = None):
-    """Masks side by side: the cells they keep filled, the others empty.
+    """Masks side by side: the cells they keep are grey, the others white.
 
     Args:
       masks: name -> bool [n, m], all of one shape.
@@ -182,6 +186,7 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
         for axes, (name, mask) in zip(np.ravel(figure.subplots(1, len(arrays))), arrays.items()):
             axes.imshow(mask, cmap="Greys", vmin=0, vmax=2.2)
             axes.set_title(name, fontsize=10)
+            axes.set(xlabel="question 2 (column)", ylabel="question 1 (row)")
             axes.grid(False)
             if largest <= 16:
                 axes.set_xticks(range(width))
@@ -193,9 +198,6 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
     return figure
 
 
-def _short(texts: Sequence[str] | None, limit: int = 28) -> list[str] | None:
-    if texts is None:
-        return None
-    # A dollar sign would start a formula.
-    cut = [text if len(text) <= limit else text[: limit - 1] + "…" for text in texts]
-    return [text.replace("$", r"\$") for text in cut]
+def _lines(texts: Sequence[str] | None) -> list[str] | None:
+    # Whole texts in short lines; a dollar sign would start a formula.
+    return texts and [textwrap.fill(text, 28).replace("$", r"\$") for text in texts]

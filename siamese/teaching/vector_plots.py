@@ -79,7 +79,7 @@ def plot_loss_by_margin(scores: Any, margins: Sequence[float] | None = None):
         axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                   label="2 × margin: all vectors equal")  # fmt: skip
         axes.axvline(
-            0.25, color=RED, linewidth=0.9, linestyle=":", label="the course's margin, 0.25"
+            0.25, color=RED, linewidth=1.2, linestyle="-", label="the course's margin, 0.25"
         )
         axes.set(xlabel="margin", ylabel="loss, mean over the rows")
         axes.set_ylim(bottom=0)
@@ -127,9 +127,10 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
                 chosen = np.array([other == name for other in names])
                 axes.plot(*plane[chosen].T, mark, color=colour, markersize=6, alpha=0.75,
                           markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
-            axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="1st principal component")
             axes.set_box_aspect(1)
             axes.set_title(title)
+        row[0].set(ylabel="2nd principal component")
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, [str(label).replace("$", r"\$") for label in labels],
                       loc="outside lower center", ncols=1 if len(panels) < 3 else 2)  # fmt: skip
