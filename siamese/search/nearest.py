@@ -174,8 +174,9 @@ def _segment_maxima(vectors: StoredVectors, queries: np.ndarray, skip: np.ndarra
     buffer = np.empty((min(rows_per_block, n), count), np.float32)
     for start, block in blocks(vectors, rows_per_block):
         scores = np.matmul(block, columns, out=buffer[: len(block)])  # [rows, queries]
-        inside = skip[slice(*np.searchsorted(skip, (start, start + len(block))))]
-        scores[inside - start] = -np.inf
+        if len(skip):
+            inside = skip[slice(*np.searchsorted(skip, (start, start + len(block))))]
+            scores[inside - start] = -np.inf
         first, whole = start // SEGMENT, len(block) // SEGMENT
         found = maxima[first : first + whole]
         if whole:

@@ -115,16 +115,22 @@ def remove_directory(path: os.PathLike | str) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
 
 
-def remove_stale(directory: os.PathLike | str) -> list[str]:
+def remove_stale(directory: os.PathLike | str, target: str = "") -> list[str]:
     """Removes the temporaries in `directory` whose writers are gone; returns their names.
 
     Never fails: what cannot be removed, or cannot be locked on this file system, stays.
+
+    Args:
+      directory: where to look.
+      target: only those of the file or directory of this name.
     """
+    prefix = _temporary_name(Path(target)).name[:-16] if target else "."
     removed = []
     with suppress(OSError):
         for name in sorted(os.listdir(directory)):
             path = Path(directory, name)
-            if not _TEMPORARY.match(name) or path.is_symlink() or fcntl is None:
+            ours = name.startswith(prefix) and _TEMPORARY.match(name)
+            if not ours or path.is_symlink() or fcntl is None:
                 continue
             with suppress(OSError):
                 descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -147,6 +153,7 @@ def _temporary(
 ) -> Iterator[tuple[Path, int | None]]:
     """A new, locked temporary beside `target` and its descriptor; what is left of it is removed."""
     temporary = descriptor = None
+    remove_stale(target.parent, target.name)  # what a killed writer of the same file left
     try:
         while descriptor is None:
             temporary = _temporary_name(target)
