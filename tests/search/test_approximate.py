@@ -9,6 +9,7 @@ pytest.importorskip("usearch")
 from siamese.search.approximate import Graph
 from siamese.search.index import QuestionIndex
 from siamese.search.nearest import StoredVectors, top_k
+from siamese.storage.store import find_current
 
 
 def unit_vectors(count, d=16, seed=0):
@@ -55,3 +56,28 @@ def test_an_index_with_a_graph_finds_what_brute_force_finds(tmp_path):
     loaded.add("rice rice rice rice rice rice rice rice rice rice ?")
     hit = loaded.search("rice rice rice rice rice rice rice rice rice rice ?", k=1)[0]
     assert hit.similarity == pytest.approx(1, abs=1e-5)
+
+
+def test_a_saved_graph_stays_as_it_is_until_a_tenth_is_new(tmp_path):
+    detector, questions = make_detector(), list(dict.fromkeys(random_questions(1500)))
+    path = QuestionIndex.build(detector, questions, approximate=True).save(tmp_path / "i")
+
+    def graph_file():
+        (file,) = find_current(path, "index").glob("*graph.usearch")
+        return file.stat().st_ino
+
+    first, new = graph_file(), "rice rice rice rice rice rice rice rice rice rice ?"
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.add(new, ids=["new"])
+        index.remove([hit.id for hit in index.search("how far", k=5)])
+    index = QuestionIndex.load(path, detector)
+    assert graph_file() == first and index.has_graph and len(index) == len(questions) - 4
+    for asked in (new, "how far"):
+        exact = index.search(asked, k=5, approximate=False)
+        assert [hit.id for hit in index.search(asked, k=5)][:2] == [hit.id for hit in exact][:2]
+    assert index.search(new, k=1)[0].id == "new"
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.add(random_questions(400, seed=7))
+    index = QuestionIndex.load(path, detector)
+    assert graph_file() != first and index.has_graph and len(index) == len(questions) + 396
+    assert index.search(new, k=1)[0].id == "new"
