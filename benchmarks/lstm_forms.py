@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from siamese.compat.malloc import keep_memory
+from siamese.compat.process import keep_memory
 from siamese.nn.lstm import lstm_mean
 from siamese.nn.tower import TowerConfig, encode, towers
 

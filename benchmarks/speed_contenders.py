@@ -27,9 +27,7 @@ def make_trax(vocab: int, sample):
     """Stock Trax's trainer on the course's model."""
     from siamese import compat
 
-    # Only Trax's import is eased. What glibc does is Trax's own affair (or the environment's).
-    compat.keep_memory = lambda: False
-    compat.prepare()
+    compat.prepare()  # Only Trax's import is eased.
     import trax
     from trax import layers as tl
     from trax import shapes
@@ -70,12 +68,14 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
 
     import jax
 
-    from siamese import Siamese, TrainConfig, compat
+    from siamese import Siamese, TrainConfig, compat, enable_compile_cache, keep_memory
     from siamese.course.model import tower_weights
     from siamese.nn.tower import encode
     from siamese.training.loop import Loop
     from siamese.training.trainer import losses, model_options, tower_config
 
+    keep_memory()
+    enable_compile_cache()
     compat.prepare()
     import trax
 

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from siamese import Siamese, TripletLoss, compat
-from siamese.compat.malloc import keep_memory
+from siamese.compat.process import keep_memory
 from siamese.training.step import update_step
 
 compat.prepare()

@@ -52,6 +52,8 @@ _EXPORTS = {
     "OneShotClassifier": "search.one_shot",
     "TrainConfig": "training.config",
     "Trainer": "training.trainer",
+    "keep_memory": "compat.process",
+    "enable_compile_cache": "compat.process",
 }
 
 __all__ = sorted(_EXPORTS)

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from siamese import __version__
+from siamese import __version__, compat
 from siamese.cli.output import write_out
+from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
 from siamese.training.config import add_config_flags
@@ -318,6 +319,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     an error; 130 after Ctrl-C.
     """
     flags = build_parser().parse_args(arguments)
+    keep_memory()
+    compat.after_import("jax", lambda module: enable_compile_cache())
     for stream in (sys.stdout, sys.stderr):  # what they cannot write becomes a question mark
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 
 from siamese.compat import standins
-from siamese.compat.malloc import keep_memory
 from siamese.errors import ArgumentError
 
 # What was changed, for `siamese doctor`: name of the thing -> why.
@@ -49,8 +48,6 @@ def prepare() -> None:
     logging.getLogger("tensorflow").addFilter(
         lambda record: "experimental_compile is deprecated" not in record.getMessage()
     )
-    # Before JAX has threads: glibc gives each a heap of its own, which holds no large block.
-    after_import("jax", lambda module: keep_memory())
     for module, name, why, mend in _MENDS:
         after_import(module, functools.partial(_mended, name, why, mend))
 
@@ -229,6 +226,22 @@ def _restore_random_number_generators(trainer_lib) -> None:
     vars(trainer_lib).setdefault(
         "init_random_number_generators", training._init_random_number_generators
     )
+
+
+@_mends(
+    "trax",
+    "absl.logging in Trax's modules",
+    "its functions put a handler on the root logger: a later logging.basicConfig would do nothing",
+)
+def _log_without_a_handler(trax) -> None:
+    absl = sys.modules["absl.logging"]
+    plain = types.ModuleType("absl.logging (without basicConfig)")
+    plain.__dict__.update(vars(absl))
+    for level in ("debug", "info", "warning", "error"):
+        setattr(plain, level, getattr(absl.get_absl_logger(), level))
+    for name, module in list(sys.modules.items()):
+        if name.startswith("trax.") and getattr(module, "logging", None) is absl:
+            module.logging = plain
 
 
 @_mends(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -84,7 +82,6 @@ class Encoder:
     def _compiled(self):
         import jax
 
-        enable_compile_cache()
         on_device = jax.device_put(self.weights)
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, self.config))
         return lambda tokens: np.asarray(run(on_device, tokens))
@@ -141,28 +138,3 @@ class Encoder:
             return 1 << np.ceil(np.log2(longest)).astype(int)
         sizes = np.array([*LENGTHS, max(int(longest.max()), LENGTHS[-1])])
         return sizes[np.searchsorted(sizes, longest)]
-
-
-def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | None:
-    """Keeps XLA's compiled programs on disk, so that a second process does not compile them again.
-
-    Args:
-      directory: where; ``$XDG_CACHE_HOME/siamese/xla`` (or ``~/.cache/...``) where None. A directory
-        that the user has already set in JAX stays.
-
-    Returns:
-      The directory in use, or None where it cannot be written.
-    """
-    import jax
-
-    if jax.config.jax_compilation_cache_dir:
-        return Path(jax.config.jax_compilation_cache_dir)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    directory = Path(directory or Path(base) / "siamese" / "xla")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    jax.config.update("jax_compilation_cache_dir", str(directory))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
-    return directory

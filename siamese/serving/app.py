@@ -85,7 +85,8 @@ class RunningPage:
         import uvicorn
 
         self.local_url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-        options = {"log_level": "warning", "timeout_graceful_shutdown": 3}
+        # No log_config: it would close the handlers that others have made.
+        options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
         app = Guard(app, host)
         self._server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, **options))
         self.thread = threading.Thread(target=self._server.run, daemon=True)

@@ -22,10 +22,8 @@ import jax
 import numpy as np
 from trax.supervised import training
 
-from siamese.compat.malloc import keep_memory
 from siamese.compat.randomness import keeping_generators
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.nn.encoder import enable_compile_cache
 from siamese.storage import checkpoints, trax_files
 from siamese.storage.atomic import explain
 from siamese.storage.trees import leaves_with_places, unflatten
@@ -93,8 +91,6 @@ class Loop(training.Loop):
             raise ArgumentError("Several processes need the same random_seed: give one.")
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
-        enable_compile_cache()
-        keep_memory()
         if margin is None:
             margin = getattr(task.loss_layer, "_margin", None)
         self._collapse, self._patience = CollapseWatch(margin), patience

@@ -19,14 +19,6 @@ from siamese.serving.guard import Guard
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(autouse=True)
-def absl_does_not_hold_pytests_stderr():
-    """A test that imported Trax gave absl a handler on pytest's stderr; uvicorn's start would close it."""
-    absl = sys.modules.get("absl.logging")
-    if absl is not None:
-        absl.get_absl_handler().python_handler.stream = sys.__stderr__
-
-
 @pytest.fixture
 def model(tmp_path):
     return make_detector(threshold=0.9).save(tmp_path / "model")

@@ -1,0 +1,120 @@
+"""What siamese changes of a process: what docs/reliability.md lists; malloc and the cache when asked."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+from programs import output_of, siamese
+
+STATE = """
+import gc, json, locale, logging, os, random, signal, sys, threading, warnings
+
+random.seed(1)
+
+def state():
+    root, jax = logging.getLogger(), sys.modules.get("jax")
+    return {
+        "environment": dict(os.environ), "folder": os.getcwd(), "path": sys.path,
+        "root logger": [root.level, [str(handler) for handler in root.handlers]],
+        "logger class": str(logging.getLoggerClass()),
+        "signals": [str(signal.getsignal(number)) for number in signal.valid_signals()],
+        "hooks": [str(hook) for hook in (sys.excepthook, sys.displayhook, threading.excepthook)],
+        "stdout": str(sys.stdout), "stderr": str(sys.stderr), "recursion": sys.getrecursionlimit(),
+        "collector": gc.get_threshold(), "locale": locale.setlocale(locale.LC_ALL),
+        "random": str(random.getstate()), "threads": threading.active_count(),
+        "warnings": [str(rule) for rule in warnings.filters],
+        "finders": [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path],
+        "jax": jax and {name: str(value) for name, value in jax.config.values.items()},
+        "numpy": str(getattr(sys.modules.get("numpy"), "geterr", dict)()),
+        "memory kept": bool(getattr(sys.modules.get("siamese.compat.process"), "keep_memory", None)
+                            and sys.modules["siamese.compat.process"].keep_memory.cache_info().currsize),
+    }
+"""
+
+
+def states(code):
+    return [
+        json.loads(line) for line in output_of(STATE + code).splitlines() if line.startswith("{")
+    ]
+
+
+def test_the_import_adds_a_finder_and_two_filters_of_warnings_and_nothing_else():
+    (plain,) = states("import jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
+    (ours,) = states("import siamese, jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
+    assert ours["finders"] == ["_Hooks", *plain["finders"]]
+    added = [rule for rule in ours["warnings"] if rule not in plain["warnings"]]
+    assert len(added) == 2 and all("trax" in rule for rule in added)
+    differing = {name for name in plain if ours[name] != plain[name]}
+    assert differing == {"finders", "warnings"}
+
+
+def test_training_and_answering_leave_the_process_as_trax_left_it(tmp_path):
+    before, after = states(f"""
+import siamese, jax, trax
+import numpy as np
+from trax.supervised import training
+from siamese.nn.encoder import Encoder, TowerConfig
+
+print(json.dumps(state()))
+q = [[3, 4], [5], [6, 7, 8], [9]]
+batches = siamese.data_generator(q, q, 2, shuffle=False)
+model = lambda: siamese.Siamese(12, 4)
+siamese.train_model(model, siamese.TripletLoss, batches, batches, {str(tmp_path)!r}).run(2)
+config = TowerConfig(9, 4)
+weights = {{n: np.ones(s, np.float32) for n, s in config.shapes().items()}}
+Encoder(config, weights).encode([[3, 4]] * 50)  # by JAX
+print(json.dumps(state()))
+""")
+    assert after["environment"].pop("CRC32C_SW_MODE") == "auto"  # tensorboardX's
+    assert {name for name in before if before[name] != after[name]} == set()
+    assert before["memory kept"] is False
+
+
+def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    done = siamese("doctor", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert any((tmp_path / "siamese" / "xla").iterdir())
+
+
+SCRIPT = """
+import resource, sys
+import numpy as np
+from siamese import keep_memory
+if sys.argv[1] == "keep":
+    assert keep_memory() is True
+    assert keep_memory() is True
+for _ in range(12):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    array = np.ones(25_000_000, np.float32)
+    del array
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print(faults)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc only")
+def test_freed_pages_are_used_again():
+    faults = {}
+    for how in ("plain", "keep"):
+        command = [sys.executable, "-c", SCRIPT, how]
+        faults[how] = int(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert faults["keep"] < 20 < faults["plain"]  # Large pages make the latter few, but not none.
+
+
+def test_elsewhere_it_does_nothing(monkeypatch):
+    from siamese.compat import process
+
+    monkeypatch.setattr(process.sys, "platform", "darwin")
+    assert process.keep_memory.__wrapped__() is False
+
+
+def test_the_compile_cache_stays_where_the_user_has_put_it(tmp_path):
+    code = "import jax, siamese; {}; print(siamese.enable_compile_cache({!r}))"
+    mine = "jax.config.update('jax_compilation_cache_dir', '/mine')"
+    assert output_of(code.format(mine, str(tmp_path))).strip() == "/mine"
+    assert output_of(code.format("pass", str(tmp_path))).strip() == str(tmp_path)
+    assert output_of(code.format("pass", os.devnull + "/x")).strip() == "None"
