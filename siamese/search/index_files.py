@@ -186,7 +186,8 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
     values = array("vectors", rows, STORAGES, axes=2)
     scales = array("scales", rows, ("float32",)) if values.dtype == np.int8 else None
     offsets = array("offsets", rows + 1, ("int64",))
-    keys = array("keys", rows, ("uint64",)) if name else None
+    has_keys = _name(name, "keys.npy") in files  # Version 1 had none.
+    keys = array("keys", rows, ("uint64",)) if has_keys else None
     file = _file(folder, files, _name(name, "questions.jsonl"))
     large = files[file.name]["size"] > _MAPPED
     text = np.memmap(file, np.uint8, "r") if large else np.fromfile(file, np.uint8)
