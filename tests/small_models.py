@@ -9,6 +9,20 @@ from siamese.search.detector import DuplicateDetector
 SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
 WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
 
+# Questions that a list may well hold.
+ODD = {
+    "empty": "",
+    "spaces only": " \n\t",
+    "control characters": "how \x00\x01\x07 far \x1b[31m ?",
+    "Cyrillic": "Как дела ?",
+    "Japanese": "元気ですか",
+    "right to left": "كيف حالك؟",
+    "an emoji of several": "👩‍👩‍👧 ?",
+    "a lone surrogate": "how \ud800 far",
+    "unknown words only": "xyzzy plugh",
+    "10,000 words": "how do i cook rice " * 2000,
+}
+
 
 def make_detector(seed=0, d=8, **options):
     vocabulary = Vocabulary.from_words(WORDS)

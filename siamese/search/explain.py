@@ -33,8 +33,7 @@ class WordEffect(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
-        effect = None if self.effect is None else round(self.effect, 6)
-        return {"word": self.word, "effect": effect, "known": self.known}
+        return {**self._asdict(), "effect": self.effect and round(self.effect, 6)}
 
 
 class Explanation(NamedTuple):

@@ -6,24 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from small_models import make_detector, random_questions
+from small_models import ODD, make_detector, random_questions
 
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import FEW, TowerConfig
 from siamese.search.detector import DuplicateDetector
-
-ODD = {
-    "empty": "",
-    "spaces only": " \n\t",
-    "control characters": "how \x00\x01\x07 far \x1b[31m ?",
-    "Cyrillic": "Как дела ?",
-    "Japanese": "元気ですか",
-    "right to left": "كيف حالك؟",
-    "an emoji of several": "👩‍👩‍👧 ?",
-    "a lone surrogate": "how \ud800 far",
-    "unknown words only": "xyzzy plugh",
-    "10,000 words": "how do i cook rice " * 2000,
-}
 
 
 def unmasked():

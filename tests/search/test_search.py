@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from small_models import make_detector, random_questions
+from small_models import ODD, make_detector, random_questions
 
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.index import QuestionIndex
@@ -46,11 +46,7 @@ def test_questions_without_words(detector, nothing):
     assert len(index) == 1
 
 
-ODD = ["how \x00\x01\x07 far \x1b[31m ?", "Как дела ?", "元気ですか", "كيف حالك؟", "xyzzy plugh",
-       "👩‍👩‍👧 ?", "how \ud800 far", "how do i cook rice " * 2000]  # fmt: skip
-
-
-@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("odd", [text for text in ODD.values() if text.strip()])
 def test_odd_questions_are_kept_and_found_as_they_are(detector, tmp_path, odd):
     index = QuestionIndex.build(detector, ["what is rice", odd, "how old are you ?"])
     index.save(tmp_path / "i")
