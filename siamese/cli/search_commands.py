@@ -186,10 +186,13 @@ def import_weights(flags: argparse.Namespace) -> Result:
         "d_model": detector.tower.d_model,
         "threshold": detector.threshold,
         "step": detector.card["step"],
+        "rows": detector.card["rows"],
     }
+    clamped = facts["rows"] < detector.vocabulary.size
+    rows = "one row less than ids, as in the course" if clamped else "a row for each id"
     text = (
         f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold "
-        f"{detector.threshold:.3f}. Saved in {flags.output}; ask it:\n"
+        f"{detector.threshold:.3f}; {rows}. Saved in {flags.output}; ask it:\n"
         f'  siamese predict {flags.output} "..." "..."'
     )
     return text, facts

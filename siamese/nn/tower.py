@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from siamese.errors import ArgumentError
+
 PAD = 1
 
 
@@ -36,6 +38,13 @@ class TowerConfig:
     mask_padding: bool = False
     bidirectional: bool = False
     compute: str = "float32"
+
+    def __post_init__(self):
+        for name in ("mask_padding", "bidirectional"):
+            if getattr(self, name) not in (True, False):
+                raise ArgumentError(f"{name} must be True or False; it is {getattr(self, name)!r}.")
+        if self.compute not in ("float32", "bfloat16"):
+            raise ArgumentError(f"compute must be float32 or bfloat16; it is {self.compute!r}.")
 
     @property
     def output_size(self) -> int:

@@ -119,14 +119,16 @@ class DuplicateDetector:
         shape = dict(facts["tower"])
         if shape.pop("pooling", "mean") != "mean":
             raise ValueError("it pools by the maximum, which is no longer supported")
-        tower = TowerConfig(**shape)
-        if tower.vocab_size < vocabulary.size:
+        try:
+            tower = TowerConfig(**shape)
+        except ArgumentError as error:
+            raise CheckpointError(f"{path}/detector.json: {error} Take another copy.") from None
+        if tower.vocab_size != vocabulary.size:
             raise CheckpointError(
-                f"{path} has {vocabulary.size:,} words and an embedding of {tower.vocab_size:,} "
-                "rows. The files belong to different models."
+                f"{path} has a vocabulary for {vocabulary.size:,} rows (padding and unknown words "
+                f"included) and an embedding of {tower.vocab_size:,}: a word is missing or added, or the "
+                "files belong to different models. Take another copy of the model."
             )
-        if tower.compute not in ("float32", "bfloat16"):
-            raise ValueError(f"compute is {tower.compute!r}")
         threshold = facts["threshold"]
         if not math.isfinite(threshold):
             raise ValueError(f"the threshold is {threshold}")

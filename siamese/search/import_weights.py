@@ -50,6 +50,12 @@ def import_weights(
             f"{model.path} holds arrays of shapes {found}; the course's model has an embedding "
             "[words, d], an LSTM kernel [2 d, 4 d] and a bias [4 d]. It is another model."
         )
+    wrong = [str(array.dtype) for array in model.weights if array.dtype.kind != "f"]
+    if wrong:
+        raise CheckpointError(
+            f"{model.path} holds arrays of {wrong[0]}; weights are floating-point numbers. "
+            "Take the file that training wrote."
+        )
     embedding, kernel, bias = (np.asarray(array, np.float32) for array in model.weights)
     rows = len(embedding)
     if rows not in (vocabulary.size, vocabulary.size - 1):
@@ -65,7 +71,7 @@ def import_weights(
         vocabulary,
         TowerConfig(vocabulary.size, d),
         threshold=threshold,
-        card={"imported_from": Path(model.path).name, "step": model.step},
+        card={"imported_from": Path(model.path).name, "step": model.step, "rows": rows},
     )
 
 

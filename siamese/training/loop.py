@@ -295,7 +295,7 @@ class Loop(training.Loop):
             weights=weights,
             slots=_on_host(self.slots),
             model_state=_on_host({"model": self._model.state, "eval": self._eval_model.state}),
-            random_state={"loop": np.asarray(self._rng)},
+            random_state={"loop": np.asarray(self._rng), "arithmetic": _arithmetic()},
             batch_position={
                 n: g.state() for n, g in self._generators().items() if hasattr(g, "state")
             },
@@ -328,6 +328,12 @@ class Loop(training.Loop):
         self._step = self._saved_step = found.step
         if found.random_state is not None:
             self._rng = jax.numpy.asarray(found.random_state["loop"])
+            for name, before in found.random_state.get("arithmetic", {}).items():
+                if (now := _arithmetic().get(name)) != before:
+                    self._warn(
+                        f"The run began with {name.upper()}={before}, and goes on with {now}: its "
+                        "figures will differ from those of a run that was not stopped."
+                    )
         self._history = training.trax_history.History.from_dict(found.history)
         self._sums, self._summed = found.unreported["sums"], found.unreported["steps"]
         self.update_weights_and_state(found.weights, found.model_state["model"])
@@ -390,6 +396,12 @@ def disk_errors_explained(directory: str | Path | None) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
             raise
         raise CheckpointError(explain(error, error.filename or directory or "a file")) from error
+
+
+def _arithmetic() -> dict[str, Any]:
+    """JAX's settings that change the numbers of a step."""
+    names = ("jax_enable_x64", "jax_default_matmul_precision")
+    return {name: getattr(jax.config, name) for name in names}
 
 
 def _on_host(tree: Any) -> Any:

@@ -62,6 +62,13 @@ def test_weights_of_another_vocabulary_are_refused(tmp_path, vocabulary, rows):
         import_weights(tmp_path, vocabulary)
 
 
+def test_whole_numbers_are_no_weights(tmp_path, vocabulary):
+    arrays = [array.astype(np.int32) for array in course_arrays(7)]
+    write_course_model(tmp_path, arrays, input_signature=INPUT)
+    with pytest.raises(CheckpointError, match="arrays of int32; weights are floating-point"):
+        import_weights(tmp_path, vocabulary)
+
+
 @pytest.mark.parametrize(
     "content",
     [

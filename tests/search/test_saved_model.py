@@ -85,11 +85,30 @@ def test_crafted_content_with_right_checksums_is_refused(saved, name, content):
         load(saved)
 
 
-def test_a_vocabulary_larger_than_the_embedding_is_refused(saved):
-    more = Vocabulary.from_words(["how", "old", "are", "you", "today"])
-    more.save(saved / "more.json")
-    content = (saved / "more.json").read_bytes()
-    (saved / "more.json").unlink()
+@pytest.mark.parametrize("words", [["how", "old", "are", "you", "today"], ["how", "old", "are"]])
+def test_a_vocabulary_one_word_long_or_short_is_refused(saved, words):
+    Vocabulary.from_words(words).save(saved / "other.json")
+    content = (saved / "other.json").read_bytes()
+    (saved / "other.json").unlink()
     replace(saved, "vocabulary.json", content)
-    with pytest.raises(CheckpointError, match="belong to different models"):
+    with pytest.raises(CheckpointError, match="a word is missing or added"):
+        load(saved)
+
+
+def test_values_of_another_kind_are_refused_in_one_sentence(saved):
+    tower = {"vocab_size": WORDS.size, "d_model": 4}
+    replace(saved, "detector.json", facts(saved, tower={**tower, "bidirectional": "yes"}))
+    with pytest.raises(
+        CheckpointError, match=r"detector.json: bidirectional must be True .* 'yes'"
+    ):
+        load(saved)
+    replace(saved, "detector.json", facts(saved, tower=tower))
+    words = json.loads((saved / "vocabulary.json").read_text())
+    replace(saved, "vocabulary.json", json.dumps({**words, "lowercase": "no"}).encode())
+    with pytest.raises(SiameseError, match="say whether it is lowercase"):
+        load(saved)
+    replace(saved, "vocabulary.json", json.dumps(words).encode())
+    whole = {n: np.ones(s, np.int32) for n, s in TowerConfig(WORDS.size, 4).shapes().items()}
+    replace(saved, "weights.safetensors", save(whole))
+    with pytest.raises(CheckpointError, match="its dtype is int32"):
         load(saved)

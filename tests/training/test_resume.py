@@ -100,3 +100,12 @@ def test_patience_ends_a_run_early_and_keeps_the_best(corpus, tmp_path):
     metrics = [load_newest(tmp_path).checkpoint.metrics["TripletLoss"]]
     assert metrics[0] == losses[-1]
     assert len(list_checkpoints(tmp_path)) in (3, 4)  # the last three, and the best beside them
+
+
+def test_going_on_with_other_arithmetic_is_said(corpus, tmp_path, caplog):
+    train(corpus, "bucketed", tmp_path, 1)
+    train(corpus, "bucketed", tmp_path, 2)
+    assert "goes on with" not in caplog.text
+    with jax.default_matmul_precision("highest"):
+        train(corpus, "bucketed", tmp_path, 3)
+    assert "began with JAX_DEFAULT_MATMUL_PRECISION=None, and goes on with highest" in caplog.text
