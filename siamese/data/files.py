@@ -272,7 +272,8 @@ class OpenFile:
         """The content in blocks that end at a line's end."""
         stray = self.head.count(b"\r") - self.head.count(b"\r\n")
         end_at_cr = stray > self.head.count(b"\n") or re.match(rb"[^\n]*?\r(?!\n)", self.head)
-        end_at_cr = end_at_cr and not self.start.startswith((b"{", b"["))
+        if b"\n" in self.head and self.start.startswith((b"{", b"[")):
+            end_at_cr = None
         parts: list[bytes] = []
         for block in self.blocks():
             if stray and end_at_cr:  # an old Mac's file, or one pasted together

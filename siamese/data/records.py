@@ -8,6 +8,7 @@ commonly read). So a tab field is unquoted only where it can be nothing but a qu
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
@@ -148,10 +149,10 @@ class Records:
         self, lines: list[str], first: int, at_end: bool
     ) -> tuple[list[Row], list[int], int]:
         """Rows, where they start, and how many of the lines they take; the rest wait for more."""
-        rows, starts, at = [], [], 0
+        rows, starts, blank, at = [], [], [], 0
         while at < len(lines):
             if not lines[at]:
-                self.report.add("blank", [first + at])
+                blank.append(first + at)
                 at += 1
                 continue
             fields, is_open = self._split(lines[at])
@@ -168,6 +169,7 @@ class Records:
             rows.append(row)
             starts.append(first + at)
             at += used
+        self.report.add("blank", blank)
         return rows, starts, at
 
     def _joined(
@@ -227,13 +229,14 @@ class Records:
     def _json(self) -> Iterator[Chunk]:
         first = 1
         for block in self._blocks:
-            rows, starts = [], []
+            rows, starts, blank = [], [], []
             for number, line in enumerate(block, start=first):
                 if line.strip():
                     rows.append(_json_value(line))
                     starts.append(number)
                 else:
-                    self.report.add("blank", [number])
+                    blank.append(number)
+            self.report.add("blank", blank)
             first += len(block)
             yield rows, starts
 
@@ -354,22 +357,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-class _parquet_errors:
-    """Turns what pyarrow raises into one sentence."""
+@contextlib.contextmanager
+def _parquet_errors(name: str) -> Iterator[None]:
+    import pyarrow
 
-    def __init__(self, name: str):
-        self.name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind, error, trace) -> None:
-        import pyarrow
-
-        if isinstance(error, (pyarrow.ArrowException, OSError)):
-            raise DataError(
-                f"{self.name}: the Parquet file cannot be read ({error}). Write it again."
-            ) from None
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(
+            f"{name}: the Parquet file cannot be read ({error}). Write it again."
+        ) from None
 
 
 def _parquet_table(file: OpenFile) -> Any:
