@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from importlib import resources
 from pathlib import Path
 
@@ -17,9 +16,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from siamese.data.corpus import EmbeddedCorpus, embedded_corpus
-from siamese.errors import ArgumentError, DataError
-from tools.corpus.grammar import load_grammar, read_topic
-from tools.corpus.pairs import NEGATIVES, PARTS, Dice
+from siamese.errors import ArgumentError
+from tools.corpus.grammar import load_grammar
+from tools.corpus.pairs import PARTS, Dice
 from tools.corpus.wording import render
 from tools.make_corpus import corpus_lines
 
@@ -94,16 +93,6 @@ def test_a_smaller_corpus_is_the_beginning_of_each_kind(corpus):
 
 
 # Counts and shares
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_shares_of_kinds(corpus, part):
-    pairs, kinds = getattr(corpus, part), np.array(corpus.kinds[part])
-    assert ((kinds == "duplicate") == pairs.is_duplicate).all()
-    others = Counter(kinds[kinds != "duplicate"].tolist())
-    assert set(others) == set(NEGATIVES)
-    for kind, share in NEGATIVES.items():
-        assert others[kind] / sum(others.values()) == pytest.approx(share, abs=0.005)
 
 
 # Labels
@@ -227,22 +216,3 @@ def test_bad_arguments(arguments, message):
 
 
 # The grammar's own checks
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["-- x", "say: Is {city} in {country}?", "say: Is {city} big?"], "lacks the slot country"),
-        (["-- x", "say: Is {planetoid} big?"], "no word list for planetoid"),
-        (["-- x", "let a: b / c", "let a: d", "say: {a}?"], "'a' has its values twice"),
-        (["-- x", "ask: Is {city} big?"], "line 3: expected"),
-    ],
-)
-def test_mistakes_in_the_grammar_are_found(lines, message):
-    lists = {i.name: i.slots for i in load_grammar().intents}
-    lists = {"city": lists["days needed"]["city"], "country": lists["best season"]["country"]}
-    numbered = [
-        (f"line {number}", line) for number, line in enumerate(["== subject s", *lines], start=1)
-    ]
-    with pytest.raises(DataError, match=re.escape(message)):
-        read_topic(iter(numbered), lists, [], {})

@@ -79,18 +79,3 @@ def test_the_order_brings_topics_together():
     assert sorted(order.tolist()) == list(range(400))
     assert (topic[order][1:] == topic[order][:-1]).mean() > 0.6  # 1/8 at random
     np.testing.assert_array_equal(order, found.topic_order(np.arange(400), block=25))
-
-
-@pytest.mark.parametrize("count", [1, 2, 7])
-def test_orders_of_few_pairs(count):
-    found = similar(questions(2 * count)).topic_order(np.arange(count), block=1)
-    assert sorted(found.tolist()) == list(range(count))
-
-
-def test_rows_of_a_larger_table():
-    rows, clusters = (np.arange(10, 30), np.arange(30, 50)), (np.arange(20), np.arange(20))
-    found = SimilarQuestions(questions(60), rows, clusters, seed=1)
-    one, two = found.hard_negatives(1000)
-    assert len(one) and min(one.min(), two.min()) >= 10 and max(one.max(), two.max()) < 50
-    assert ((one - 10) % 20 != (two - 10) % 20).all()  # other clusters
-    assert sorted(found.topic_order(np.array([3, 8, 11]), block=1).tolist()) == [0, 1, 2]

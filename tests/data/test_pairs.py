@@ -21,12 +21,6 @@ def numbered(n, **changes):
     return QuestionPairs(**{**columns, **changes})
 
 
-def test_no_pairs():
-    pairs = QuestionPairs([], [], [])
-    assert len(pairs) == 0 and np.isnan(pairs.base_rate) and pairs.is_duplicate.dtype == bool
-    assert len(pairs.duplicates()) == len(pairs.rows(0, 5)) == len(pairs.select([])) == 0
-
-
 @pytest.mark.parametrize(
     ("columns", "error", "what"),
     [

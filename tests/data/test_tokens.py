@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import siamese
-from siamese.data.tokens import default_cache_dir, tokenize_questions
+from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary, word_tokenize
 from siamese.errors import ArgumentError, DataError
 
@@ -85,13 +84,6 @@ def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, lo
     assert [ids[row].tolist() for row in found.rows] == [slow.encode(text) for text in one + two]
 
 
-def test_encode_takes_a_dict_and_a_defaultdict_and_enters_nothing():
-    found = tokenize_questions(["a b a"], cache_dir=False)
-    for vocab in ({"a": 5}, defaultdict(lambda: 0, {"a": 5})):
-        assert found.encode(vocab)[0].tolist() == [5, 0, 5]
-        assert list(vocab) == ["a"]
-
-
 # What is kept on disk
 
 
@@ -107,17 +99,6 @@ def test_kept_and_read_back(tmp_path):
     assert tokens_of(repeated) == tokens_of(made) * 2  # the same distinct questions
     (path,) = folder.iterdir()
     assert path.stat() == before  # written once
-
-
-def test_default_folder(tmp_path, monkeypatch):
-    assert default_cache_dir() == tmp_path / "xdg" / "siamese"
-    tokenize_questions(["a"])
-    assert len(list((tmp_path / "xdg" / "siamese").iterdir())) == 1
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert default_cache_dir() == tmp_path / "home" / ".cache" / "siamese"
-    tokenize_questions(["a"], cache_dir=False)
-    assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.parametrize(
