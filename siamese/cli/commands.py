@@ -87,7 +87,7 @@ def train(flags: argparse.Namespace) -> Result:
     _note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
     note_findings(pairs.report)
-    from siamese.training.split import split
+    from siamese.training.split import check_both_labels, split
     from siamese.training.trainer import Trainer
 
     train_pairs, valid_pairs, test_pairs = split(
@@ -106,6 +106,7 @@ def train(flags: argparse.Namespace) -> Result:
         quiet=flags.json,
     )
     data = trainer.data
+    check_both_labels(data.held_out, "The pairs that choose the threshold")
     _note(
         f"{len(train_pairs):,} rows train, {len(test_pairs):,} test; {len(data.train[0]):,} duplicates "
         f"to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."

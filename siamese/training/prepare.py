@@ -14,7 +14,6 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
-from siamese.training.split import check_both_labels
 
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
@@ -57,8 +56,7 @@ def prepare(
       held_out_pairs: at most so many of the last pairs are used for the threshold.
 
     Raises:
-      DataError: fewer than two duplicates on either side of the division, or no pairs of both labels to
-        choose the threshold on.
+      DataError: fewer than two duplicates on either side of the division.
     """
     duplicates = np.flatnonzero(pairs.is_duplicate)
     cut = len(duplicates) if valid is not None else int(len(duplicates) * config.train_share)
@@ -68,7 +66,6 @@ def prepare(
     n = len(pairs)
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
-    check_both_labels(held_out, "The pairs that choose the threshold")
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
     tokenized = tokenize_questions(texts)
     rows = tokenized.rows[: 2 * n].reshape(2, n)
