@@ -178,7 +178,7 @@ def plot_accuracy_by(
       name: of `values`, for the axis; such as "tokens of the longer question".
       bins: at most so many groups, of about equal size; equal values stay together.
     """
-    with _one_plot(f"Accuracy by {name}", name, "accuracy", legend="lower left") as (figure, axes):
+    with _one_plot(f"Accuracy by {name}", name, "accuracy", legend="upper left") as (figure, axes):
         scores, truth = check_scores(scores, labels)
         right = (scores > as_number(threshold, "threshold")) == truth
         values = np.asarray(values, dtype=float)
@@ -202,7 +202,7 @@ def plot_accuracy_by(
         label = "majority class of the group"
         axes.plot(places, np.maximum(rate, 1 - rate), "D", color=LIGHT, mec="black", label=label)
         axes.set_xticks(places, titles, fontsize=8)
-        axes.set(ylim=(0, 1.05))
+        axes.set(ylim=(0, 1.3))
     return figure
 
 

@@ -195,7 +195,7 @@ class Loop(training.Loop):
                 summary_writer=writers[0][0],
             )
             # What the evaluations draw is given back: how often they run changes no weight.
-            kept, self._rng = self._rng, self._rng
+            kept = self._rng
             self.run_evals(writers[1])
             self._rng = kept
         if self._writes:
