@@ -74,6 +74,31 @@ def test_imports_between_folders_run_one_way():
     assert not upwards
 
 
+def _lines_reached_from_the_course(parents: bool) -> int:
+    """Lines of the modules that siamese.course imports, also inside functions, and those import in turn.
+
+    Args:
+      parents: whether a module's packages count too, whose ``__init__`` Python runs: with `siamese` itself
+        come the arrangements for Trax's import.
+    """
+    modules = {_name(path) or "siamese": path for path in PACKAGE.rglob("*.py")}
+    imported = imports() | {("siamese", "compat"), ("siamese", "data.course_nltk")}
+    waiting, reached = [name for name in modules if name.split(".")[0] == "course"], set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += [there for here, there in imported if here == name]
+            if parents and name != "siamese":
+                waiting.append(name.rpartition(".")[0] or "siamese")
+    return sum(len(modules[name].read_text(encoding="utf-8").splitlines()) for name in reached)
+
+
+def test_a_reader_of_the_course_follows_few_lines():
+    assert _lines_reached_from_the_course(parents=False) < 1800
+    assert _lines_reached_from_the_course(parents=True) < 2560
+
+
 def test_files_and_folders_stay_small_enough_to_read():
     for path in PACKAGE.rglob("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 450, path
