@@ -149,16 +149,14 @@ def shared(path: Path, writers: int, readers: int, seconds: float) -> dict:
     }
 
 
-def killed(what: str, path: Path, kills: int, check) -> dict:
-    """Kills a child `kills` times; `check(last)` finds the newest number that was saved."""
+def killed(what: str, path: Path, kills: int, check, write_once) -> dict:
+    """Kills a child `kills` times; `check` finds the newest number saved, `write_once` saves the next."""
     dice, last, in_flight = random.Random(1), 0, 0
     for _ in range(kills):
         running = child(what, path, "k", last + 1)
         assert running.stdout.readline() == "READY\n"
         for _ in range(dice.randint(0, 5)):
             last = int(running.stdout.readline().split()[1])
-        if what == "add":
-            assert len(list(path.iterdir())) <= 4, "the next write left something of the killed one"
         time.sleep(dice.uniform(0, 0.06))
         running.kill()
         rest = [int(line[2:]) for line in running.communicate()[0].splitlines()]
@@ -166,7 +164,9 @@ def killed(what: str, path: Path, kills: int, check) -> dict:
         found = check(last)
         assert found in (last, last + 1), f"{last} was acknowledged, {found} is there"
         in_flight += found > last
-        last = found
+        last = found + 1
+        write_once(last)
+        assert len(list(path.iterdir())) == 3, "the next write left something of the killed one"
     return {"kills": kills, "saved": last, "saved_and_not_told": in_flight, "lost": 0}
 
 
@@ -181,25 +181,24 @@ def kill_additions(path: Path, kills: int) -> dict:
         assert all(record["question"] == text_of(str(record["id"])) for record in records)
         return ids[-1]
 
-    found = killed("add", path, kills, check)
-    with QuestionIndex.open_for_change(path, detector) as index:
-        index.add("the end")
-    assert len(list(path.iterdir())) == 3, "something was left over"
-    return found
+    def write_once(n: int) -> None:
+        with QuestionIndex.open_for_change(path, detector) as index:
+            index.add(text_of(str(n)), ids=[n])
+
+    return killed("add", path, kills, check, write_once)
 
 
 def kill_saves(path: Path, kills: int) -> dict:
-    random_detector(64).save(path)
-    DuplicateDetector.load(path)
+    detector = random_detector(64)
 
-    def check(last: int) -> int:
-        found = DuplicateDetector.load(path).threshold
-        return last if found == 0.7 else int(found)
+    def write_once(n: int) -> None:
+        detector.threshold = float(n)
+        detector.save(path)
 
-    found = killed("save", path, kills, check)
-    DuplicateDetector.load(path).save(path)
-    assert len(list(path.iterdir())) == 3, "something was left over"
-    return found
+    write_once(0)
+    return killed(
+        "save", path, kills, lambda last: int(DuplicateDetector.load(path).threshold), write_once
+    )
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from siamese.search.approximate import Graph
 from siamese.search.nearest import StoredVectors, top_k
 
 MOST_SMALL = 0.1  # of the large segment's rows, in small segments or removed, before all are joined
+MOST_REMOVED = 0.5  # where there is a graph, which takes long to make anew
 
 
 class Records:
@@ -174,7 +175,8 @@ class State(NamedTuple):
     def without(self, rows: Iterable[int]) -> State:
         """Without some rows; where many are removed, the others move together."""
         made = self._replace(removed=np.union1d(self.removed, np.array([*rows], np.int64)))
-        if len(made.removed) <= MOST_SMALL * made.starts[-1]:
+        most = MOST_SMALL if self.graph is None else MOST_REMOVED
+        if len(made.removed) <= most * made.starts[-1]:
             return made
         made = State((made.whole(),), made.removed[:0])
         return made.with_graph() if self.graph is not None else made

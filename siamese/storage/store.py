@@ -192,12 +192,8 @@ def is_store(path: os.PathLike | str) -> bool:
 
 def _check_replaceable(path: Path, kind: str) -> None:
     """Refuses to write a store over anything else."""
-    try:
-        names = os.listdir(path)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise CheckpointError(explain(error, path)) from error
+    with _explained(path):
+        names = os.listdir(path) if os.path.lexists(path) else []
     if is_store(path):
         try:
             found = read_manifest(find_current(path, kind)).get("kind")

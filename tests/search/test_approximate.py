@@ -81,3 +81,7 @@ def test_a_saved_graph_stays_as_it_is_until_a_tenth_is_new(tmp_path):
     index = QuestionIndex.load(path, detector)
     assert graph_file() != first and index.has_graph and len(index) == len(questions) + 396
     assert index.search(new, k=1)[0].id == "new"
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.remove([record["id"] for record in index.records][:700])
+        assert index.has_graph and index.search(new, k=1)[0].id == "new"
+    assert len(QuestionIndex.load(path, detector).search("how far", k=2000)) == len(index)
