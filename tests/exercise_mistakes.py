@@ -60,6 +60,17 @@ def class_sums(vector, examples, names, threshold):
     return best if sums[best] > threshold else None
 
 
+def class_means(vector, examples, names, threshold):
+    means = {name: np.mean(examples[np.array(names) == name] @ vector) for name in names}
+    best = max(means, key=means.get)
+    return best if means[best] > threshold else None
+
+
+def vote(vector, examples, names, threshold):
+    found = [name for name, score in zip(names, examples @ vector) if score > threshold]
+    return max(found, key=found.count) if found else None
+
+
 def siamese_of(*replacements):
     """Siamese with the body of shared_towers, changed."""
     towers = changed("shared_towers", *replacements)
@@ -166,6 +177,10 @@ WRONG = {
         (NORMS, f"{NORMS}[0]", "IndexError"),
         ("return np.dot(v1, v2) / ", "return round(np.dot(v1, v2) / ", "v2, v2)))", "v2, v2))), 4)",
          "it is rounded"),
+        (lambda v1, v2: str(solved.cosine_similarity(v1, v2)), "a number"),
+        (lambda v1, v2: np.corrcoef(v1, v2)[0, 1], "print the dot product and both lengths"),
+        (lambda v1, v2: (1 + solved.cosine_similarity(v1, v2)) / 2, "print the dot product"),
+        (lambda v1, v2: max(0, solved.cosine_similarity(v1, v2)), "opposite vectors"),
     ],
     "mean_negative": [
         ("(batch - 1)", "batch", "divided by the batch size"),
@@ -178,6 +193,11 @@ WRONG = {
         ("batch = len(scores)", "batch = 4", "ValueError"),
         (mean_in_place, "changed its input scores"),
         ("np.eye(batch)), axis=1)", "np.eye(batch)), axis=1).round(2)", "it is rounded"),
+        (lambda scores: (scores.sum(axis=1) - 1) / (len(scores) - 1), "1 is taken off"),
+        (lambda scores: np.mean(scores - 2 * np.eye(len(scores)), axis=1), "masking with -2"),
+        (lambda scores: np.triu(scores, 1).sum(axis=1) / (len(scores) - 1), "right of the diagonal"),
+        (lambda scores: solved.mean_negative(np.abs(scores)), "the sign is lost"),
+        (np.diag, "these are the positives"),
     ],
     "closest_negative": [
         (f"{NP_MASK}, axis=1", "scores, axis=1", "the diagonal is left in"),
@@ -192,6 +212,10 @@ WRONG = {
         (lambda scores: np.sort(scores, axis=1)[:, -2], "the largest but one"),
         (lambda scores: np.array([max(x for x in row if x != max(row)) for row in scores]),
          "the largest but one"),
+        (NP_MASK, "np.where(np.eye(len(scores), dtype=bool), -0.5, scores)", "below every cosine"),
+        (NP_MASK, "scores - np.eye(len(scores))", "below every cosine"),
+        (lambda scores: np.triu(scores - 2 * np.eye(len(scores)), 1).max(axis=1), "right of the diagonal"),
+        (lambda scores: solved.closest_negative(np.abs(scores)), "the sign is lost"),
     ],
     "accuracy_at": [
         (">", ">=", "> is asked for, not >="),
@@ -204,6 +228,8 @@ WRONG = {
         (" == labels", "", "compare it with the labels"),
         ("== labels", "== (labels == 1.0)", "scores >", "np.sort(scores) >", "eight pairs at 0.6"),
         ("== labels", "& (labels == 1)", "only the duplicates that were found"),
+        ("> threshold) == labels", "> threshold) != labels", "the share of wrong answers"),
+        (lambda s, y, t: (np.mean(s[y == 1] > t) + np.mean(s[y == 0] <= t)) / 2, "the balanced accuracy"),
     ],
     "best_threshold": [
         (grid_threshold, "a grid of thresholds is too coarse"),
@@ -216,6 +242,9 @@ WRONG = {
         ("np.sort(scores)", "np.sort(scores[scores > 0])", "cosines go from -1 to 1"),
         ("return ", "return max(found), ", "return it alone"),
         ("candidates = ", "scores.sort(); candidates = ", "changed its input"),
+        (lambda scores, labels: scores.mean(), "try every way to cut"),
+        (lambda scores, labels: scores[labels == 1].min(initial=9), "it is best with >="),
+        (lambda scores, labels: np.array([0.7]), "one number is asked for"),
     ],
     "masked_mean": [
         (REAL, "np.ones_like(tokens)[:, :, None]", "padding is in the mean"),
@@ -230,6 +259,8 @@ WRONG = {
          "the mask met the wrong axis"),
         ("    return (states * real)", "    states *= real\n    return states", "changed its input states"),
         (cut_at_first_padding, "padding may stand anywhere"),
+        (MEAN, "tokens.sum(axis=1, keepdims=True)", "print the mask"),
+        (lambda states, tokens: states[:, 0], "print the mask"),
     ],
     "count_false_negatives": [
         (SAME, "int(same.sum())", "the diagonal is counted"),
@@ -240,6 +271,7 @@ WRONG = {
         ("int(same.sum()) - len(clusters)", "same & ~np.eye(len(clusters), dtype=bool)",
          "one number was asked for"),
         ("np.asarray(clusters)", "np.asarray(clusters).astype(int)", "clusters with names"),
+        (lambda c: len(c) * (len(c) - 1), "both (i, j) and (j, i)"),
     ],
     "one_shot": [
         (NAMED, "best if cosines[best] > threshold else None", "return its name"),
@@ -250,6 +282,11 @@ WRONG = {
         ("np.argmax", "np.argmin", "the best cosine, the largest"),
         ("threshold else", "0.7 else", "use the argument threshold"),
         (class_sums, "not the sum over a class"),
+        (vote, "a vote"),
+        (class_means, "their mean"),
+        (NAMED, "str(names[best] if cosines[best] > threshold else None)", "not the text"),
+        (NAMED, "names[best] if cosines[best] > threshold else False", "return the text alone, or None"),
+        (NAMED, "[names[best]] if cosines[best] > threshold else None", "return the text alone"),
     ],
     "expected_calibration_error": [
         ("inside.mean() * gap", "gap / bins", "weigh"),
@@ -261,6 +298,12 @@ WRONG = {
         ("error = 0.0", "error, bins = 0.0, 10", "index = ", "bins = 10; index = ", "always 10 bins"),
         ("if inside.any():", "if True:", "division by zero"),
         (BIN, "(np.argsort(np.argsort(probabilities)) * bins // len(labels))", "equally many pairs"),
+        ("return error", "return 100 * error", "a percentage"),
+        ("return error", "return 1 - error", "print for each bin"),
+        ("gap = abs(labels[inside].mean() - probabilities[inside].mean())",
+         "gap = (labels[inside].mean() - probabilities[inside].mean()) ** 2", "the gaps are squared"),
+        (lambda p, y, bins=10: abs(p.mean() - y.mean()), "gaps of opposite sign"),
+        (lambda p, y, bins=10: np.mean((p > 0.5) == y), "this is the accuracy"),
     ],
     "normalize": [
         ("axis=-1", "axis=0", "normalise the rows"),
@@ -378,6 +421,12 @@ WRONG = {
         ("yield np.array(b1), np.array(b2)", "yield np.array(b2), np.array(b1)", "the sides are exchanged"),
         ("np.log2", "np.log", "np.log2"),
         (global_questions, "tokens that are not in Q1 or Q2"),
+        ("Q1[order[idx]]", "Q1[idx]", "Q2[order[idx]]", "Q2[idx]", "never shuffled"),
+        ("Q2[order[idx]]", "Q2[idx]", "the same shuffled index"),
+        (POWER, "max_len = max_len**2", "padded with 1 to 4"),
+        ("idx >= len(Q1)", "idx > len(Q1)", "IndexError"),
+        ("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)", "yield both sides"),
+        ("yield np.array(b1), np.array(b2)", "yield np.array(b1).T, np.array(b2).T", "print this batch"),
     ],
     "classify": [
         ("> threshold", ">= threshold", "> is asked for, not >="),
@@ -396,6 +445,10 @@ WRONG = {
         ("0, len(test_Q1), batch_size", "0, len(test_Q1), 64", "i + batch_size", "i + 64",
          "use the argument batch_size"),
         ("next(data_generator", "next(solved.data_generator", "with the argument data_generator"),
+        ("(np.dot", "(abs(np.dot", "v2[j].T)", "v2[j].T))", "absolute values"),
+        ("== y_part[j]", "== y[j]", "print the answers of the second batch"),
+        ("right = 0", "right = 1", "print the answers"),
+        ("return right", "right", "it returned None"),
     ],
     "predict": [
         ("> threshold", ">= threshold", "> and not >="),
@@ -414,5 +467,10 @@ WRONG = {
         ("model((q1, q2))", "model(q1, q2)", "TypeError"),
         ("if verbose:", "if False:", "verbose=True prints"),
         ("if verbose:", "if True:", "nothing is printed without verbose"),
+        ("d = np", "d = abs(np", "v2[0].T)", "v2[0].T))", "the sign is lost"),
+        ("return d > threshold", "return d < threshold", "print the tokens"),
+        ("return d > threshold", "return str(d > threshold)", "compare the cosine with the threshold"),
+        ("word_tokenize(q)", "list(q)", "print the tokens"),
+        ("v1[0], v2[0].T", "v1[0], v1[0].T", "print the tokens"),
     ],
 }  # fmt: skip

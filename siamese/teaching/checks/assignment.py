@@ -56,6 +56,7 @@ def _expect_called(log, pad, hint):
 check_classify = Exercise(
     "classify(test_Q1, test_Q2, y, threshold, model, vocab, data_generator=..., batch_size=...)",
     "the share of pairs whose answer, ``dot(v1, v2) > threshold``, is right.",
+    look="print the answers of the second batch beside the labels they are compared with",
 )
 
 
@@ -169,6 +170,7 @@ def _(fn):
 check_predict = Exercise(
     "predict(question1, question2, threshold, model, vocab, data_generator=..., verbose=False)",
     "whether the cosine of the two questions is above the threshold.",
+    look="print the tokens of both questions, their vectors and the cosine",
 )
 _WORDS = "<PAD> How old are you ? What is your age Is it cold Cats Dogs Why"
 WORD_IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
@@ -273,3 +275,10 @@ def _(fn):
     above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), model)
     expected = "False: the cosine 0.5 is not above 0.5"
     require(not above, expected, "True", "above the threshold: > and not >=")
+
+    def opposite(questions):
+        return DIRECTIONS[[2]], DIRECTIONS[[5]]
+
+    above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), opposite)
+    hint = "the sign is lost: a cosine of -1 is the opposite"
+    require(not above, "False: the cosine -1 is not above 0.5", "True", hint)

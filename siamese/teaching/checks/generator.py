@@ -76,7 +76,10 @@ def _padded(Q1, Q2, rows, pad, mistake):
 
 
 check_data_generator = Exercise(
-    "data_generator(Q1, Q2, batch_size, pad=1, shuffle=True)", "endless padded batches.", seconds=5
+    "data_generator(Q1, Q2, batch_size, pad=1, shuffle=True)",
+    "endless padded batches.",
+    seconds=5,
+    look="print this batch beside the one that is expected",
 )
 
 
@@ -172,6 +175,8 @@ def _(fn):
     require(len(orders) >= 4, "another order in each pass", "the same rows again", hint)
     again = _arrays(list(itertools.islice(fn(Q1, Q2, 2), 20)))  # the random numbers go on
     hint = "the function seeds the random numbers itself: leave random.seed to the caller"
+    if _same(batches, _drawn(course_batches, 20, 2, shuffle=False)):
+        hint = MISTAKES["never shuffles"]
     require(not _same(batches, again), "another order in each generator", "the same", hint)
 
 

@@ -203,12 +203,14 @@ def compiled(exercise):
 
 # ---- TripletLossFn ----
 
+_BY_HAND = "compute the loss of one row by hand: its positive, its mean and its closest negative"
 check_triplet_loss_fn = Exercise(
     "TripletLossFn(v1, v2, margin=0.25)",
     "unit rows [batch, d] twice -> the loss, a number.",
     of_vectors(rows_loss),
     _loss_mistakes,
     seconds=60,
+    look=_BY_HAND,
 )
 check_triplet_loss_fn.table(LOSS_CASES, ("v1", "v2"))
 check_triplet_loss_fn.case("compiled, and with its gradient")(compiled(check_triplet_loss_fn))
@@ -267,6 +269,7 @@ check_symmetric_loss = TwoAnswers(
     "negatives averaged, or both losses added; the score's note says which of the two it saw.",
     mistakes=_symmetric_mistakes,
     seconds=60,
+    look=_BY_HAND,
 )
 check_symmetric_loss.table(LOSS_CASES, ("v1", "v2"))
 

@@ -38,6 +38,9 @@ def accuracy_mistakes(scores, labels, threshold):
         (found.mean(), "this is the share above the threshold; compare it with the labels"),
         (accuracy(scores, labels, 0.7), "the threshold is always 0.7: use the argument"),
         (accuracy(scores, labels, 0.5), "the threshold is always 0.5: use the argument"),
+        (accuracy(np.abs(scores), labels, threshold), "absolute values: a cosine of -0.8 is no duplicate"),
+        (np.mean([(found == truth)[truth == side].mean() for side in set(truth.tolist())]),
+         "this is the balanced accuracy, the mean over both kinds: each pair counts alike"),
         (matrix.mean(), "each answer met every label: a [n, 1] array was compared with a [n] one"),
         (matrix.sum() / n, "each answer met every label: [n, 1] against [n]"),
     ]  # fmt: skip
@@ -48,6 +51,7 @@ check_accuracy_at = Exercise(
     "the share of right answers, with ``>``.",
     accuracy,
     accuracy_mistakes,
+    look="count by hand: for which of the pairs does `score > threshold` agree with the label?",
 )
 check_accuracy_at.table(
     [
@@ -68,7 +72,9 @@ check_accuracy_at.table(
 # ---- best_threshold ----
 
 check_best_threshold = Exercise(
-    "best_threshold(scores, labels)", "a threshold with the highest accuracy (``>``)."
+    "best_threshold(scores, labels)",
+    "a threshold with the highest accuracy (``>``).",
+    look="one number is asked for, the threshold: print the accuracy at each candidate",
 )
 
 
@@ -170,6 +176,7 @@ check_masked_mean = Exercise(
     "[batch, length, d], [batch, length] -> [batch, d].",
     mean_over_words,
     _masked_mistakes,
+    look="print the mask, the sum over the positions and each row's number of words",
 )
 check_masked_mean.table(
     (
@@ -272,7 +279,7 @@ check_one_shot = Exercise(
 )
 COMPASS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, -0.6], [-1.0, 0.0]])
 NAMES = ["east", "north-east", "north", "south-west", "west"]
-CLASS = np.array([[0.8, 0.6], [0.8, -0.6], [1.0, 0.0], [-1.0, 0.0]]), ["sum", "sum", "east", "west"]
+CLASS = np.array([[1.0, 0.0], [0.8, 0.6], [0.8, -0.6], [-1.0, 0.0]]), ["east", "sum", "sum", "east"]
 check_one_shot.table(
     (
         (name, (np.array(vector), *examples, threshold), hint)
@@ -287,8 +294,8 @@ check_one_shot.table(
              (COMPASS[[1, 2, 0]], ["north-east", "north", "east"]), 0.1, NOT_FIRST),
             ("opposite vectors", [0.8, 0.6], (COMPASS[[3, 0]], ["south-west", "east"]), 0.3,
              "the best cosine, the largest, is above the threshold: it has a name"),
-            ("several examples of one class", [1.0, 0.0], CLASS, 0.9,
-             "the best example decides, not the sum over a class's examples"),
+            ("several examples of one class", [1.0, 0.0], CLASS, 0.7,
+             "the best example decides, not the sum over a class's examples, their mean or a vote"),
             ("a negative threshold", [0.0, -1.0], (COMPASS, NAMES), -0.7, "use the argument threshold"),
             ("one example", [1.0, 0.0], (np.array([[0.8, 0.6]]), ["only"]), 0.5,
              "the best cosine, the largest, is above the threshold: it has a name"),
@@ -338,6 +345,9 @@ def _calibration_mistakes(p, y, bins=10):
         (-signed, no_sign),
         (sum(c / n * gap**2 for c, gap in zip(sizes, gaps)), "the gaps are squared"),
         (calibration_error(p, y, bins) * n, "divide by the number of pairs"),
+        (calibration_error(p, y, bins) * 100, "this is a percentage; a number from 0 to 1 is asked for"),
+        (np.sqrt(sum(c / n * gap**2 for c, gap in zip(sizes, gaps))), "the gaps are squared"),
+        (np.mean((p > 0.5) == y.astype(bool)), "this is the accuracy"),
         (sum(c / n * abs(s - (k + 0.5) / bins) for c, _, s, k in found), "the middle of the bin was "
          "taken: it is the mean probability of the pairs in it that counts"),
         (np.mean((p - y) ** 2), "this is the Brier score"),
@@ -359,6 +369,7 @@ check_expected_calibration_error = Exercise(
     "with bins of equal width.",
     calibration_error,
     _calibration_mistakes,
+    look="print for each bin its number of pairs, mean probability and share of duplicates",
 )
 _P = [0.03, 0.08, 0.17, 0.22, 0.24, 0.41, 0.47, 0.66, 0.68, 0.83, 0.94, 0.97]
 _Y = [0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1]

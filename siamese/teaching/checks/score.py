@@ -87,6 +87,8 @@ def _expect_text(actual, expected, hint, mistakes) -> None:
     if not same(expected):
         if not isinstance(actual, str | None):
             hint = "return the text alone, or None"
+        elif actual == "None":
+            hint = "return None itself, not the text"
         hint = next((message for value, message in mistakes if same(value)), hint)
         raise Wrong(repr(expected), show(actual), hint)
 
@@ -96,8 +98,8 @@ def as_numbers(actual: Any, wanted: np.ndarray) -> np.ndarray:
     require(actual is not None, show(wanted), "None", NO_RETURN)
     try:
         array = np.asarray(actual)
-        if array.dtype.kind == "c":
-            raise TypeError("complex numbers")
+        if array.dtype.kind in "cSU":
+            raise TypeError("complex numbers or text")
         return array.astype(np.float64)
     except (TypeError, ValueError):
         kind = "numbers" if wanted.ndim else "a number"
@@ -252,6 +254,7 @@ class Exercise:
       mistakes: function (*arguments) -> [(the result of a known mistake, hint)]; likewise.
       seconds: the most that a case may take.
       tolerance: of results in cases of `table`, absolute and relative.
+      look: the hint where a result is wrong and nothing better fits.
 
     Example:
       >>> check_doubled = Exercise("doubled(x)", "a number", lambda x: 2 * x)
@@ -269,8 +272,10 @@ class Exercise:
         mistakes: Callable | None = None,
         seconds: float = 20.0,
         tolerance: float = TOLERANCE,
+        look: str = "",
     ):
-        self.signature, self.seconds, self.tolerance = signature, seconds, tolerance
+        self.signature, self.seconds = signature, seconds
+        self.tolerance, self.look = tolerance, look
         self.name = signature.split("(")[0]
         self.reference, self.mistakes = reference, mistakes or (lambda *given, **options: ())
         self.cases: list[tuple[str, Callable]] = []
@@ -357,7 +362,7 @@ class Exercise:
                 case(learner)
             return None
         except Wrong as wrong:
-            return Failure(name, wrong.expected, wrong.actual, wrong.hint)
+            return Failure(name, wrong.expected, wrong.actual, wrong.hint or self.look)
         except KeyboardInterrupt:
             raise
         except NotImplementedError as error:

@@ -56,6 +56,7 @@ check_cosine_similarity = Exercise(
     cosine,
     _cosine_mistakes,
     tolerance=1e-5,
+    look="print the dot product and both lengths: which of the three is not what you expect?",
 )
 check_cosine_similarity.table(
     (name, (np.array(v1), np.array(v2)), hint)
@@ -81,6 +82,12 @@ def mean_of_negatives(scores, axis=1):
     return np.array([np.mean(np.delete(row, i)) for i, row in enumerate(scores)])
 
 
+ABOVE_DIAGONAL = (
+    "only the entries right of the diagonal are used: those left of it are negatives too"
+)
+NO_SIGN = "the sign is lost: a cosine of -0.8 is far away, not near"
+
+
 def _mean_mistakes(scores):
     batch = len(scores)
     kept = scores * off_diagonal(scores)
@@ -93,7 +100,13 @@ def _mean_mistakes(scores):
         (kept.mean(axis=0), "the wrong axis, and divided by the batch size"),
         (kept.sum(axis=1), "this is the sum of the negatives, not their mean"),
         (kept[kept != 0].mean(), "one mean for all rows: each row has its own"),
-    ]
+        ((scores.sum(axis=1) - 1) / (batch - 1), "1 is taken off for the positive, which is seldom 1"),
+        ((scores - 2 * np.eye(batch)).mean(axis=1), "masking with -2 is for a maximum: in a mean the "
+         "positive must count nothing"),
+        (np.triu(scores, 1).sum(axis=1) / (batch - 1), ABOVE_DIAGONAL),
+        (np.abs(kept).sum(axis=1) / (batch - 1), NO_SIGN),
+        (np.diag(scores), "these are the positives"),
+    ]  # fmt: skip
 
 
 _LEAVE_OUT = "leave the diagonal out, and average what is left of each row"
@@ -141,6 +154,9 @@ SEMI_HARD = (
 )
 
 
+NOT_BELOW = "the masked diagonal is not below every cosine: cosines go down to -1"
+
+
 def _closest_mistakes(scores):
     negative = off_diagonal(scores)
     kept = scores * negative
@@ -160,6 +176,10 @@ def _closest_mistakes(scores):
         (np.where(negative, scores, -2.0).argmax(axis=1),
          "these are the places of the closest negatives (argmax), not their similarities"),
         (hardest_negatives(scores).max(), "one maximum for all rows: each row has its own"),
+        *((np.where(negative, scores, low).max(axis=1), NOT_BELOW) for low in (-0.1, -0.5)),
+        ((scores - np.eye(len(scores))).max(axis=1), NOT_BELOW),
+        (np.triu(kept, 1).max(axis=1), ABOVE_DIAGONAL),
+        (np.abs(kept).max(axis=1), NO_SIGN),
     ]  # fmt: skip
 
 
@@ -175,7 +195,7 @@ check_closest_negative.table(
         ("the documents' four pairs", (HAND_MADE,), _MASK),
         ("five pairs, rows and columns different", (random_scores(5, 1),), _MASK),
         ("all negatives below 0",
-         (np.where(np.eye(4), 0.9, -np.abs(random_scores(4, 4))),), _MASK),
+         (np.where(np.eye(4), 0.9, -0.55 - np.abs(random_scores(4, 4)) / 3),), _MASK),
         ("positives lower than every negative",
          (np.where(np.eye(4), -0.5, np.abs(random_scores(4, 5))),), _MASK),
         ("a batch of two", (random_scores(2, 6),), _MASK),
