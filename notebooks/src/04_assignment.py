@@ -494,13 +494,11 @@ plot_clusters(
 # word and remember it to the end.
 
 # %%
-from siamese.nn.lstm import lstm
-from siamese.course.model import tower_weights
-
 words = word_tokenize(test_pairs.question1[0])
-weights = tower_weights(loop.model)
-embedded = weights["embedding"][[vocab.get(word, 0) for word in words]]  # [length, d_model]
-states = lstm(weights["lstm/kernel"], weights["lstm/bias"], embedded[None])[0]  # [length, d_model]
+tokens = np.array([[vocab.get(word, 0) for word in words]])  # [1, length]
+embedding, lstm = loop.model.sublayers[0].sublayers[:2]
+key = trax.fastmath.random.get_prng(0)  # Trax asks each layer for one; these draw nothing.
+states = lstm(embedding(tokens), rng=key)[0]  # [length, d_model]
 plot_states(np.asarray(states)[:, :32], words)
 
 # %% [markdown]

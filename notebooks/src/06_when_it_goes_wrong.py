@@ -112,10 +112,6 @@ for name, model in (("bias on all gates", collapsed), ("on the forget gate", hea
 # bias on the forget gate alone the words can be told apart.
 
 # %%
-from siamese.nn.lstm import lstm
-from siamese.course.model import tower_weights
-
-
 signature = trax.shapes.signature(q1)
 
 
@@ -123,9 +119,10 @@ def first_states(lstm_bias, question):
     random.seed(34)
     model = siamese.Siamese(vocab.size, 64, lstm_bias=lstm_bias)
     model.init((signature, signature))
-    weights = tower_weights(model)
-    embedded = weights["embedding"][vocab.encode(question)]  # [length, d_model]
-    return np.asarray(lstm(weights["lstm/kernel"], weights["lstm/bias"], embedded[None])[0])
+    embedding, lstm = model.sublayers[0].sublayers[:2]
+    tokens = np.array([vocab.encode(question)])  # [1, length]
+    key = trax.fastmath.random.get_prng(0)  # Trax asks each layer for one; these draw nothing.
+    return np.asarray(lstm(embedding(tokens), rng=key)[0])
 
 
 with new_picture(7.2, 3.2) as figure:
