@@ -182,7 +182,7 @@ class OpenFile:
         self.path, self.name = path, "standard input" if path == "-" else str(path)
         self.lines_read = 0
         try:
-            self._file, self.is_regular = _opened(str(path))
+            self._file, self.is_regular = opened(str(path))
         except (OSError, ValueError) as error:
             why = str(getattr(error, "strerror", error)).lower()
             raise DataError(f"{self.name[:200]} cannot be read: {why}.") from None
@@ -292,8 +292,12 @@ class OpenFile:
             yield last
 
 
-def _opened(path: str) -> tuple[BinaryIO, bool]:
-    """The open file, and whether it is a regular one: of a pipe, what is there is read at once."""
+def opened(path: str) -> tuple[BinaryIO, bool]:
+    """The open file, and whether it is a regular one: of a pipe, what is there is read at once.
+
+    Raises:
+      OSError: it cannot be opened; a named pipe to which nothing was written within `FIFO_SECONDS`.
+    """
     if path in ("-", "/dev/stdin"):
         stream = sys.stdin.buffer
         return (stream if hasattr(stream, "peek") else io.BufferedReader(stream)), False

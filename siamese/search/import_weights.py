@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.files import opened
 from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
@@ -42,6 +43,8 @@ def import_weights(
     """
     if not isinstance(vocabulary, Vocabulary):
         vocabulary = read_vocabulary(vocabulary)
+    if Path(weights).is_fifo():
+        raise CheckpointError(f"{weights} is a pipe. Give the file with the weights.")
     model = read_course_model(weights)
     found = [tuple(array.shape) for array in model.weights]
     d = found[0][-1] if found and len(found[0]) == 2 else 0
@@ -87,7 +90,8 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
       DataError: none of these, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        with opened(str(path))[0] as file:
+            text = file.read().decode("utf-8-sig")
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
