@@ -2,8 +2,9 @@
 
     python benchmarks/robustness/stream.py --lines 10000 1000000
 
-The file is CSV on standard input; every tenth question is quoted over two lines, one row in a thousand is bad.
-The model is an untrained one with vectors of 8 numbers: memory, not speed, is measured.
+The file is CSV on standard input; every tenth question is quoted over two lines, and one row in a
+thousand is bad. The model is an untrained one with vectors of 8 numbers: memory, not
+speed, is measured.
 """
 
 from __future__ import annotations
