@@ -1,15 +1,15 @@
 # %% [markdown]
 # # 2. The siamese model in Trax
 #
-# In notebook 1 the vectors fell from the sky. Now the network that makes them: text in, vector out, and the
-# same network for both questions.
+# In notebook 1 the vectors were given. Now the network that makes them: text in, vector out, and the same network for
+# both questions.
 #
 # ## Why not simply classify?
 #
-# Think of a bank that compares signatures. It could train a classifier with one class for each customer; with
-# every new customer it would have to train again, on the one or two signatures it has. Instead it learns **how
-# alike two signatures are**. Then a single example is enough for somebody new: compare with it. This is
-# *one-shot* learning, and it is what siamese networks were invented for.
+# A bank compares signatures. It could train a classifier with $k$ classes, one for each customer. With every new customer
+# it would have to train again, on the one or two signatures it has. Instead it learns **how similar two signatures
+# are**. Then one example of a new customer is enough: compare with it. No training, only a similarity and a threshold.
+# This is *one-shot* learning, and siamese networks were invented for it.
 #
 # Questions are the same kind of problem. There is no list of everything that people ask, but "do these two ask
 # the same thing?" can be learned, and it holds for questions that nobody has asked before.
@@ -200,6 +200,34 @@ score = checks.check_shared_towers(shared_towers)
 assert score.full, "Some cases do not pass yet: see above."
 
 # %% [markdown]
+# ### An error that comes late
+#
+# `tl.Fn` gets a function, here a `lambda`. Python looks up the names inside a `lambda` only when it is **called**. Suppose
+# the function above it is called `l2_normalize`, and the `lambda` says `normalise`. The model is made and printed without
+# complaint:
+
+
+# %%
+def l2_normalize(x):
+    return x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))
+
+
+late = tl.Serial(
+    tl.Embedding(vocab_size, d_model),
+    tl.LSTM(d_model),
+    tl.Mean(axis=1),
+    tl.Fn("Normalize", lambda x: normalise(x)),  # noqa: F821 - there is no such name
+)
+print(late)
+try:
+    late.init(trax.shapes.signature(tokens))
+except Exception as error:
+    print("\nat init:", str(error).strip().splitlines()[-1])
+
+# %% [markdown]
+# Only `init` finds it. A model that prints has not run yet. (Without the `lambda`, `tl.Fn("Normalize", normalise)` fails in the
+# line where it stands.)
+#
 # ### Is it really one tower?
 #
 # Three ways to see it. First, what Python says, and that the same question has the same vector on either side:
@@ -266,6 +294,29 @@ for name, make in (("one tower, used twice", shared_towers), ("two towers", two_
 print(siamese.Siamese())
 
 # %% [markdown]
+# The shapes for a batch as in the assignment: 256 pairs, padded to 64 words.
+
+# %%
+large_q = np.random.default_rng(34).integers(2, 500, size=(256, 64))
+small = siamese.Siamese(500, 128)  # 500 words are enough to see the shapes
+small.init(trax.shapes.signature((large_q, large_q)))
+large_v1, large_v2 = small((large_q, large_q))
+print("q1", large_q.shape, " q2", large_q.shape)
+print("v1", large_v1.shape, " v2", large_v2.shape)
+print("similarity matrix v1 @ v2.T", (large_v1 @ large_v2.T).shape)
+
+# %% [markdown]
+# | layer | shape |
+# |---|---|
+# | word numbers | (256, 64) |
+# | Embedding | (256, 64, 128) |
+# | LSTM | (256, 64, 128) |
+# | Mean, over axis 1 | (256, 128) |
+# | Normalize | (256, 128) |
+#
+# Both towers give (256, 128). `v2` is transposed only in the product, and that gives (256, 256).
+
+# %% [markdown]
 # ## What an untrained model thinks
 #
 # Here are eight questions from the embedded corpus, four pairs of duplicates, through a model with its first,
@@ -288,7 +339,7 @@ q1, q2 = next(
 )
 untrained.init(trax.shapes.signature((q1, q2)))
 v1, v2 = (np.asarray(v) for v in untrained((q1, q2)))
-plot_similarity_matrix(v1 @ v2.T, rows=texts[:4])
+plot_similarity_matrix(v1 @ v2.T, rows=texts[:4], columns=texts[4:])
 
 # %% [markdown]
 # Every question is like every other: all cosines are nearly 1, on the diagonal and off it. Training has to

@@ -143,6 +143,14 @@ print(
 # %%
 plot_score_histogram(valid_scores, valid_labels, threshold=0.7)
 
+# %% [markdown]
+# The next picture shows the accuracy at every threshold, and a second number, **F1**. It looks at the duplicates alone:
+#
+# * *precision*: of the pairs that the model calls duplicates, the share that are;
+# * *recall*: of the duplicates, the share that the model finds;
+# * $F_1 = 2 \cdot \mathrm{precision} \cdot \mathrm{recall} \,/\, (\mathrm{precision} + \mathrm{recall})$, their harmonic
+#   mean. It is high only if both are. A model that never says "duplicate" finds none, and has $F_1 = 0$.
+
 # %%
 plot_accuracy_by_threshold(valid_scores, valid_labels, threshold=0.7)
 
@@ -193,7 +201,11 @@ assert score.full, "Some cases do not pass yet: see above."
 # %% [markdown]
 # ## Now the test, once
 #
-# The threshold was chosen where it looks best *on the validation pairs*. What it is worth shows on others:
+# The threshold was chosen where it looks best *on the validation pairs*. What it is worth shows on others.
+#
+# How sure is that number? Other test pairs would have given another one. We have no others, so we draw from those we have:
+# as many pairs as the test holds, *with replacement* (some come twice, some not at all). On each draw we compute the
+# accuracy again. The middle 95 % of these accuracies are the **bootstrap interval**.
 
 # %%
 from siamese.evaluation.bootstrap import bootstrap_interval
@@ -208,9 +220,9 @@ interval = bootstrap_interval(
 print(interval)
 
 # %% [markdown]
-# Do not be surprised when the chosen threshold gains little on the test, or even loses: it was fitted to the luck
-# of the validation pairs too. The interval says what another draw of as many test pairs might have given. Two models whose accuracies lie
-# within it cannot be told apart by this test; a difference of one or two points on 2,000 pairs is mostly luck.
+# The chosen threshold may gain little on the test, or even lose: it was fitted to the luck of the validation pairs too.
+# The interval says what another draw of as many test pairs might have given. A difference of one or two points on 2,000
+# pairs is mostly luck. (To compare two models, draw the same pairs for both and look at the *difference*.)
 #
 # **The mistake** would be to choose the threshold on the test pairs and report the accuracy there. Notebook 6
 # measures how much one flatters oneself.

@@ -588,7 +588,11 @@ q1, q2 = next(
     data_generator([test_Q1[i] for i in some], [test_Q2[i] for i in some], 6, shuffle=False)
 )
 v1, v2 = trained_model((q1, q2))
-plot_similarity_matrix(v1 @ v2.T, rows=[test_pairs.question1[i] for i in some])
+plot_similarity_matrix(
+    v1 @ v2.T,
+    rows=[test_pairs.question1[i] for i in some],
+    columns=[test_pairs.question2[i] for i in some],
+)
 
 # %% [markdown]
 # ## Part 7: your own questions
@@ -658,8 +662,8 @@ assert len(vocab) == before, "a word has entered the vocabulary"
 # Your turn: ask your own.
 
 # %% [markdown]
-# A question about something that training has never seen is mostly zeros to this model, and its answer is worth
-# little: it says so about nothing but what it knows.
+# Words that training has not seen are all 0 to this model. Of a question about an unknown subject it sees little, and its
+# answer is worth little. It answers all the same: nothing in the cosine says that the words were unknown.
 #
 # ## What you have built
 #
