@@ -3,7 +3,9 @@
 A small run with a checkpoint every few steps gets SIGKILL (or SIGINT, SIGTERM: --signals) at a random
 moment: while it starts, or some time after it has saved another checkpoint. Each run that comes to its end
 must have the weights, optimizer slots, saved model and curves of a run never interrupted, to the last byte,
-and nothing may be left over in its directory. Then the next run begins, until all kills are done.
+and nothing may be left over in its directory. Then the next run begins, until all kills are done. Each run
+is a process of its own, forked from one that has the modules loaded: the kills fall into the run and not
+into Python's imports.
 
     python benchmarks/robustness/train_kills.py --kills 50
 """
@@ -11,16 +13,17 @@ and nothing may be left over in its directory. Then the next run begins, until a
 import argparse
 import csv
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from siamese import embedded_corpus
+from siamese.cli import main as command_line
 from siamese.storage.checkpoints import list_checkpoints, load_newest
 from siamese.storage.store import find_current
 
@@ -40,17 +43,21 @@ def write_pairs(path: Path) -> None:
         rows.writerows(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int)))
 
 
-def start(scratch: Path, run: Path, flags: argparse.Namespace) -> subprocess.Popen:
-    """The one command, for any run."""
-    command = [sys.executable, "-m", "siamese.cli", "train", "--questions", scratch / "pairs.csv"]
-    command += ["--output", run, "--steps", flags.steps, "--checkpoint-every", flags.save_every]
-    command += ["--eval-every", 10, "--d-model", 16, "--batch-size", 16, "--json"]
-    return subprocess.Popen(
-        list(map(str, command)),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=open(scratch / "messages", "wb"),
-    )
+def start(scratch: Path, run: Path, flags: argparse.Namespace) -> multiprocessing.Process:
+    """A process with the one command of all runs."""
+    command = ["train", "--questions", scratch / "pairs.csv", "--output", run]
+    command += ["--steps", flags.steps, "--checkpoint-every", flags.save_every, "--json"]
+    command += ["--eval-every", 10, "--d-model", 16, "--batch-size", 16]
+
+    def child():
+        messages = os.open(scratch / "messages", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream in (1, 2):
+            os.dup2(messages, stream)
+        sys.exit(command_line.main(list(map(str, command))))
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    return process
 
 
 def left_behind(run: Path) -> dict[str, object]:
@@ -81,7 +88,7 @@ def steps_in(run: Path) -> int:
 
 
 def wait_and_send(
-    process: subprocess.Popen, run: Path, number: int, starting: float, dice: random.Random
+    process: multiprocessing.Process, run: Path, number: int, starting: float, dice: random.Random
 ) -> str:
     """Sends the signal at a random moment; says in which part of the run."""
     before = steps_in(run)
@@ -89,15 +96,14 @@ def wait_and_send(
         moment, part = dice.uniform(0, starting), "starting"
     else:
         further = before + dice.randint(1, 40)
-        while process.poll() is None and steps_in(run) < further:
+        while process.is_alive() and steps_in(run) < further:
             time.sleep(0.005)
         moment, part = dice.uniform(0, 0.3), "training"
-    try:
-        process.wait(moment)
+    process.join(moment)
+    if not process.is_alive():
         return "at its end"
-    except subprocess.TimeoutExpired:
-        process.send_signal(number)
-        return part
+    os.kill(process.pid, number)
+    return part
 
 
 def main(arguments: list[str] | None = None) -> dict:
@@ -119,10 +125,11 @@ def main(arguments: list[str] | None = None) -> dict:
         write_pairs(scratch / "pairs.csv")
         process = start(scratch, scratch / "whole", flags)
         first = time.monotonic()
-        while not steps_in(scratch / "whole") and process.poll() is None:
+        while not steps_in(scratch / "whole") and process.is_alive():
             time.sleep(0.01)
         starting = time.monotonic() - first
-        assert process.wait() == 0, (scratch / "messages").read_text()
+        process.join()
+        assert process.exitcode == 0, (scratch / "messages").read_text()
         whole = left_behind(scratch / "whole")
         assert not whole["temporaries"]
         while True:
@@ -136,12 +143,10 @@ def main(arguments: list[str] | None = None) -> dict:
                 part = wait_and_send(process, run, number, starting, dice)
                 parts[part] += 1
                 kills += part != "at its end"
-            code = process.wait()
-            if code != 0:
+            process.join()
+            if process.exitcode != 0:
                 message = (scratch / "messages").read_text()
-                # While Python itself starts, SIGINT ends it with a traceback.
-                early = part == "starting" and name == "INT" and code in (1, -signal.SIGINT)
-                assert kill and (code in ENDS[name] or early), (code, message)
+                assert kill and process.exitcode in ENDS[name], (process.exitcode, message)
                 assert "Skipped" not in message, message
                 continue
             found = left_behind(run)
