@@ -51,18 +51,6 @@ def test_a_small_remainder_joins_a_batch_and_a_larger_one_stands_alone():
     assert sizes == {1: [1], 17: [17], 18: [2, 16], 31: [15, 16]}
 
 
-@settings(deadline=None)
-@given(st.integers(1, 200), st.integers(1, 20), st.integers(1, 9))
-def test_shapes_are_the_same_every_epoch(pairs, batch_size, seed):
-    lengths = np.random.default_rng(seed).integers(1, 5, pairs)
-    plans = [
-        plan_of(lengths, batch_size=batch_size, window=2 * batch_size, seed=seed, epoch=epoch)
-        for epoch in range(4)
-    ]
-    odd = {(len(b.pairs), b.bucket) for plan in plans for b in plan if len(b.pairs) < batch_size}
-    assert len(odd) <= 1
-
-
 def test_every_batch_but_the_remainder_is_of_one_length():
     lengths = np.random.default_rng(0).integers(1, 6, 2000)
     mixed = [b for b in plan_of(lengths) if len(set(lengths[b.pairs])) > 1]

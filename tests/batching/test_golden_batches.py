@@ -87,11 +87,10 @@ def made_up(options):
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-@pytest.mark.parametrize("prefetch", [0, 3])
-def test_batches_and_state_are_those_of_the_first_version(name, prefetch):
+def test_batches_and_state_are_those_of_the_first_version(name):
     options, expected, fingerprint = GOLDEN[name]
     digest = hashlib.sha256()
-    with made_up({**options, "prefetch": prefetch}) as batches:
+    with made_up({**options, "prefetch": 3}) as batches:
         shapes = Counter()
         for _ in range(50):
             batch = next(batches)

@@ -147,27 +147,6 @@ def test_the_state_tells_batches_given_out_not_those_made_ahead():
         assert (ahead.state()["epoch"], ahead.state()["batch"]) == (1, 3)
 
 
-def test_seeds_and_epochs_differ_and_the_same_seed_does_not():
-    first, second = make_pairs([4] * 64, [4] * 64)
-
-    def epochs(seed, count=1):
-        with PairBatches(first, second, 8, seed=seed) as batches:
-            return [pairs_in(batches.one_epoch()) for _ in range(count)]
-
-    assert epochs(3) == epochs(3)
-    assert epochs(3) != epochs(4)
-    one, two = epochs(3, 2)
-    assert one != two and set(one) == set(two)
-
-
-def test_swap_exchanges_about_half_of_the_pairs_and_nothing_else():
-    first, second = make_pairs([3] * 2000, [5] * 2000)
-    with PairBatches(first, second, 100, swap=True) as batches:
-        q1 = [row for batch in batches.one_epoch() for row in rows_of(batch.q1)]
-    swapped = sum(row[0] % 1000 == 510 for row in q1)
-    assert 900 < swapped < 1100  # 1000 +- 4.5 standard deviations of a fair coin
-
-
 clustered = st.lists(
     st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9), st.booleans()),
     min_size=2,

@@ -74,13 +74,6 @@ def test_the_callers_random_generators_stay_as_they_were():
     assert np.random.get_state()[1].tolist() == numpy
 
 
-def test_one_seed_gives_the_same_batches_twice():
-    first = [next(generators()[0]) for _ in range(1)]
-    train_model(small_siamese, TripletLoss, *generators(), None)
-    again = [next(generators()[0]) for _ in range(1)]
-    np.testing.assert_array_equal(first, again)
-
-
 def test_resume_equals_no_interruption_bit_for_bit(tmp_path):
     whole, loop = losses_of(tmp_path / "whole", [12])
     parts, resumed = losses_of(tmp_path / "parts", [1, 2, 9])
