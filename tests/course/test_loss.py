@@ -199,55 +199,6 @@ def test_gradient_of_the_vectors_equals_the_loops(closest, direction):
             np.testing.assert_allclose(found2, by_scores.T @ v1, atol=1e-14)
 
 
-@given(score_matrices, options, st.randoms(use_true_random=False))
-def test_a_common_permutation_of_rows_changes_nothing(scores, chosen, dice):
-    order = list(range(len(scores)))
-    dice.shuffle(order)
-    chosen = {**chosen, "reduction": "mean"}
-    moved = scores[order][:, order]
-    np.testing.assert_allclose(
-        loss_from_scores(moved, **chosen), loss_from_scores(scores, **chosen), atol=1e-12
-    )
-
-
-@given(score_matrices)
-def test_never_negative_and_the_hardest_is_never_easier(scores):
-    losses = {
-        closest: loss_from_scores(scores, closest=closest, reduction="none") for closest in CLOSEST
-    }
-    assert (losses["semi_hard"] >= 0).all()
-    assert (losses["hardest"] >= losses["semi_hard"] - 1e-12).all()
-
-
-@given(score_matrices, options)
-def test_zero_when_every_positive_wins_by_the_margin(scores, chosen):
-    np.fill_diagonal(scores, -1)
-    np.fill_diagonal(scores, scores.max() + chosen["margin"] + 1e-9)
-    assert np.all(loss_from_scores(scores, **chosen) == 0)
-    scores[0, 0] -= 0.01  # and not zero as soon as one positive falls short
-    if chosen["margin"] and chosen["direction"] == "rows":
-        scores[0, 1] = scores[0, 0] - chosen["margin"] + 0.02
-        assert np.sum(loss_from_scores(scores, **chosen)) > 0
-
-
-def test_same_equals_removing_those_cells():
-    scores = golden.SCORES
-    same = np.zeros((4, 4), bool)
-    same[0, 2] = same[2, 0] = True
-    # Row 0 is then left with columns 1 and 3, row 2 with columns 1 and 3.
-    np.testing.assert_allclose(mean_negative(scores, same)[[0, 2]], [-0.65, -0.35])
-    np.testing.assert_allclose(
-        closest_negative(scores, false_negative_mask=same)[[0, 2]], [-0.5, 0.1]
-    )
-    everything = ~np.eye(4, dtype=bool)
-    assert loss_from_scores(scores, false_negative_mask=everything) == 0  # no negatives at all
-    # The diagonal is the positive whatever `same` says of it; a list will do.
-    for told in (same | np.eye(4, dtype=bool), same.tolist(), jax.numpy.asarray(same)):
-        assert loss_from_scores(scores, false_negative_mask=told) == pytest.approx(
-            reference.triplet_loss(scores, same=same), abs=1e-6
-        )
-
-
 @both
 def test_a_row_without_a_negative_below_its_positive_adds_its_mean_alone(run):
     scores = np.array([[-0.9, 0.8, 0.6], [0.1, 0.7, 0.2], [0.0, 0.9, 0.9]])

@@ -51,10 +51,9 @@ def test_the_assignments_settings_are_the_defaults():
     assert (sizes["vocab_size"].default, sizes["d_model"].default) == (41699, 128)
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_one_step_on_one_question_teaches_both_branches(fast):
+def test_one_step_on_one_question_teaches_both_branches():
     """The gradient of v1 alone moves the weights, and with them the other branch's vectors."""
-    model = made(fast=fast)
+    model = made()
     questions = jax.numpy.asarray(QUESTIONS)
 
     def first_branch(weights):

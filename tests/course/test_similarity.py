@@ -84,20 +84,6 @@ def test_matrix_equals_the_loop_over_pairs(v1):
     np.testing.assert_allclose(cosine_similarity(v1, v2), np.diag(expected), atol=1e-12)
 
 
-@given(
-    arrays(np.float64, (5, 3), elements=st.floats(-10, 10).map(lambda x: round(x, 3))),
-    st.permutations(range(5)),
-)
-def test_the_order_of_the_rows_is_kept_and_length_does_not_matter(v, order):
-    v1, v2 = v[:3], v[2:]
-    whole = similarity_matrix(v, v)
-    np.testing.assert_allclose(similarity_matrix(v[list(order)], v), whole[list(order)], atol=1e-12)
-    np.testing.assert_allclose(similarity_matrix(v1, v2), whole[:3, 2:], atol=1e-12)
-    np.testing.assert_allclose(whole, whole.T, atol=1e-12)
-    np.testing.assert_allclose(similarity_matrix(v * 7, v * 0.1), whole, atol=1e-12)
-    assert np.abs(whole).max() <= 1 + 1e-12
-
-
 @pytest.mark.parametrize("function", [cosine_similarity, similarity_matrix])
 def test_gradients_equal_central_differences_of_the_loop(function):
     draw = np.random.RandomState(0)

@@ -71,21 +71,6 @@ def test_numpy_equals_jax(config):
     np.testing.assert_allclose(np.linalg.norm(found[:-1], axis=1), 1, atol=1e-6)
 
 
-def test_in_bfloat16_gradients_of_the_lstm_are_summed_in_float32():
-    config = TowerConfig(VOCAB, D_MODEL, compute="bfloat16")
-    weights, batch = weights_of(config), padded(questions(40), 16)
-
-    def gradient(config):
-        return jax.grad(lambda w: jax.numpy.sum(encode(w, batch, config)[:, 0]))(weights)
-
-    found, expected = gradient(config), gradient(COURSE)
-    for name in ("lstm/kernel", "lstm/bias"):
-        a, b = np.asarray(found[name]), np.asarray(expected[name])
-        assert a.dtype == np.float32
-        assert np.any(a != a.astype(jax.numpy.bfloat16).astype(np.float32))  # Not rounded after.
-        np.testing.assert_allclose(a, b, rtol=0, atol=0.03 * np.abs(b).max())
-
-
 @pytest.mark.parametrize("config", [c for c in CONFIGS if c.mask_padding], ids=str)
 def test_masked_a_question_is_the_same_alone_and_in_company(config):
     encoder, rows = Encoder(config, weights_of(config)), questions(300, longest=40)
