@@ -127,8 +127,8 @@ def lock_store(path: os.PathLike | str) -> Iterator[None]:
     try:
         yield
     finally:
-        if set(os.listdir(path)) == {".lock"}:  # Nothing was written in a new directory.
-            with suppress(OSError):
+        with suppress(OSError):
+            if os.listdir(path) == [".lock"]:  # Nothing was written in a new directory.
                 (path / ".lock").unlink()
                 path.rmdir()
         lock.release()

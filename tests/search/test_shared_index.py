@@ -78,6 +78,18 @@ def test_one_more_question_writes_kilobytes(detector, tmp_path):
     assert find_current(path, "index").name == "gen-000003"
 
 
+def test_a_file_system_without_hard_links_gets_copies(detector, tmp_path, monkeypatch):
+    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+
+    def refused(*paths):
+        raise PermissionError(1, "no links here")
+
+    monkeypatch.setattr("os.link", refused)
+    with QuestionIndex.open_for_change(path, detector) as index:
+        index.add("how old")
+    assert contents(QuestionIndex.load(path, detector)) == {0: "how far", 1: "how old"}
+
+
 def test_many_small_additions_stay_few_segments(detector, tmp_path):
     path = QuestionIndex.build(detector, random_questions(5_000)).save(tmp_path / "i")
     for n in range(40):
