@@ -8,6 +8,7 @@ to the disk (/proc/self/io), and the sizes of the files that the older generatio
 
 import argparse
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -82,11 +83,13 @@ def measure(questions: int, d: int, times: int) -> dict:
             assert index.remove(5) == 1 and len(index) == questions + times
     return {
         "questions": questions,
+        "load_of_the_machine": round(os.getloadavg()[0], 1),
         "d": d,
         "additions": times,
         "index_MB": round(sum(before.values()) / 1e6, 1),
         "first_ms": round(first, 1),
         "median_ms": round(statistics.median(found["ms"]), 1),
+        "fastest_ms": round(min(found["ms"]), 1),
         "median_cpu_ms": round(statistics.median(found["cpu_ms"]), 1),
         "worst_ms": round(max(found["ms"]), 1),
         "median_bytes_to_disk": int(statistics.median(found["to_disk"])),
