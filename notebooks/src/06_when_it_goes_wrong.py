@@ -202,7 +202,7 @@ for name, batches in (("random batches", at_random), ("by length", by_length)):
 # %% [markdown]
 # A handful among 16,256 entries sounds like nothing. But think of the *closest* negative, the largest entry of
 # its row: a false negative is a duplicate, so it is very often just that one. Here is a small batch in which one
-# cluster comes twice. Hatched: duplicates that the loss takes for negatives.
+# cluster comes twice, in the rows 0 and 2:
 
 # %%
 sizes = np.bincount(row_cluster)
@@ -215,7 +215,18 @@ q1, q2 = next(
 v1, v2 = (np.asarray(v) for v in healthy((q1, q2)))
 same = row_cluster[rows][:, None] == row_cluster[rows][None, :]
 scores = siamese.similarity_matrix(v1, v2)
-plot_similarity_matrix(scores, false_negative_mask=same, rows=[train.question1[i] for i in rows])
+sides = {
+    "rows": [train.question1[i] for i in rows],
+    "columns": [train.question2[i] for i in rows],
+}
+plot_similarity_matrix(scores, **sides, title="What the loss sees")
+
+# %% [markdown]
+# In the rows 0 and 2 the closest negative (dashed) is a duplicate. With the mask, which marks known duplicates (dotted), the
+# loss looks further:
+
+# %%
+plot_similarity_matrix(scores, false_negative_mask=same, **sides, title="With the mask")
 
 # %%
 from siamese.course.loss import loss_from_scores
