@@ -53,6 +53,7 @@ def measure(folder: Path, steps: int) -> dict[str, float]:
     course_batches = siamese.data_generator(*sides, 256)
     timed("data_generator, 40 batches", lambda: [next(course_batches) for _ in range(40)])
 
+    getattr(siamese, "keep_memory", bool)()  # Older commits did so at JAX's import.
     model = functools.partial(siamese.Siamese, vocabulary.size, 128)
     loop = siamese.train_model(
         model, siamese.TripletLoss, course_batches, course_batches, None, eval_at=lambda step: False
