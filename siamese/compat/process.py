@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -48,8 +49,8 @@ def keep_memory() -> bool:
 def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | None:
     """Keeps XLA's compiled programs on disk, so that a second process does not compile them again.
 
-    It is JAX's own cache and holds what JAX compiles from here on, for any code in the process; the
-    programs used longest ago are removed beyond 512 MiB.
+    It is JAX's own cache and holds what JAX compiles from here on, for any code in the process. Where it
+    has grown beyond 512 MiB, the call removes the oldest programs.
 
     Args:
       directory: where; ``$XDG_CACHE_HOME/siamese/xla`` (or ``~/.cache/...``) where None. A directory
@@ -66,9 +67,15 @@ def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | N
     directory = Path(directory or Path(base) / "siamese" / "xla")
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        # JAX's own limit (jax_compilation_cache_max_size) fails on what a killed process left half written.
+        files = filter(Path.is_file, directory.iterdir())
+        oldest_last = sorted(files, key=lambda file: -file.stat().st_mtime)
+        sizes = itertools.accumulate(file.stat().st_size for file in oldest_last)
+        for file, size in zip(oldest_last, sizes):
+            if size > MOST_CACHED:
+                file.unlink(missing_ok=True)
     except OSError:
         return None
     jax.config.update("jax_compilation_cache_dir", str(directory))
-    jax.config.update("jax_compilation_cache_max_size", MOST_CACHED)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     return directory

@@ -118,3 +118,12 @@ def test_the_compile_cache_stays_where_the_user_has_put_it(tmp_path):
     assert output_of(code.format(mine, str(tmp_path))).strip() == "/mine"
     assert output_of(code.format("pass", str(tmp_path))).strip() == str(tmp_path)
     assert output_of(code.format("pass", os.devnull + "/x")).strip() == "None"
+
+
+def test_the_oldest_compiled_programs_go_beyond_the_limit(tmp_path):
+    for age in range(4):
+        (tmp_path / f"{age}-cache").write_bytes(bytes(100))
+        os.utime(tmp_path / f"{age}-cache", (1e9 - age, 1e9 - age))
+    small = "siamese.enable_compile_cache.__globals__['MOST_CACHED'] = 250"
+    output_of(f"import siamese; {small}; siamese.enable_compile_cache({str(tmp_path)!r})")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["0-cache", "1-cache"]
