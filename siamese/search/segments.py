@@ -20,6 +20,7 @@ from siamese.search.approximate import Graph
 from siamese.search.nearest import StoredVectors, top_k
 
 MOST_SMALL = 0.1  # of the large segment's rows, in small segments or removed, before all are joined
+FEW = 8  # rows that are rather copied than kept in files of their own
 MOST_REMOVED = 0.5  # where there is a graph, which takes long to make anew
 
 
@@ -163,7 +164,7 @@ class State(NamedTuple):
     def added(self, new: Segment) -> State:
         """With a segment more; where there are many small ones, some or all are joined."""
         large, *small = *self.segments, new
-        while len(small) > 1 and len(small[-2]) <= len(small[-1]):
+        while len(small) > 1 and len(small[-2]) <= max(len(small[-1]), FEW):
             small[-2:] = [Segment.joined(small[-2:])]
         if sum(map(len, small)) <= MOST_SMALL * len(large):
             return self._replace(segments=(large, *small))

@@ -89,7 +89,8 @@ def write_store(
         `replaces`, or another process writes there. The older generation is unchanged.
     """
     path = Path(os.path.abspath(path))
-    _check_replaceable(path, kind)
+    if not locked:  # Who holds the lock has read the store.
+        _check_replaceable(path, kind)
     with nullcontext() if locked else lock_store(path), _explained(path):
         older = generation(path)
         if replaces is not None and replaces != older:
