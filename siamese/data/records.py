@@ -16,10 +16,13 @@ import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from siamese.data.files import OpenFile, ReadReport
+from siamese.data.files import LONGEST_LINE, OpenFile, ReadReport
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 MOST_LINES_IN_A_ROW = 50  # a question with more lines than this is an unclosed quote
+MOST_UNCLOSED = (
+    1000  # after so many, an opened quote is a letter at once: searching its end takes time
+)
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated", "|": "bar-separated"}
 # Our column -> its names in files (Quora's, Kaggle's, GLUE's, and the Hugging Face hub's).
 COLUMN_NAMES = {
@@ -121,6 +124,7 @@ class Records:
         block: list[str] | None = self._block[first - 1 :]
         self._all_quoted = self.first.startswith('"')
         self._last: list[str] = []  # the last good row
+        self._unclosed = 0  # quotes that were opened and not closed so far
         while block is not None or waiting:
             lines = [*waiting, *(block or ())]
             rows = None if waiting else self._row_each(lines)
@@ -181,7 +185,7 @@ class Records:
         numbers = [
             i for i, value in enumerate(fields if alone else self._last) if _is_number(value)
         ]
-        if is_open:
+        if is_open and self._unclosed < MOST_UNCLOSED:
             for end in range(at + 1, at + MOST_LINES_IN_A_ROW):
                 if end >= len(lines):
                     if not at_end:
@@ -190,11 +194,14 @@ class Records:
                 quotes = lines[end].count('"')
                 if (alone or quotes % 2 == 0) and self._stands_alone(lines[end], numbers):
                     break
+                if len(text) > LONGEST_LINE:
+                    break
                 text += "\n" + lines[end]
                 if quotes:
                     row, still_open = self._split(text)
                     if len(row) == self.width and not still_open:
                         return end + 1 - at, row
+            self._unclosed += 1
         if alone:
             return 1, fields
         found = f"{len(fields)} {'field' if len(fields) == 1 else 'fields'}"
