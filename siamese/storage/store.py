@@ -176,7 +176,7 @@ def find_current(path: os.PathLike | str, kind: str) -> Path:
     """The directory of a store's current generation; that of the first format is the store itself."""
     path = Path(path)
     noun, makes = _KINDS[kind]
-    if not path.exists():
+    if not os.path.exists(path):
         raise CheckpointError(f"There is no {noun} at {path}: it does not exist. {makes}.")
     current = generation(path)
     if not (current and current.name) and (path / "CURRENT").exists():
