@@ -313,6 +313,8 @@ WRONG = {
         (ROOT, "fastnp.sum(abs(x), axis=-1, keepdims=True)", "divided by the sum of absolute values"),
         ("fastnp.sqrt", "__import__('numpy').sqrt", "not with NumPy"),
         ("return x /", "return", "these are the rows' lengths"),
+        ("return x /", "return 2 * x /", "the length of each row"),
+        ("return x /", "return -x /", "and the signs"),
     ],
     "shared_towers": [
         (TOWER, f"tl.Parallel({LAYERS}, {LAYERS})", "weights of their own"),
@@ -325,6 +327,10 @@ WRONG = {
         ("tl.Embedding(vocab_size, d_model)", "tl.Embedding(41699, d_model)", "not fixed numbers"),
         (TOWER, "tl.Serial(tower, tower)", "one after the other"),
         (f"return {TOWER}", TOWER, "it returned None"),
+        ("tl.LSTM(d_model)", "tl.LSTM(2 * d_model)", "an LSTM of d_model units"),
+        ("        tl.Embedding(vocab_size, d_model),\n", "", "the embedding comes before it"),
+        (TOWER, "tl.Branch(tower, tower)", "two questions in"),
+        ("tl.Mean(axis=1)", "tl.Max(axis=1)", "averages the LSTM's states"),
     ],
     "Siamese": [
         (siamese_of(TOWER, f"tl.Parallel({LAYERS}, {LAYERS})"), "weights of their own"),
@@ -361,6 +367,12 @@ WRONG = {
         ("axis=1) / (batch", "axis=1, keepdims=True) / (batch", "met a [batch] array"),
         ("max(axis=1)", "max(axis=1, keepdims=True)", "met a [batch] array"),
         ("without.max(axis=1)", "fastnp.sort(scores, axis=1)[:, -2]", "the largest but one"),
+        ("(v1, v2.T)", "(v1, v1.T)", "v1 meets v2"),
+        ("fastnp.dot(v1, v2.T)", "abs(fastnp.dot(v1, v2.T))", "the sign is lost"),
+        ("fastnp.diagonal(scores)", "1.0", "the positive is on the diagonal"),
+        ("without.max(axis=1)", "without.max()", "one maximum for all rows"),
+        ("fastnp.mean(loss1 + loss2)", "fastnp.max(loss1 + loss2)", "the loss of one row by hand"),
+        ("fastnp.mean(loss1 + loss2)", "float(fastnp.mean(loss1 + loss2))", "without float()"),
     ],
     "symmetric_loss": [
         (two_losses(lambda a, b: (a + b) / 2), "two finished losses were averaged"),
@@ -372,6 +384,8 @@ WRONG = {
         (BOTH, "closest = fastnp.maximum(masked.max(axis=1), masked.max(axis=0))", "the larger of the two"),
         (BOTH, BOTH.replace(" / 2", ""), MEANS, MEANS.replace(" / 2", ""), "were added: average them"),
         ("margin=0.25", "margin=0.5", "the default margin is 0.25"),
+        (BOTH, "closest = masked.max(axis=1)", "the closest negatives are the rows'"),
+        (MEANS, "mean = others.sum(axis=1) / (batch - 1)", "the mean negatives are the rows'"),
     ],
     "train_model": [
         (f"        lr_schedule={SCHEDULE},\n", "", "an lr_schedule"),
@@ -386,6 +400,10 @@ WRONG = {
         ("Loop(Siamese()", "Loop(Siamese", "a result"),
         (LOOP, "train_task", "the training.Loop itself"),
         ("Adam(0.01)", "Adam(0.1)", "Adam(0.01)"),
+        ("data=train_generator", "data=next(train_generator)", "not one of its batches"),
+        ("layer=TripletLoss()", "layer=TripletLoss", "call the function"),
+        ("[TripletLoss()]", "TripletLoss()", "a list is asked for"),
+        ("[TripletLoss()]", "[]", "needs a metric"),
     ],
     "data_generator": [
         (POWER, "pass", "padded to the longest question"),

@@ -10,6 +10,7 @@ from .score import Exercise, Wrong, expect, require
 from .similarity import (
     HAND_MADE,
     LARGEST_BUT_ONE,
+    NO_SIGN,
     ONE_SIZE,
     SEMI_HARD,
     hardest_negatives,
@@ -150,6 +151,12 @@ def _loss_mistakes(v1, v2, margin=0.25):
         *_diagonal_mistakes(scores, margin),
         (row_losses(masked.mean(axis=1), masked.max(axis=1), positive, margin).mean(),
          "the diagonal counts as a negative of 0"),
+        *((rows_loss(similarities(v, v), margin), "both sides of the product are one batch: v1 meets v2")
+          for v in (v1, v2)),
+        (rows_loss(np.abs(scores), margin), NO_SIGN),
+        (row_losses(mean, closest, 1.0, margin).mean(), "the positive is on the diagonal, seldom 1"),
+        (row_losses(mean, closest.max(), positive, margin).mean(), "one maximum for all rows: each row "
+         "has its own"),
         (row_losses(mean, mean, positive, margin).mean(), "the mean negative is used twice: one of the two "
          "terms takes the closest"),
         (row_losses(closest, closest, positive, margin).mean(), "the closest negative is used twice: one "
@@ -240,6 +247,9 @@ def _symmetric_mistakes(v1, v2, margin=0.25):
          "negatives of rows and columns are chosen each in its own direction"),
         (row_losses(mean / 2, np.maximum(*sides), positive, margin).mean(), "the larger of the two "
          "closest negatives was taken: their average is asked for"),
+        (row_losses(mean / 2, sides[0], positive, margin).mean(), "the closest negatives are the rows'"),
+        (row_losses(mean_of_negatives(scores), sum(sides) / 2, positive, margin).mean(),
+         "the mean negatives are the rows'"),
         (row_losses(mean, sum(sides), positive, margin).mean(), "the row's and the column's negatives "
          "were added: average them"),
         *_diagonal_mistakes(scores, margin),

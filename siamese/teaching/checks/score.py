@@ -388,6 +388,16 @@ ERROR_HINTS = {
     "RecursionError": "the function calls itself without an end",
     "Tracer": "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
     "not with NumPy, float() or if on the values",
+    "Concretization": "Trax compiles the function: return the array, without float() or if on the values",
+    "not an iterator": "labeled_data is the generator itself, not one of its batches",
+    "has no attribute 'name'": "the layer is asked for: call the function, as in TripletLoss()",
+    "is not iterable": "a list is asked for: [...] around it",
+    "at least two elements": "the evaluation needs a metric: [TripletLoss()]",
+    "Last dimension of state": "an LSTM of d_model units takes vectors of d_model numbers",
+    "rank 3 tensor": "the LSTM takes vectors: the embedding comes before it",
+    "broadcast": "two arrays do not fit: print their shapes; is a size fixed that belongs to the input?",
+    "out of range": "an index is too large: print it, and the length of what it looks into",
+    "has no len()": "print the shapes: is a list of questions asked for where one question is given?",
     "inhomogeneous": "rows of unequal length make no array: is the longest question longer than the "
     "length? 2 ** ceil(np.log2(length)), with np.log2",
     "read-only": "the function writes into its input: make a new array instead",

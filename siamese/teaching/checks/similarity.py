@@ -240,6 +240,7 @@ check_normalize = Exercise(
     "float [batch, d] -> the same with rows of length 1; runs compiled.",
     unit_rows,
     _normal_mistakes,
+    look="print np.linalg.norm(normalize(x), axis=1): the length of each row, and the signs",
 )
 check_normalize.table(
     (
