@@ -50,6 +50,9 @@ class UnlistedSkips:
 def pytest_configure(config):
     if os.environ.get("CI") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(UnlistedSkips(), "unlisted-skips")
+    # As the commands do: a test that trains or encodes compiles what another has compiled before.
+    siamese.keep_memory()
+    siamese.compat.after_import("jax", lambda module: siamese.enable_compile_cache())
 
 
 @pytest.fixture(autouse=True)
