@@ -188,7 +188,7 @@ def find_current(path: os.PathLike | str, kind: str) -> Path:
 
 def is_store(path: os.PathLike | str) -> bool:
     """Whether a directory looks like a store: by the names in it alone."""
-    return any(Path(path, name).is_file() for name in ("CURRENT", MANIFEST))
+    return any(os.path.isfile(os.path.join(path, name)) for name in ("CURRENT", MANIFEST))
 
 
 def _check_replaceable(path: Path, kind: str) -> None:

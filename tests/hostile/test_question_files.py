@@ -58,6 +58,13 @@ def test_what_can_be_read_is_read_alike(folder, good):
 def test_paths_that_are_no_files(folder, robustness, monkeypatch):
     monkeypatch.setattr("siamese.data.files.FIFO_SECONDS", 0.05)
     for path in robustness.no_files(folder):
-        for name in ("data", "predict", "index", "import-weights", "duplicates"):
+        for name in (
+            "data",
+            "predict",
+            "predict, as the model",
+            "index",
+            "import-weights",
+            "duplicates",
+        ):
             found = robustness.run(robustness.commands(folder, path)[name])
             assert not robustness.wrong(name, found) and found["code"] == 2, (path, found)
