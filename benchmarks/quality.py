@@ -48,7 +48,7 @@ REMOVED = {  # Name -> what `best` has there, undone.
     "case kept": {"lowercase": False},
     "rate falls as 1/sqrt(step)": {"schedule": "rsqrt"},
 }  # fmt: skip
-ADDED = {"both reading directions": {"bidirectional": True}}
+ADDED = {"both reading directions": {"bidirectional": True}, "lazy Adam": {"lazy_adam": True}}
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ NAMES = {
     "torch": "PyTorch nn.LSTM, course batches",
     "keras": "Keras LSTM (JAX), course batches",
     "ours_masked": "siamese, PairBatches, masked",
+    "ours_lazy": "siamese, PairBatches, masked, lazy Adam",
     "ours_best": "siamese, best preset",
     "torch_packed": "PyTorch packed, PairBatches",
 }
@@ -87,7 +88,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
         lambda step: RATE,
     )
     model = Siamese(vocab, **model_options(config))
-    loop = Loop(model, task, quiet=True)
+    loop = Loop(model, task, lazy_adam=config.lazy_adam, quiet=True)
     trainer, tower = loop._trainer_per_task[0], tower_config(config, vocab)
     rng, weights = np.asarray(loop.new_rng()), jax.device_put(tower_weights(loop.model))
     run = jax.jit(lambda weights, q: encode(weights, q, tower))
@@ -179,6 +180,7 @@ MAKERS = {
     "trax": make_trax,
     "ours": make_ours,
     "ours_masked": partial(make_ours, mask_padding=True),
+    "ours_lazy": partial(make_ours, mask_padding=True, lazy_adam=True),
     "ours_best": partial(make_ours, preset="best"),
     "torch": make_torch,
     "torch_packed": partial(make_torch, packed=True),
@@ -187,6 +189,7 @@ MAKERS = {
 # Which batches a contender trains on, where not the course's, and its LSTMs where not one.
 BATCHES = {
     "ours_masked": "bucketed",
+    "ours_lazy": "bucketed",
     "torch_packed": "bucketed",
     "ours_best": "best",
 }

@@ -124,6 +124,9 @@ class TrainConfig:
     adam_epsilon: float = _choice(
         1e-5, "Adam's epsilon; Trax's is large for the embeddings of rare words", above=0
     )
+    lazy_adam: bool = _choice(
+        False, "Adam moves only the embeddings of a batch's words: quicker with many words"
+    )
     warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
     schedule: str = _one_of(
         "the learning rate after the warm-up: 1/sqrt(step), or linear to zero at the run's end",
@@ -204,8 +207,6 @@ class TrainConfig:
           ArgumentError: unknown fields.
         """
         values = {_OLD_NAMES.get(name, name): value for name, value in values.items()}
-        if not values.get("lazy_adam"):  # Of 0.1.0; a run with it cannot go on.
-            values.pop("lazy_adam", None)
         unknown = set(values) - set(cls.__dataclass_fields__)
         if unknown:
             raise ArgumentError(f"Unknown fields of a training configuration: {sorted(unknown)}.")

@@ -56,6 +56,7 @@ class Loop(training.Loop):
       best_metric: name of an eval metric whose lowest checkpoint stays too.
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
+      lazy_adam: move only the embedding rows of a batch's words; see `siamese.training.step`.
       quiet: print nothing; warnings still go to the log.
       **stock: what else Trax's Loop takes: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
 
@@ -64,7 +65,7 @@ class Loop(training.Loop):
       resumed_from: the checkpoint that the run goes on from, or None.
 
     Raises:
-      ArgumentError: more than one training task.
+      ArgumentError: more than one training task; lazy_adam with another optimizer than Adam.
       CheckpointError: `output_dir` holds a checkpoint of another model; nothing in it is touched.
     """
 
@@ -80,6 +81,7 @@ class Loop(training.Loop):
         best_metric: str | None = None,
         course_file: bool = False,
         patience: int = 0,
+        lazy_adam: bool = False,
         quiet: bool = False,
         **stock: Any,
     ):
@@ -95,7 +97,7 @@ class Loop(training.Loop):
             margin = getattr(task.loss_layer, "_margin", None)
         self._collapse, self._patience = CollapseWatch(margin), patience
         self._mesh = devices.mesh()
-        self._course_file, self._quiet = course_file, quiet
+        self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
         self._extras = checkpoint_extras or dict
         self._kept = {"keep": keep, "best_metric": best_metric}
         self._writer: checkpoints.CheckpointWriter | None = None
@@ -121,7 +123,7 @@ class Loop(training.Loop):
 
     def _init_trainer(self, task):
         trainer = super()._init_trainer(task)
-        trainer._accelerated_update_fn = update_step(trainer)
+        trainer._accelerated_update_fn = update_step(trainer, self._lazy_adam)
         return trainer
 
     # ---- Running ----

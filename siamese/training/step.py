@@ -1,36 +1,59 @@
 """One training step in one XLA program: loss, gradients, Adam, new weights and new slots.
 
-Unlike in Trax's trainer the optimizer's slots, which nobody but the trainer holds, are donated: XLA writes
-the new ones in their place. The weights stay valid: `model.weights` may be held by anyone.
+Trax's trainer compiles such a program too, but leaves its inputs where they are, so that every step
+writes weights and slots to fresh memory. Here the optimizer's slots, which nobody but the trainer holds,
+are donated: XLA writes the new ones in their place. The weights stay valid: `model.weights` may be held
+by anyone.
+
+Lazy Adam (the LazyAdam of TensorFlow Addons, PyTorch's SparseAdam) moves only the embedding rows whose
+words are in the batch. Adam itself moves every row at every step, because the moments of absent words
+decay, and so reads and writes the embedding three times over whatever the batch holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
+import trax
+from trax import fastmath
+from trax import layers as tl
+
+from siamese.errors import ArgumentError
+
+_SPECIAL = 2  # Unknown word and padding, tokens 0 and 1: the model asks for them by number.
 
 
-def update_step(trainer) -> Callable:
-    """The step that a `trax.optimizers.Trainer` on one device (or a mesh as one) runs, compiled anew.
+def update_step(trainer, lazy_adam: bool = False) -> Callable:
+    """The step that `trax.optimizers.Trainer` runs, compiled anew.
+
+    Args:
+      trainer: a `trax.optimizers.Trainer` on one device, or on a mesh as one device.
+      lazy_adam: move only the embedding rows of the batch's words. The weights are then donated too:
+        arrays taken from ``model.weights`` are gone after the next step, so copy what is to be kept.
 
     Returns:
       function ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state,
       stats). The given slots are gone after the call.
+
+    Raises:
+      ArgumentError: lazy_adam with another optimizer than Adam, with clipped gradients, or with a model
+        that does not begin with an embedding.
     """
-    gradient, optimizer = trainer._forward_and_backward_fn, trainer.optimizer
+    if lazy_adam:
+        _check_lazy(trainer)
     # Trax's own takes the norms by `vdot`, which XLA runs on one core.
-    optimizer._l2_norm = lambda arrays: jnp.sqrt(sum(jnp.sum(a * a) for a in arrays))
-
-    def update(slots, weights, step, opt_params, batch, state, rng):
-        (loss, state), gradients = gradient(batch, weights, state, rng)
-        weights, slots, stats = optimizer.tree_update(
-            step, gradients, weights, slots, opt_params, store_slots=False
-        )
-        return slots, weights, state, {**stats, "loss": loss}
-
-    compiled = jax.jit(update, donate_argnums=0)
+    trainer.optimizer._l2_norm = _l2_norm
+    update = partial(
+        _update_lazily if lazy_adam else _update,
+        trainer._forward_and_backward_fn,
+        trainer.optimizer,
+    )
+    # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
+    # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
+    compiled = jax.jit(update, donate_argnums=(0, 1) if lazy_adam else (0,))
 
     def run(weights_and_slots, *arguments):
         weights, slots = weights_and_slots
@@ -38,3 +61,75 @@ def update_step(trainer) -> Callable:
         return (weights, slots), state, stats
 
     return run
+
+
+def _l2_norm(arrays):
+    return jnp.sqrt(sum(jnp.sum(array * array) for array in arrays))
+
+
+def _update(gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
+    (loss, state), gradients = gradient(batch, weights, state, rng)
+    weights, slots, stats = optimizer.tree_update(
+        step, gradients, weights, slots, opt_params, store_slots=False
+    )
+    return slots, weights, state, {**stats, "loss": loss}
+
+
+def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
+    """The model sees a small embedding of the batch's words; its gradient is as small.
+
+    Each word stands in the small embedding once for each of its places, and the tokens all point to one
+    of them: no sorting, and shapes that depend on the batch's shape alone.
+    """
+    embedding, *others = fastmath.tree_flatten(weights)
+    (m, v), *other_slots = slots
+    # As the model's look-up does, a number beyond the embedding counts as its last row.
+    questions = [jnp.clip(q, 0, embedding.shape[0] - 1) for q in batch[:2]]
+    special = jnp.arange(_SPECIAL, dtype=jnp.int32)
+    words = jnp.concatenate([special, *(q.ravel() for q in questions)])
+    places = jnp.arange(words.shape[0], dtype=jnp.int32)
+    # Of a word's places, the one that was written last; an unknown word and padding keep their number.
+    place_of = jnp.zeros(embedding.shape[0], jnp.int32).at[words].set(places)
+    place_of = place_of.at[special].set(special)
+    small = embedding[words]
+    small_weights, _ = fastmath.tree_unflatten([small, *others], weights)
+    small_batch = (*(place_of[q] for q in questions), *batch[2:])
+
+    (loss, state), gradients = gradient(small_batch, small_weights, state, rng)
+    small_gradient, *other_gradients = fastmath.tree_flatten(gradients)
+    small, (small_m, small_v) = optimizer.update(
+        step, small_gradient, small, (m[words], v[words]), opt_params
+    )
+    updated = [
+        optimizer.update(step, *given, opt_params)
+        for given in zip(other_gradients, others, other_slots, strict=True)
+    ]
+    # One place a word is written back; the others are sent beyond the end, where they are dropped.
+    target = jnp.where(place_of[words] == places, words, embedding.shape[0])
+
+    def put(whole, rows):
+        return whole.at[target].set(rows, mode="drop")
+
+    weights, _ = fastmath.tree_unflatten(
+        [put(embedding, small), *(weight for weight, _ in updated)], weights
+    )
+    slots = ((put(m, small_m), put(v, small_v)), *(slot for _, slot in updated))
+    stats = {"gradients_l2": _l2_norm([small_gradient, *other_gradients]), "loss": loss}
+    return slots, weights, state, stats
+
+
+def _check_lazy(trainer) -> None:
+    optimizer = trainer.optimizer
+    is_adam = isinstance(optimizer, trax.optimizers.adam.Adam)
+    if not is_adam or optimizer._clip_grad_norm is not None:
+        raise ArgumentError(
+            "lazy_adam needs trax.optimizers.Adam without clip_grad_norm; the optimizer is "
+            f"{type(optimizer).__name__}."
+        )
+    layer = trainer.model_with_loss
+    while layer.sublayers:
+        layer = layer.sublayers[0]
+    if not isinstance(layer, tl.Embedding) or layer.weights.shape[0] < _SPECIAL:
+        raise ArgumentError(
+            f"lazy_adam needs a model that begins with an embedding, as Siamese's; it begins with {layer}."
+        )

@@ -153,6 +153,7 @@ class Trainer:
                 keep=config.keep,
                 best_metric=self._loss_name,
                 patience=config.patience,
+                lazy_adam=config.lazy_adam,
                 quiet=True,
             )
             self._random_state = random.getstate()
