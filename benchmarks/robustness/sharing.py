@@ -2,13 +2,17 @@
 
 Writers add two questions at a time and remove earlier ones; readers load and search. Every answer must be
 that of one generation: pairs stand together, each text has its own id and vector. What a writer was told is
-saved must be there at the end. Then a process that adds, and one that saves a model, is killed (SIGKILL)
-again and again; nothing acknowledged may be lost, and the next write leaves nothing of the killed one.
+saved must be there at the end. Then a process that adds, one that saves a model, and one that writes the
+groups of duplicates to a file, is killed (SIGKILL) again and again; nothing acknowledged may be lost, no
+file half written, and the next write leaves nothing of the killed one.
 
     python benchmarks/robustness/sharing.py --seconds 60 --kills 50
 """
 
 import argparse
+import contextlib
+import functools
+import io
 import json
 import random
 import subprocess
@@ -21,6 +25,7 @@ from pathlib import Path
 
 from add import WORDS, random_detector
 
+from siamese.cli.main import main as siamese
 from siamese.errors import SiameseError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
@@ -104,6 +109,23 @@ def save(path: str, name: str, start: float) -> None:
         n += 1
 
 
+def write_groups(path: Path, n: int) -> None:
+    """Writes the groups of `path / "index"` by one of two thresholds to `path / "groups.csv"`."""
+    flags = ["--threshold", str((0.9, 0.95)[n % 2]), "--output", str(path / "groups.csv")]
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert siamese(["duplicates", str(path / "index"), *flags]) == 0
+
+
+def groups(path: str, name: str, start: float) -> None:
+    """Writes the file of groups again and again; prints each once it is written."""
+    n = int(start)
+    print("READY", flush=True)
+    while True:
+        write_groups(Path(path), n)
+        print("+", n, flush=True)
+        n += 1
+
+
 # ---- What the parent does ----
 
 
@@ -149,7 +171,7 @@ def shared(path: Path, writers: int, readers: int, seconds: float) -> dict:
     }
 
 
-def killed(what: str, path: Path, kills: int, check, write_once) -> dict:
+def killed(what: str, path: Path, kills: int, check, write_once, entries: int = 3) -> dict:
     """Kills a child `kills` times; `check` finds the newest number saved, `write_once` saves the next."""
     dice, last, in_flight = random.Random(1), 0, 0
     for _ in range(kills):
@@ -166,7 +188,9 @@ def killed(what: str, path: Path, kills: int, check, write_once) -> dict:
         in_flight += found > last
         last = found + 1
         write_once(last)
-        assert len(list(path.iterdir())) == 3, "the next write left something of the killed one"
+        assert len(list(path.iterdir())) == entries, (
+            "the next write left something of the killed one"
+        )
     return {"kills": kills, "saved": last, "saved_and_not_told": in_flight, "lost": 0}
 
 
@@ -201,6 +225,28 @@ def kill_saves(path: Path, kills: int) -> dict:
     )
 
 
+def kill_groups(path: Path, kills: int) -> dict:
+    path.mkdir()
+    detector = random_detector(D)
+    detector.save(path / "model")
+    made = QuestionIndex.build(detector, [text_of(str(n)) for n in range(400)])
+    made.save(path / "index", model=path / "model")
+    whole = []
+    for n in (0, 1):
+        write_groups(path, n)
+        whole.append((path / "groups.csv").read_bytes())
+    assert len(whole[0]) != len(whole[1])
+
+    def check(last: int) -> int:
+        content = (path / "groups.csv").read_bytes()
+        assert content in whole, "the file is half written"
+        return last + (content != whole[last % 2])
+
+    write_once = functools.partial(write_groups, path)
+    write_once(0)
+    return killed("groups", path, kills, check, write_once)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--writers", type=int, default=4)
@@ -212,14 +258,14 @@ def main() -> None:
     flags = parser.parse_args()
     if flags.child:
         what, path, name, number = flags.child
-        return {"write": write, "read": read, "add": add, "save": save}[what](
-            path, name, float(number)
-        )
+        children = {"write": write, "read": read, "add": add, "save": save, "groups": groups}
+        return children[what](path, name, float(number))
     with tempfile.TemporaryDirectory() as folder:
         found = {
             "shared": shared(Path(folder, "shared"), flags.writers, flags.readers, flags.seconds),
             "index_add_killed": kill_additions(Path(folder, "added"), flags.kills),
             "model_save_killed": kill_saves(Path(folder, "model"), flags.kills),
+            "duplicates_output_killed": kill_groups(Path(folder, "groups"), flags.kills),
         }
     for part, figures in found.items():
         print(part, *(f"  {name:<28}{value:>12,}" for name, value in figures.items()), sep="\n")
