@@ -189,7 +189,7 @@ def test_a_student_stops_at_the_first_blank_with_its_name(source, tmp_path):
     first = next(c.id for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution"))
     client = nbclient.NotebookClient(
         notebook,
-        timeout=200,
+        timeout=1800,
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},  # from any folder
     )
