@@ -153,14 +153,14 @@ def duplicates(flags: argparse.Namespace) -> Result:
 
 def predict_many(flags: argparse.Namespace) -> int:
     """`siamese predict MODEL FILE`: one line out for each line in; 1 where a line had an error."""
-    from siamese.data.files import ReadReport
+    from siamese.data.files import ReadReport, shown_name
     from siamese.search.detector import DuplicateDetector
     from siamese.search.streaming import answer_file
 
     if flags.json:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
     detector = DuplicateDetector.load(flags.model)
-    report = ReadReport("standard input" if flags.question1 == "-" else flags.question1)
+    report = ReadReport(shown_name(flags.question1))
     options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows, "excel": flags.excel}
     failed = 0
     for line, good in answer_file(detector, flags.question1, report, **options):

@@ -179,7 +179,7 @@ class OpenFile:
     """
 
     def __init__(self, path: str | os.PathLike):
-        self.path, self.name = path, "standard input" if path == "-" else str(path)
+        self.path, self.name = path, shown_name(path)
         self.lines_read = 0
         try:
             self._file, self.is_regular = opened(str(path))
@@ -290,6 +290,11 @@ class OpenFile:
                 )
         if last := b"".join(parts):
             yield last
+
+
+def shown_name(path: str | os.PathLike) -> str:
+    """What messages and reports call a file; ``-`` is standard input."""
+    return "standard input" if path == "-" else str(path)
 
 
 def opened(path: str) -> tuple[BinaryIO, bool]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.files import OpenFile, ReadReport
+from siamese.data.files import OpenFile, ReadReport, shown_name
 from siamese.data.records import COLUMN_NAMES, Records, check_bad_rows, column_places
 from siamese.errors import ArgumentError, DataError, ShapeError
 
@@ -255,7 +255,7 @@ def iter_pairs(
 def _shown(path: Any) -> str:
     if isinstance(path, (tuple, list)):
         return " + ".join(map(str, path))
-    return "standard input" if path == "-" else str(path)
+    return shown_name(path)
 
 
 def _columns(path: Any, report: ReadReport) -> Iterator[tuple[Columns, Sequence[int]]]:

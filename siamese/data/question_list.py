@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from siamese.data.files import ReadReport
+from siamese.data.files import ReadReport, shown_name
 from siamese.data.records import Records, check_bad_rows, normal_name
 from siamese.errors import DataError
 
@@ -55,7 +55,7 @@ def read_questions(
       DataError: a file that cannot be read so; names the file and lines.
     """
     skip = check_bad_rows(bad_rows)
-    report = ReadReport("standard input" if path == "-" else str(path))
+    report = ReadReport(shown_name(path))
     found = QuestionList(report)
     ids: list[Any] = []
     others: list[dict[str, Any]] = []
