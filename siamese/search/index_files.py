@@ -207,7 +207,8 @@ def _mapped(
     path = _file(folder, files, name)
     large = files[name]["size"] > _MAPPED  # Mapping a small file takes longer than reading it.
     array = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
-    if array.dtype.name not in dtypes or array.ndim != axes or len(array) != (rows or len(array)):
+    other_rows = rows is not None and array.ndim == axes and len(array) != rows
+    if array.dtype.name not in dtypes or array.ndim != axes or other_rows:
         raise CheckpointError(
             f"{path} is damaged: {array.dtype} {array.shape}, and {rows} rows of "
             f"{' or '.join(dtypes)} are wanted."
