@@ -337,7 +337,7 @@ class QuestionIndex:
                 self._state, self._changed = self._state.with_graph(), True
 
     def _free_ids(self, count: int) -> list[str | int]:
-        """The next numbers that are no question's id."""
+        """The next numbers that are not ids of questions."""
         found: list[str | int] = []
         while len(found) < count:
             more = range(self._next_id, self._next_id + count - len(found))

@@ -24,7 +24,7 @@ class TrainingData:
 
     vocabulary: Vocabulary  # The course's numbering.
     ids: Ragged  # Token ids, a row for each distinct question.
-    # The duplicates to train on, implied ones among them: int64 [pairs], once for each side.
+    # The duplicates to train on, those of the transitive closure among them: int64 [pairs] for each side.
     train: tuple[np.ndarray, np.ndarray]
     train_clusters: tuple[np.ndarray, np.ndarray]  # Likewise; questions of one are duplicates.
     valid: tuple[np.ndarray, np.ndarray]  # Likewise, the duplicates only the validation loss sees.
