@@ -30,6 +30,7 @@ from siamese.storage.store import (
 )
 
 FORMAT_VERSION = 1
+COURSE_THRESHOLD = 0.7
 MAX_TOKENS = 512  # Longer questions are cut: beyond it the mean of an LSTM says nothing more.
 MANY = 4_000  # from so many questions on they are tokenized on all cores
 
@@ -60,7 +61,7 @@ class DuplicateDetector:
         vocabulary: Vocabulary,
         tower: TowerConfig,
         *,
-        threshold: float = 0.7,
+        threshold: float = COURSE_THRESHOLD,
         calibration: Any = None,
         card: dict[str, Any] | None = None,
     ):

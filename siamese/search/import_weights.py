@@ -13,11 +13,9 @@ from siamese.data.files import opened
 from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
-from siamese.search.detector import DuplicateDetector
+from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage.atomic import explain
 from siamese.storage.trax_files import read_course_model
-
-COURSE_THRESHOLD = 0.7
 
 
 def import_weights(

@@ -9,10 +9,9 @@ from pathlib import Path
 from siamese.course.model import tower_weights
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError
-from siamese.search.detector import DuplicateDetector
+from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.config import TrainConfig
-from siamese.training.report import COURSE_THRESHOLD
 from siamese.training.trainer import tower_config
 
 

@@ -12,9 +12,9 @@ from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import Calibration, fit_calibration
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
+from siamese.search.detector import COURSE_THRESHOLD
 from siamese.training.prepare import TrainingData
 
-COURSE_THRESHOLD = 0.7
 EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters for unmasked models.
 
 

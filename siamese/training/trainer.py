@@ -23,14 +23,14 @@ from siamese.data.pairs import QuestionPairs
 from siamese.data.progress import Progress
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import TowerConfig
-from siamese.search.detector import DuplicateDetector
+from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
 from siamese.training.loop import Loop
 from siamese.training.losses import RankingLoss
 from siamese.training.prepare import prepare
-from siamese.training.report import COURSE_THRESHOLD, Report, measure
+from siamese.training.report import Report, measure
 
 # What may change between the parts of one run: how long it is and what it leaves behind.
 _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "keep", "patience"}
