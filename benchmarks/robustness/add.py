@@ -21,7 +21,7 @@ from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.search.nearest import StoredVectors
-from siamese.search.segments import Records, Segment, State
+from siamese.search.segments import Entries, Segment, State, id_keys
 from siamese.storage.store import find_current
 
 WORDS = ["how", "far", "is", "the", "way", "number", "old", "are", "you", "?"]
@@ -41,12 +41,12 @@ def random_index(detector: DuplicateDetector, count: int) -> QuestionIndex:
     draw = np.random.default_rng(1)
     vectors = draw.standard_normal((count, detector.tower.output_size)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    records = Records.of(
+    entries = Entries.of(
         {"id": i, "question": f"how far is the way number {i} ?", "columns": {}}
         for i in range(count)
     )
-    segment = Segment(StoredVectors.of(vectors), records)
-    return QuestionIndex(detector, State((segment,), np.zeros(0, np.int64)), next_id=count)
+    segment = Segment(StoredVectors.of(vectors), entries, id_keys(range(count)))
+    return QuestionIndex(detector, State((segment,)), next_id=count)
 
 
 def bytes_to_disk() -> int:

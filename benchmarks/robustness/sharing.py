@@ -152,7 +152,7 @@ def shared(path: Path, writers: int, readers: int, seconds: float) -> dict:
     removed = {line[2:] for line in lines if line.startswith("-")}
     wanted = {f"{pair}-{k}" for pair in added - removed for k in "ab"} | set(first)
     index = QuestionIndex.load(path, detector)
-    found = {record["id"]: record["question"] for record in index.records}
+    found = {record["id"]: record["question"] for record in index.entries}
     assert set(found) == wanted, f"{len(wanted - set(found))} lost, {len(set(found) - wanted)} more"
     assert all(text == text_of(i) for i, text in found.items())
     assert len(list(path.iterdir())) == 3, "something was left over"
@@ -199,7 +199,7 @@ def kill_additions(path: Path, kills: int) -> dict:
     QuestionIndex.build(detector, [text_of("0")], ids=[0]).save(path)
 
     def check(last: int) -> int:
-        records = list(QuestionIndex.load(path, detector).records)
+        records = list(QuestionIndex.load(path, detector).entries)
         ids = [record["id"] for record in records]
         assert ids == list(range(len(ids))), "a question is missing"
         assert all(record["question"] == text_of(str(record["id"])) for record in records)

@@ -68,7 +68,7 @@ def measure(threads: int, seconds: float) -> dict:
     for thread in running:
         thread.join()
     assert not faults, faults[:3]
-    assert len(index) == len(old) and [r["question"] for r in index.records] == old
+    assert len(index) == len(old) and [r["question"] for r in index.entries] == old
     return {"threads": threads, "seconds": seconds, **counts, "faults": 0}
 
 

@@ -9,6 +9,8 @@ model/                    a store (`siamese.storage.store`); in its current gene
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 import json
 import math
 import os
@@ -78,6 +80,17 @@ class DuplicateDetector:
             f"threshold {self.threshold:.3f})"
         )
 
+    @functools.cached_property
+    def checksum(self) -> str:
+        """The SHA-256 of what decides the vectors: weights, vocabulary and tower."""
+        digest = hashlib.sha256(repr(self.tower).encode())
+        for name, array in sorted(self.weights.items()):
+            digest.update(f"{name} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array, "<f4").data)
+        words = self.vocabulary
+        digest.update(json.dumps([words.lowercase, words.words, words.unknown_ids]).encode())
+        return digest.hexdigest()
+
     # ---- Saving ----
 
     @classmethod
@@ -117,11 +130,8 @@ class DuplicateDetector:
             from siamese.evaluation.calibration import Calibration
 
             calibration = Calibration.from_dict(calibration)
-        shape = dict(facts["tower"])
-        if shape.pop("pooling", "mean") != "mean":
-            raise ValueError("it pools by the maximum, which is no longer supported")
         try:
-            tower = TowerConfig(**shape)
+            tower = TowerConfig(**facts["tower"])
         except ArgumentError as error:
             raise CheckpointError(f"{path}/detector.json: {error} Take another copy.") from None
         if tower.vocab_size != vocabulary.size:

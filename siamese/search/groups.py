@@ -107,17 +107,17 @@ _OWN = ("group", "id", "question", "similarity", "central")
 
 def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any]]:
     """Each member as a flat dict: group (from 1), id, question, similarity, central, columns."""
-    records = index.records
+    entries = index.entries
     for number, group in enumerate(groups, start=1):
         for member in group:
-            record = records[member.row]
+            entry = entries[member.row]
             yield {
                 "group": number,
-                "id": record["id"],
-                "question": record["question"],
+                "id": entry["id"],
+                "question": entry["question"],
                 "similarity": round(member.similarity, 6),
                 "central": int(member.is_central),
-                **{f"column_{n}" if n in _OWN else n: v for n, v in record["columns"].items()},
+                **{f"column_{n}" if n in _OWN else n: v for n, v in entry["columns"].items()},
             }
 
 

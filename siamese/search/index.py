@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.arguments import whole_number
-from siamese.data.question_list import read_questions
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.search.approximate import usearch_installed
 from siamese.search.detector import DuplicateDetector
-from siamese.search.index_files import model_checksum, read_index, write_index
+from siamese.search.index_files import read_index, write_index
 from siamese.search.nearest import StoredVectors
-from siamese.search.segments import Records, Segment, State, id_keys
-from siamese.storage.store import find_current, generation, lock_store
+from siamese.search.segments import Entries, Segment, State, id_keys
+from siamese.storage.store import Generation, find_current, generation, lock_store
 
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
 
@@ -39,6 +38,14 @@ class Hit(NamedTuple):
     columns: dict[str, Any]
 
 
+class _Saved(NamedTuple):
+    """What an index had when it was loaded or saved last, and where."""
+
+    path: Path
+    generation: Generation
+    state: State
+
+
 class QuestionIndex:
     """Questions encoded once and searched many times; safe to share by threads.
 
@@ -47,7 +54,7 @@ class QuestionIndex:
     same to it (unless its vocabulary has several ids for them): a question of nothing else finds
     whatever is similar to "unknown words"; see `DuplicateDetector.unknown_words`.
 
-    Make one with `build`, `from_file` or `load`.
+    Make one with `build` or `load`.
 
     Example:
       >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
@@ -57,26 +64,19 @@ class QuestionIndex:
     """
 
     def __init__(self, detector: DuplicateDetector, state: State, *, next_id: int = 0):
-        """Takes ready questions; `build`, `from_file` and `load` make them."""
+        """Takes ready questions; `build` and `load` make them."""
         self.detector = detector
         self._state = state  # Replaced as one, so that a search sees one moment.
         self._next_id = next_id  # of a question that is added without an id
         self._model: Path | None = None  # where the model is saved
-        # What was loaded or saved last: (directory, generation), and whether it was changed since.
-        self._saved: tuple[Path, Any] | None = None
-        self._changed = False
+        self._saved: _Saved | None = None
         self._held: Path | None = None  # the directory whose lock this index has
-        self._whole: tuple[State, Segment] | None = None
         self._lock = threading.RLock()  # held while the index is changed
 
     def __repr__(self) -> str:
-        state = self._state
-        graph = ", with a graph" if state.graph else ""
-        return (
-            f"QuestionIndex({state.size:,} questions, {state.segments[0].vectors.storage}{graph})"
-        )
-
-    # ---- Making, saving, loading ----
+        graph = ", with a graph" if self.has_graph else ""
+        storage = self._state.segments[0].vectors.storage
+        return f"QuestionIndex({len(self):,} questions, {storage}{graph})"
 
     @classmethod
     def build(
@@ -108,35 +108,15 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number, or another storage.
         """
         none = StoredVectors.of(np.zeros((0, detector.tower.output_size), np.float32), storage)
-        index = cls(detector, State((Segment(none, Records.of([])),), np.zeros(0, np.int64)))
+        index = cls(detector, State((Segment(none, Entries.of([]), id_keys([])),)))
         index.add(questions, ids=ids, columns=columns, processes=processes)
         if approximate is None:
-            approximate = len(index) >= LARGE and usearch_installed()
+            approximate = len(index) >= LARGE and importlib.util.find_spec("usearch") is not None
         if approximate:
             index.make_graph()
         return index
 
-    @classmethod
-    def from_file(
-        cls,
-        detector: DuplicateDetector,
-        path: str | os.PathLike,
-        *,
-        column: str | None = None,
-        id_column: str | None = None,
-        **options: Any,
-    ) -> QuestionIndex:
-        """Encodes the questions of a file; ids and other columns are kept, empty ones left out.
-
-        Args:
-          detector: the model.
-          path: see `siamese.data.question_list.read_questions`.
-          column: the column with the questions; found by its name if None.
-          id_column: the column with the ids; found by its name if None.
-          **options: of `build`.
-        """
-        found = read_questions(path, column=column, id_column=id_column)
-        return cls.build(detector, found.questions, ids=found.ids, columns=found.columns, **options)
+    # ---- Saving, loading, sharing ----
 
     def save(self, path: str | os.PathLike, *, model: str | os.PathLike | None = None) -> Path:
         """Writes the index's directory, atomically; see `siamese.search.index_files`.
@@ -151,23 +131,22 @@ class QuestionIndex:
         Raises:
           CheckpointError: it cannot be written, or was changed by others.
         """
+        where, found = Path(os.path.abspath(path)), None
         with self._lock:
             if model is not None:
                 self._model = Path(model).resolve()
-            state, where = self._state, Path(os.path.abspath(path))
-            facts: dict[str, Any] = {
-                "model_checksum": model_checksum(self.detector),
-                "next_id": self._next_id,
-                "model": None,
-            }
             if self._model is not None:
                 # Relative first, so that model and index can be moved together.
-                relative = os.path.relpath(self._model, where.resolve())
-                facts["model"] = [relative, str(self._model)]
-            replaces = self._saved[1] if self._saved and self._saved[0] == where else None
+                found = [os.path.relpath(self._model, where.resolve()), str(self._model)]
+            facts = {
+                "model_checksum": self.detector.checksum,
+                "next_id": self._next_id,
+                "model": found,
+            }
+            replaces = self._saved.generation if self._saved and self._saved.path == where else None
             options = {"replaces": replaces, "locked": self._held == where}
-            self._saved = where, write_index(path, state, facts, **options)
-            self._changed = False
+            written = write_index(path, self._state, facts, **options)
+            self._saved = _Saved(where, written, self._state)
         return Path(path)
 
     @classmethod
@@ -188,7 +167,8 @@ class QuestionIndex:
         Raises:
           CheckpointError: missing or damaged, or made by another model.
         """
-        state, facts, read = read_index(path, check=check)
+        found = read_index(path, check=check)
+        state, facts, _ = found
         places = [Path(path) / facts["model"][0], Path(facts["model"][1])] if facts["model"] else []
         model = next((place for place in places if place.exists()), None)
         if detector is None and model is None:
@@ -200,18 +180,18 @@ class QuestionIndex:
             model = detector or model
             detector = DuplicateDetector.load(model)
         index = cls(detector, state)
-        index._take(path, state, facts, read)
+        index._take(path, *found)
         index._model = Path(model).resolve() if model else None
         return index
 
-    def _take(self, path: str | os.PathLike, state: State, facts: dict, read: Any) -> None:
-        if model_checksum(self.detector) != facts["model_checksum"]:
+    def _take(self, path: str | os.PathLike, state: State, facts: dict, read: Generation) -> None:
+        if self.detector.checksum != facts["model_checksum"]:
             raise CheckpointError(
                 f"{path} was made by another model: their vectors cannot be compared. Load the model "
                 "it was made by, or make the index again with `siamese index`."
             )
         self._state, self._next_id = state, int(facts["next_id"])
-        self._saved, self._changed = (Path(os.path.abspath(path)), read), False
+        self._saved = _Saved(Path(os.path.abspath(path)), read, state)
 
     @classmethod
     @contextmanager
@@ -244,6 +224,10 @@ class QuestionIndex:
             finally:
                 index._held = None
 
+    @property
+    def _changed(self) -> bool:
+        return self._saved is None or self._saved.state is not self._state
+
     def refresh(self) -> bool:
         """Takes what others saved in the directory since this index was loaded from there, or saved.
 
@@ -256,11 +240,10 @@ class QuestionIndex:
         Raises:
           CheckpointError: what is there now cannot be read.
         """
-        if self._saved is None or self._changed or generation(self._saved[0]) == self._saved[1]:
-            return False
         with self._lock:
-            if not self._changed:
-                self._take(self._saved[0], *read_index(self._saved[0], check=False))
+            if self._changed or generation(self._saved.path) == self._saved.generation:
+                return False
+            self._take(self._saved.path, *read_index(self._saved.path, check=False))
         return True
 
     # ---- Changing ----
@@ -296,22 +279,20 @@ class QuestionIndex:
         if ids is not None:
             ids = [_checked_id(i) for i in ids]
         with self._lock:
-            state = self._state
             if ids is None:
                 ids = self._free_ids(len(questions))
             else:
-                seen = set(state.rows_of(ids))
+                seen = set(self._state.rows_of(ids))
                 for i in ids:
                     if i in seen:
                         raise DataError(f"The id {i!r} is taken; ids must be all different.")
                     seen.add(i)
-            records = Records.of(
+            entries = Entries.of(
                 {"id": i, "question": question, "columns": dict(more)}
                 for i, question, more in zip(ids, questions, columns or [{}] * len(questions))
             )
-            storage = state.segments[0].vectors.storage
-            new = Segment(StoredVectors.of(vectors, storage), records, id_keys(ids))
-            self._state, self._changed = state.added(new), True
+            stored = StoredVectors.of(vectors, self._state.segments[0].vectors.storage)
+            self._state = self._state.added(Segment(stored, entries, id_keys(ids)))
         return ids
 
     def remove(self, ids: Iterable[str | int]) -> int:
@@ -327,14 +308,14 @@ class QuestionIndex:
                 if i not in rows:
                     raise ArgumentError(f"There is no question with the id {i!r} in the index.")
             if rows:
-                self._state, self._changed = self._state.without(rows.values()), True
+                self._state = self._state.without(rows.values())
         return len(rows)
 
     def make_graph(self) -> None:
         """Makes the graph for approximate search, on all cores; needs usearch."""
         with self._lock:
-            if self._state.graph is None:
-                self._state, self._changed = self._state.with_graph(), True
+            if not self.has_graph:
+                self._state = self._state.with_graph()
 
     def _free_ids(self, count: int) -> list[str | int]:
         """The next numbers that are not ids of questions."""
@@ -358,23 +339,17 @@ class QuestionIndex:
     @property
     def vectors(self) -> StoredVectors:
         """The questions' vectors, as they are stored."""
-        return self._all().vectors
+        return self._state.whole.vectors
 
     @property
-    def records(self) -> Records:
+    def entries(self) -> Entries:
         """Each question as a dict: id, question, columns."""
-        return self._all().records
+        return self._state.whole.entries
 
     @property
     def has_graph(self) -> bool:
         """Whether approximate search can be done at once."""
-        return self._state.graph is not None
-
-    def _all(self) -> Segment:
-        state, whole = self._state, self._whole
-        if whole is None or whole[0] is not state:
-            whole = self._whole = state, state.whole()
-        return whole[1]
+        return self._state.has_graph
 
     def search(
         self,
@@ -403,19 +378,9 @@ class QuestionIndex:
         asked = [questions] if isinstance(questions, str) else list(questions)
         queries = self.detector.encode(asked)
         rows, similarities, state = self.search_vectors(queries, k, approximate=approximate)
-        cut = self.detector.threshold if threshold is None else threshold
-        probabilities = np.full(similarities.shape, None)
-        if self.detector.calibration is not None and similarities.size:
-            found = self.detector.calibrated(similarities.ravel())
-            probabilities = found.reshape(similarities.shape)
         answers: list[list[Hit]] = [[] for _ in asked]
-        for query in np.flatnonzero(queries.any(axis=1)):  # one without words has no hits
-            hits = zip(rows[query], similarities[query].tolist(), probabilities[query].tolist())
-            for row, similarity, probability in hits:
-                record = state.record(row)
-                hit = Hit(**record, similarity=similarity, probability=probability,
-                          is_duplicate=similarity > cut)  # fmt: skip
-                answers[query].append(hit)
+        for query in np.flatnonzero(queries.any(axis=1)):  # One without words has no hits.
+            answers[query] = self._hits(state, rows[query], similarities[query], threshold)
         return answers[0] if isinstance(questions, str) else answers
 
     def search_vectors(
@@ -426,6 +391,19 @@ class QuestionIndex:
             self.make_graph()
         state = self._state
         return *state.search(queries, k, approximate is not False), state
+
+    def _hits(
+        self, state: State, rows: np.ndarray, cosines: np.ndarray, threshold: float | None
+    ) -> list[Hit]:
+        """What is told of the rows found for one question, int64 [k], with their cosines."""
+        cut = self.detector.threshold if threshold is None else threshold
+        known = self.detector.calibration is not None and len(rows)
+        probabilities = self.detector.calibrated(cosines).tolist() if known else [None] * len(rows)
+        found = zip(rows, cosines.tolist(), probabilities)
+        return [
+            Hit(**state.entry(row), similarity=cosine, probability=p, is_duplicate=cosine > cut)
+            for row, cosine, p in found
+        ]
 
 
 def _checked_id(value: Any) -> str | int:

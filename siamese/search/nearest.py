@@ -1,26 +1,28 @@
 """Nearest vectors by brute force: stored in float32, float16 or int8, searched block by block.
 
-The scores of a block are reduced at once to the best of every 16 rows. A query's k best rows lie in
-the k segments with the best maxima, so only those few rows are looked at one by one: nothing of the
-size queries x rows is ever sorted or kept.
+The scores of a block are reduced at once to the best of every 16 rows (a tile). A query's k best rows lie
+in the k tiles with the best maxima, so only those few rows are looked at one by one: nothing of the size
+queries x rows is ever sorted or kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from siamese.errors import ArgumentError
 
 STORAGES = ("float32", "float16", "int8")
-SEGMENT = 16  # rows of which the best score stands for all
+TILE = 16  # rows of which the best score stands for all
 QUERIES_PER_CALL = 512
 SCORES_PER_BLOCK = 1 << 19  # 2 MiB of scores at a time stay in the processor's cache
 MOST_ROWS_PER_BLOCK = 1 << 12  # of float16 and int8, as float32: in the cache too
 NUMBERS_PER_RANK = 1 << 20  # 4 MiB of candidates' vectors at a time
 
 
+@dataclass(frozen=True, eq=False)
 class StoredVectors:
     """Vectors of length 1, kept in few bytes and handed out as float32; may be mapped from a file.
 
@@ -29,8 +31,8 @@ class StoredVectors:
       scales: float32 [rows]; what each row of int8 is multiplied with, None for the others.
     """
 
-    def __init__(self, values: np.ndarray, scales: np.ndarray | None = None):
-        self.values, self.scales = values, scales
+    values: np.ndarray
+    scales: np.ndarray | None = None
 
     @classmethod
     def of(cls, vectors: np.ndarray, storage: str = "float32") -> StoredVectors:
@@ -44,6 +46,13 @@ class StoredVectors:
         scales = (largest / 127).astype(np.float32)
         steps = vectors / np.where(scales > 0, scales, 1)[:, None]
         return cls(np.rint(steps).astype(np.int8), scales)
+
+    @classmethod
+    def joined(cls, parts: Sequence[StoredVectors]) -> StoredVectors:
+        """Some vectors of one storage, one after the other."""
+        scales = [part.scales for part in parts if part.scales is not None]
+        values = np.concatenate([part.values for part in parts])
+        return cls(values, np.concatenate(scales) if scales else None)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -63,20 +72,10 @@ class StoredVectors:
         found = np.asarray(self.values[which], np.float32)
         return found if self.scales is None else found * self.scales[which][..., None]
 
-    def take(self, which: np.ndarray) -> StoredVectors:
-        """Some of the vectors, as they are stored."""
-        return StoredVectors(
-            np.asarray(self.values[which]),
-            None if self.scales is None else np.asarray(self.scales[which]),
-        )
-
-    def joined(self, others: list[StoredVectors]) -> StoredVectors:
-        """These vectors and others of the same storage, one after the other."""
-        parts = [self, *others]
-        return StoredVectors(
-            np.concatenate([part.values for part in parts]),
-            None if self.scales is None else np.concatenate([part.scales for part in parts]),
-        )
+    def take(self, which) -> StoredVectors:
+        """Some of the vectors (a slice or positions), as they are stored."""
+        scales = None if self.scales is None else self.scales[which]
+        return StoredVectors(self.values[which], scales)
 
 
 def blocks(vectors: StoredVectors, rows_per_block: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -117,17 +116,13 @@ def top_k(
         return rows, products
     for start in range(0, len(queries), QUERIES_PER_CALL):
         part = queries[start : start + QUERIES_PER_CALL]
-        maxima = _segment_maxima(vectors, part, skip)  # [queries, segments]
+        maxima = _tile_maxima(vectors, part, skip)  # [queries, tiles]
         wanted = min(k + 2, maxima.shape[1])  # two more than needed: rounding may swap neighbours
-        if wanted < maxima.shape[1]:
-            best = np.sort(np.argpartition(maxima, -wanted, axis=1)[:, -wanted:], axis=1)
-        else:
-            best = np.broadcast_to(np.arange(wanted), (len(part), wanted))
-        # [queries, wanted * SEGMENT], rising; the last segment may be shorter than the others
-        candidates = (best[:, :, None] * SEGMENT + np.arange(SEGMENT)).reshape(len(part), -1)
+        best = np.sort(np.argpartition(maxima, -wanted, axis=1)[:, -wanted:], axis=1)
+        # [queries, wanted * TILE], rising; the last tile may be shorter than the others
+        candidates = (best[:, :, None] * TILE + np.arange(TILE)).reshape(len(part), -1)
         candidates[candidates >= len(vectors)] = -1
-        if len(skip):
-            candidates[np.isin(candidates, skip)] = -1
+        candidates[np.isin(candidates, skip)] = -1
         found = slice(start, start + len(part))
         rows[found], products[found] = rank(vectors, part, candidates, k)
     return rows, products
@@ -147,7 +142,7 @@ def rank(
       k: how many to keep.
 
     Returns:
-      int64 [queries, k] rows and float32 [queries, k] dot products, best first.
+      As `top_k`.
     """
     rows = np.empty((len(queries), k), np.int64)
     products = np.empty((len(queries), k), np.float32)
@@ -163,27 +158,26 @@ def rank(
     return rows, products
 
 
-def _segment_maxima(vectors: StoredVectors, queries: np.ndarray, skip: np.ndarray) -> np.ndarray:
-    """The best product of every `SEGMENT` rows, float32 [queries, segments]."""
+def _tile_maxima(vectors: StoredVectors, queries: np.ndarray, skip: np.ndarray) -> np.ndarray:
+    """The best product of every `TILE` rows, float32 [queries, tiles]."""
     count, n = len(queries), len(vectors)
-    maxima = np.empty((-(-n // SEGMENT), count), np.float32)
-    rows_per_block = min(MOST_ROWS_PER_BLOCK, max(SEGMENT, SCORES_PER_BLOCK // count))
-    rows_per_block -= rows_per_block % SEGMENT
+    maxima = np.empty((-(-n // TILE), count), np.float32)
+    rows_per_block = min(MOST_ROWS_PER_BLOCK, max(TILE, SCORES_PER_BLOCK // count))
+    rows_per_block -= rows_per_block % TILE
     columns = np.ascontiguousarray(queries.T)  # [d, queries]
     # One buffer for all blocks: fresh memory for each would cost more time than the product.
     buffer = np.empty((min(rows_per_block, n), count), np.float32)
     for start, block in blocks(vectors, rows_per_block):
         scores = np.matmul(block, columns, out=buffer[: len(block)])  # [rows, queries]
-        if len(skip):
-            inside = skip[slice(*np.searchsorted(skip, (start, start + len(block))))]
-            scores[inside - start] = -np.inf
-        first, whole = start // SEGMENT, len(block) // SEGMENT
+        inside = slice(*np.searchsorted(skip, (start, start + len(block))))
+        scores[skip[inside] - start] = -np.inf
+        first, whole = start // TILE, len(block) // TILE
         found = maxima[first : first + whole]
         if whole:
-            segments = scores[: whole * SEGMENT].reshape(whole, SEGMENT, count)
+            tiles = scores[: whole * TILE].reshape(whole, TILE, count)
             if count == 1:  # NumPy is quick along the last axis if it is not of length 1
-                segments, found = segments[..., 0], found[:, 0]
-            np.max(segments, axis=1, out=found)
-        if len(block) % SEGMENT:
-            maxima[first + whole] = scores[whole * SEGMENT :].max(axis=0)
+                tiles, found = tiles[..., 0], found[:, 0]
+            np.max(tiles, axis=1, out=found)
+        if len(block) % TILE:
+            maxima[first + whole] = scores[whole * TILE :].max(axis=0)
     return np.ascontiguousarray(maxima.T)

@@ -11,38 +11,43 @@ import functools
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from siamese.search.approximate import Graph
-from siamese.search.nearest import StoredVectors, top_k
+from siamese.search.nearest import NONE, StoredVectors, top_k
 
 MOST_SMALL = 0.1  # of the large segment's rows, in small segments or removed, before all are joined
 FEW = 8  # rows that are rather copied than kept in files of their own
 MOST_REMOVED = 0.5  # where there is a graph, which takes long to make anew
 
 
-class Records:
-    """Questions with their columns: JSON lines in one flat array, which may be mapped from a file.
+class Entries(Sequence):
+    """Questions with their ids and columns: JSON lines in one flat array, which may be mapped from a file.
 
     Args:
       text: uint8 [bytes]; the lines, one after the other.
-      offsets: int64 [records + 1]; line i is ``text[offsets[i]:offsets[i + 1]]``.
+      offsets: int64 [entries + 1]; line i is ``text[offsets[i]:offsets[i + 1]]``.
     """
 
     def __init__(self, text: np.ndarray, offsets: np.ndarray):
         self.text, self.offsets = text, offsets
 
     @classmethod
-    def of(cls, records: Iterable[dict[str, Any]]) -> Records:
+    def of(cls, entries: Iterable[dict[str, Any]]) -> Entries:
         """Keeps dicts of JSON values."""
-        lines = [
-            json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-            for record in records
-        ]
-        return cls(np.frombuffer(b"".join(lines), np.uint8), _ends([len(line) for line in lines]))
+        texts = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+        lines = [text.encode("utf-8", "surrogatepass") for text in texts]
+        return cls(np.frombuffer(b"".join(lines), np.uint8), _ends(list(map(len, lines))))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Entries]) -> Entries:
+        """Some entries, one after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        return cls(np.concatenate([part.text for part in parts]), _ends(lengths))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -51,76 +56,60 @@ class Records:
         line = self.text[self.offsets[i] : self.offsets[i + 1]].tobytes()
         return json.loads(line.decode("utf-8", "surrogatepass"))
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self[i] for i in range(len(self)))
-
-    def take(self, which: np.ndarray) -> Records:
-        """Some of the records, int64 positions in the order wanted."""
-        pieces = [self.text[self.offsets[i] : self.offsets[i + 1]] for i in which]
-        lengths = np.diff(self.offsets)[which]
-        return Records(np.concatenate([self.text[:0], *pieces]), _ends(lengths))
+    def take(self, rows: np.ndarray) -> Entries:
+        """Some of the entries, in the order of int64 `rows`."""
+        pieces = [self.text[self.offsets[i] : self.offsets[i + 1]] for i in rows]
+        return Entries(np.concatenate([self.text[:0], *pieces]), _ends(np.diff(self.offsets)[rows]))
 
 
+@dataclass(frozen=True, eq=False)
 class Segment:
-    """Questions row by row: vectors, records and the keys of their ids. None of it ever changes.
+    """Questions row by row; none of it ever changes.
 
     Args:
       vectors: the questions' vectors.
-      records: their ids, texts and columns.
-      keys: uint64 [rows], `id_keys` of the ids; made when first needed where None.
-      name: that of its files in an index's directory; a new one where None.
+      entries: their ids, texts and columns.
+      keys: uint64 [rows], `id_keys` of the ids.
+      name: that of its files in an index's directory.
+      graph: over the vectors, or None.
     """
 
-    def __init__(
-        self,
-        vectors: StoredVectors,
-        records: Records,
-        keys: np.ndarray | None = None,
-        name: str | None = None,
-    ):
-        self.vectors, self.records = vectors, records
-        self.name = secrets.token_hex(8) if name is None else name
-        if keys is not None:
-            self.keys = keys
-
-    @functools.cached_property
-    def keys(self) -> np.ndarray:
-        """Uint64 [rows]; rows whose ids differ may have the same key, rows of one id always do."""
-        return id_keys([record["id"] for record in self.records])
+    vectors: StoredVectors
+    entries: Entries
+    keys: np.ndarray
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    graph: Graph | None = None
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.entries)
 
     @classmethod
-    def joined(cls, segments: Sequence[Segment]) -> Segment:
-        """Some segments, one after the other."""
-        first, *rest = segments
-        records = [segment.records for segment in segments]
-        lengths = np.concatenate([np.diff(part.offsets) for part in records])
-        text = np.concatenate([part.text for part in records])
-        vectors = first.vectors.joined([segment.vectors for segment in rest])
-        keys = np.concatenate([segment.keys for segment in segments])
-        return cls(vectors, Records(text, _ends(lengths)), keys)
+    def joined(cls, parts: Sequence[Segment]) -> Segment:
+        """Some segments, one after the other, without a graph."""
+        return cls(
+            StoredVectors.joined([part.vectors for part in parts]),
+            Entries.joined([part.entries for part in parts]),
+            np.concatenate([part.keys for part in parts]),
+        )
 
     def take(self, rows: np.ndarray) -> Segment:
-        """Some of its questions."""
-        return Segment(self.vectors.take(rows), self.records.take(rows), self.keys[rows])
+        """Some of its questions, without a graph."""
+        return Segment(self.vectors.take(rows), self.entries.take(rows), self.keys[rows])
 
 
-class State(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class State:
     """All of an index at one moment. Rows are counted through all segments, removed ones included.
 
     Args:
-      segments: the large one first; at least one.
+      segments: the large one first, which may have a graph; at least one.
       removed: int64, rising; the rows that no longer count.
-      graph: over the first segment, or None.
     """
 
     segments: tuple[Segment, ...]
-    removed: np.ndarray
-    graph: Graph | None = None
+    removed: np.ndarray = field(default_factory=lambda: NONE)
 
-    @property
+    @functools.cached_property
     def starts(self) -> list[int]:
         """The first row of each segment, and the number of rows."""
         return _ends([len(segment) for segment in self.segments]).tolist()
@@ -130,17 +119,30 @@ class State(NamedTuple):
         """How many questions there are."""
         return self.starts[-1] - len(self.removed)
 
-    def record(self, row: int) -> dict[str, Any]:
+    @property
+    def has_graph(self) -> bool:
+        """Whether the large segment has one."""
+        return self.segments[0].graph is not None
+
+    @functools.cached_property
+    def whole(self) -> Segment:
+        """All questions as one segment."""
+        found = self.segments[0] if len(self.segments) == 1 else Segment.joined(self.segments)
+        if not len(self.removed):
+            return found
+        return found.take(np.delete(np.arange(len(found)), self.removed))
+
+    def entry(self, row: int) -> dict[str, Any]:
         """A row's id, question and columns."""
         at = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return self.segments[at].records[row - self.starts[at]]
+        return self.segments[at].entries[row - self.starts[at]]
 
     def rows_of(self, ids: Sequence[str | int]) -> dict[str | int, int]:
         """The rows of those ids that are there."""
         wanted, keys, found = set(ids), id_keys(ids), {}
         for start, segment in zip(self.starts, self.segments):
             for row in np.flatnonzero(np.isin(segment.keys, keys)).tolist():
-                i = segment.records[row]["id"]
+                i = segment.entries[row]["id"]
                 if i in wanted:
                     found[i] = start + row
         removed = set(self.removed.tolist()) if found else ()
@@ -151,10 +153,10 @@ class State(NamedTuple):
     ) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest rows of each query, int64, and their products; as `top_k`, or by the graph."""
         found = []
-        for at, (start, segment) in enumerate(zip(self.starts, self.segments)):
+        for start, segment in zip(self.starts, self.segments):
             inside = np.searchsorted(self.removed, (start, start + len(segment)))
             skip = self.removed[slice(*inside)] - start
-            through = self.graph.search if approximate and self.graph and not at else top_k
+            through = segment.graph.search if approximate and segment.graph else top_k
             rows, products = through(segment.vectors, queries, k, skip)
             found.append((rows + start, products))
         rows, products = (np.concatenate(part, axis=1) for part in zip(*found))
@@ -167,38 +169,29 @@ class State(NamedTuple):
         while len(small) > 1 and len(small[-2]) <= max(len(small[-1]), FEW):
             small[-2:] = [Segment.joined(small[-2:])]
         if sum(map(len, small)) <= MOST_SMALL * len(large):
-            return self._replace(segments=(large, *small))
+            return replace(self, segments=(large, *small))
         joined = Segment.joined([large, *small]) if len(large) else new
-        if self.graph is not None:
-            self.graph.add(joined.vectors, len(large))
-        return self._replace(segments=(joined,))
+        if large.graph is not None:
+            joined = replace(joined, graph=large.graph.grown(joined.vectors))
+        return replace(self, segments=(joined,))
 
     def without(self, rows: Iterable[int]) -> State:
         """Without some rows; where many are removed, the others move together."""
-        made = self._replace(removed=np.union1d(self.removed, np.array([*rows], np.int64)))
-        most = MOST_SMALL if self.graph is None else MOST_REMOVED
-        if len(made.removed) <= most * made.starts[-1]:
+        made = replace(self, removed=np.union1d(self.removed, np.array([*rows], np.int64)))
+        if len(made.removed) <= (MOST_REMOVED if self.has_graph else MOST_SMALL) * self.starts[-1]:
             return made
-        made = State((made.whole(),), made.removed[:0])
-        return made.with_graph() if self.graph is not None else made
+        return made.with_graph() if self.has_graph else State((made.whole,))
 
     def with_graph(self) -> State:
         """With all questions in one segment, and a graph over it."""
-        whole = self.whole()
-        graph = Graph(whole.vectors.values.shape[1])
-        graph.add(whole.vectors)
-        return State((whole,), self.removed[:0], graph)
-
-    def whole(self) -> Segment:
-        """All questions as one segment."""
-        found = self.segments[0] if len(self.segments) == 1 else Segment.joined(self.segments)
-        if not len(self.removed):
-            return found
-        return found.take(np.delete(np.arange(len(found)), self.removed))
+        return State((replace(self.whole, graph=Graph.of(self.whole.vectors)),))
 
 
 def id_keys(ids: Sequence[str | int]) -> np.ndarray:
-    """Uint64 [ids]: a whole number's last 64 bits, the first 64 of a text's BLAKE2."""
+    """Uint64 [ids]: a whole number's last 64 bits, the first 64 of a text's BLAKE2.
+
+    Rows whose ids differ may have the same key, rows of one id always do.
+    """
     return np.fromiter(map(_key, ids), np.uint64, len(ids))
 
 

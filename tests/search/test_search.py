@@ -119,7 +119,7 @@ def test_searches_while_others_add_and_remove(detector, approximate):
     for thread in threads:
         thread.join()
     assert not faults and len(index) == 300 and index.has_graph == approximate
-    fresh = QuestionIndex.build(detector, [r["question"] for r in index.records])
+    fresh = QuestionIndex.build(detector, [entry["question"] for entry in index.entries])
     found, wanted = index.search("how far", k=9), fresh.search("how far", k=9)
     assert [h.similarity for h in found] == pytest.approx([h.similarity for h in wanted], abs=1e-5)
 
@@ -141,15 +141,6 @@ def test_columns_ids_and_storage_survive(detector, tmp_path):
         assert loaded.vectors.storage == storage
         hit = loaded.search("how far", k=1)[0]
         assert (hit.id, hit.columns) == ("x", {"who": "ä", "n": 1})
-
-
-def test_from_file_keeps_ids_and_another_model_is_refused(detector, tmp_path):
-    (tmp_path / "a.csv").write_text("id,question\nx,how far\ny,\n")
-    index = QuestionIndex.from_file(detector, tmp_path / "a.csv", storage="int8")
-    assert [hit.id for hit in index.search("how far", k=5)] == ["x"]
-    index.save(tmp_path / "i")
-    with pytest.raises(CheckpointError, match="made by another model"):
-        QuestionIndex.load(tmp_path / "i", make_detector(seed=1))
 
 
 def test_the_model_is_found_again_after_both_moved(detector, tmp_path):

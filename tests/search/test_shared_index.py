@@ -23,8 +23,14 @@ def detector():
     return make_detector()
 
 
+@pytest.fixture
+def path(detector, tmp_path):
+    """The directory of an index of one question."""
+    return QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+
+
 def contents(index):
-    return {record["id"]: record["question"] for record in index.records}
+    return {entry["id"]: entry["question"] for entry in index.entries}
 
 
 # ---- One process ----
@@ -59,28 +65,30 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path):
     assert len(list(path.iterdir())) == 3
 
 
-def test_one_more_question_writes_kilobytes(detector, tmp_path):
-    path = QuestionIndex.build(detector, random_questions(20_000)).save(tmp_path / "i")
+def test_small_additions_share_files_and_stay_few_segments(detector, tmp_path):
+    path = QuestionIndex.build(detector, random_questions(2_000)).save(tmp_path / "i")
     assert isinstance(QuestionIndex.load(path, detector).vectors.values, np.memmap)
     before = {file.stat().st_ino for file in find_current(path, "index").iterdir()}
-    with QuestionIndex.open_for_change(path, detector) as index:
-        index.add("how far is rice ?")
+    for n in range(40):
+        with QuestionIndex.open_for_change(path, detector) as index:
+            index.add(random_questions(3, seed=n))
     files = list(find_current(path, "index").iterdir())
-    written = sum(file.stat().st_size for file in files if file.stat().st_ino not in before)
-    assert written < 5_000 < 1_000_000 < sum(file.stat().st_size for file in files)
-    assert QuestionIndex.load(path, detector).search("how far is rice ?")[0].similarity > 0.999
+    assert len(before & {file.stat().st_ino for file in files}) == 4
+    assert len([file for file in files if file.name.endswith("-vectors.npy")]) <= 6
+    assert len(QuestionIndex.load(path, detector)) == 2_120
+
+
+def test_what_does_not_change_is_not_written_and_the_lock_is_held_once(detector, path, tmp_path):
     with QuestionIndex.open_for_change(path, detector) as index:
+        index.add("how old")
         index.save(tmp_path / "copy")
-        assert len(QuestionIndex.load(index.save(path), detector)) == 20_001
-    assert find_current(path, "index").name == "gen-000003"
+        assert len(QuestionIndex.load(index.save(path), detector)) == 2
     with QuestionIndex.open_for_change(path, detector):
-        pass  # Nothing changes, so nothing is written.
-    assert find_current(path, "index").name == "gen-000003"
+        pass
+    assert find_current(path, "index").name == "gen-000002"
 
 
-def test_a_file_system_without_hard_links_gets_copies(detector, tmp_path, monkeypatch):
-    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
-
+def test_a_file_system_without_hard_links_gets_copies(detector, path, monkeypatch):
     def refused(*paths):
         raise PermissionError(1, "no links here")
 
@@ -90,24 +98,12 @@ def test_a_file_system_without_hard_links_gets_copies(detector, tmp_path, monkey
     assert contents(QuestionIndex.load(path, detector)) == {0: "how far", 1: "how old"}
 
 
-def test_many_small_additions_stay_few_segments(detector, tmp_path):
-    path = QuestionIndex.build(detector, random_questions(5_000)).save(tmp_path / "i")
-    for n in range(40):
-        with QuestionIndex.open_for_change(path, detector) as index:
-            index.add(random_questions(3, seed=n))
-    assert len(list(find_current(path, "index").glob("*-vectors.npy"))) <= 6
-    assert len(QuestionIndex.load(path, detector)) == 5_120
-
-
-def test_a_stale_copy_does_not_replace_what_others_added(detector, tmp_path):
-    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+def test_a_stale_copy_does_not_replace_what_others_added(detector, path, tmp_path):
     one, two = QuestionIndex.load(path, detector), QuestionIndex.load(path, detector)
     one.add("how old")
     one.save(path)
     two.add("what is rice")
-    with pytest.raises(
-        CheckpointError, match="was changed since it was loaded, so it was not repl"
-    ):
+    with pytest.raises(CheckpointError, match="was changed since it was loaded"):
         two.save(path)
     two.save(tmp_path / "elsewhere")
     assert contents(QuestionIndex.load(path, detector)) == {0: "how far", 1: "how old"}
@@ -117,8 +113,7 @@ def test_a_stale_copy_does_not_replace_what_others_added(detector, tmp_path):
         one.save(path)
 
 
-def test_what_others_saved_is_taken_when_asked_for(detector, tmp_path):
-    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+def test_what_others_saved_is_taken_when_asked_for(detector, path):
     mine = QuestionIndex.load(path, detector)
     assert mine.refresh() is False
     with QuestionIndex.open_for_change(path, detector) as others:
@@ -131,8 +126,7 @@ def test_what_others_saved_is_taken_when_asked_for(detector, tmp_path):
     assert mine.refresh() is False and len(mine) == 3
 
 
-def test_a_change_that_fails_changes_nothing(detector, tmp_path):
-    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+def test_a_change_that_fails_changes_nothing(detector, path, tmp_path):
     with pytest.raises(ZeroDivisionError), QuestionIndex.open_for_change(path, detector) as index:
         index.add("how old")
         raise ZeroDivisionError
@@ -143,64 +137,19 @@ def test_a_change_that_fails_changes_nothing(detector, tmp_path):
     assert os.listdir(tmp_path) == ["i"]
 
 
-def test_the_model_of_an_index_is_kept_when_it_is_changed(detector, tmp_path):
-    detector.save(tmp_path / "model")
-    path = tmp_path / "i"
-    QuestionIndex.build(detector, ["how far"]).save(path, model=tmp_path / "model")
-    with QuestionIndex.open_for_change(path) as index:
-        index.add("how old")
-    assert len(QuestionIndex.load(path)) == 2
-
-
-# ---- Formats ----
-
-
-def older_format(path, version, detector, questions):
-    """An index of version 1: one set of files, no keys."""
-    QuestionIndex.build(detector, questions).save(path)
-    folder = find_current(path, "index")
-    for file in list(folder.iterdir()):
-        file.rename(folder / file.name.partition("-")[2]) if "-" in file.name else None
-    for name in ("keys.npy", MANIFEST):
-        (folder / name).unlink()
-    facts = json.loads((folder / "index.json").read_text())
-    for name in ("segments", "graph"):
-        del facts[name]
-    facts.update(version=version, questions=len(questions))
-    (folder / "index.json").write_text(json.dumps(facts))
-    write_manifest(folder, kind="index", step=0)
-
-
-def test_an_index_of_the_first_version_is_read_and_changed(detector, tmp_path):
-    path = tmp_path / "i"
-    older_format(path, 1, detector, ["how far", "how old"])
-    assert QuestionIndex.load(path, detector).search("how old", k=1)[0].id == 1
-    with QuestionIndex.open_for_change(path, detector) as index:
-        assert index.add("rice") == [2]
-        index.remove(0)
-    assert contents(QuestionIndex.load(path, detector)) == {1: "how old", 2: "rice"}
-
-
-def test_an_unknown_version_is_refused(detector, tmp_path):
-    older_format(tmp_path / "i", 3, detector, ["how far"])
-    with pytest.raises(CheckpointError, match="format version 3; this siamese reads 1 to 2"):
-        QuestionIndex.load(tmp_path / "i", detector)
-
-
 @pytest.mark.parametrize(
-    "changes",
-    [{"segments": [["../../x", 1]]}, {"segments": []}, {"segments": 3}, {"segments": [["a"]]},
-     {"graph": "none"}, {"segments": "left out"}],
+    ("changes", "message"),
+    [*(({"version": n}, f"format version {n}; this siamese reads 3. Make it") for n in (1, 2, 4)),
+     *(({"segments": value}, "damaged") for value in ([["../../x", 1]], [], 3, [["a"]], "left out"))],
 )  # fmt: skip
-def test_crafted_facts_with_right_checksums_are_refused(detector, tmp_path, changes):
-    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
+def test_other_versions_and_crafted_facts_are_refused(detector, path, changes, message):
     folder = find_current(path, "index")
     facts = {**json.loads((folder / "index.json").read_text()), **changes}
     facts = {name: value for name, value in facts.items() if value != "left out"}
     (folder / "index.json").write_text(json.dumps(facts))
     (folder / MANIFEST).unlink()
     write_manifest(folder, kind="index", step=0)
-    with pytest.raises(CheckpointError, match="damaged"):
+    with pytest.raises(CheckpointError, match=message):
         QuestionIndex.load(path, detector)
 
 
@@ -222,7 +171,7 @@ for n in range(int(sys.argv[4])):
 def test_two_writers_lose_nothing_and_a_reader_sees_whole_generations(detector, tmp_path):
     path = QuestionIndex.build(detector, ["how old"], ids=["first"]).save(tmp_path / "i")
     writers = [
-        subprocess.Popen([sys.executable, "-c", CHANGES, str(HERE), str(path), name, "30"])
+        subprocess.Popen([sys.executable, "-c", CHANGES, str(HERE), str(path), name, "20"])
         for name in "ab"
     ]
     sizes = []
@@ -233,6 +182,6 @@ def test_two_writers_lose_nothing_and_a_reader_sees_whole_generations(detector, 
         assert all((hit.question == "how old") == (hit.id == "first") for hit in hits)
         sizes.append(len(index))
     assert [writer.returncode for writer in writers] == [0, 0]
-    kept = {f"{name}-{n}" for name in "ab" for n in range(30) if n % 5 != 3}
+    kept = {f"{name}-{n}" for name in "ab" for n in range(20) if n % 5 != 3}
     assert set(contents(QuestionIndex.load(path, detector))) == {"first", *kept}
     assert len(set(sizes)) > 1 and len(list(path.iterdir())) == 3
