@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese.data.vocabulary import PAD, UNKNOWN, Vocabulary, word_tokenize
+from siamese.data.vocabulary import Vocabulary, word_tokenize
 from siamese.errors import ArgumentError, DataError
 
 Q1 = ["When will I see you?", "How old are you?", "Can I see it?"]
@@ -38,10 +38,8 @@ def test_the_courses_numbering_by_hand(vocab):
     by_hand = {"<PAD>": 1, "When": 2, "will": 3, "I": 4, "see": 5, "you": 6, "?": 7, "can": 8}
     by_hand |= {"again": 9, "How": 10, "old": 11, "are": 12, "What": 13, "is": 14, "your": 15}
     by_hand |= {"age": 16, "Can": 17, "it": 18, "Is": 19}
-    assert dict(vocab) == by_hand
-    assert vocab == by_hand and vocab.size == 20 and len(vocab) == 19
+    assert dict(vocab) == by_hand and vocab.size == 20 and len(vocab) == 19
     assert vocab.encode("When will I see you?") == [2, 3, 4, 5, 6, 7]
-    assert vocab.decode([2, 3, 0, 7, 1]) == ["When", "will", UNKNOWN, "?", PAD]
 
 
 questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é"]), max_size=5)
@@ -50,36 +48,23 @@ questions = st.lists(st.sampled_from(["a", "b", "c", "A", "B", "?", "<PAD>", "é
 @given(st.lists(st.tuples(questions, questions), max_size=8))
 def test_any_pairs_number_as_the_courses_loop(pairs):
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
-    assert Vocabulary.from_pairs(*sides) == course_vocabulary(*sides)
+    assert dict(Vocabulary.from_pairs(*sides)) == course_vocabulary(*sides)
 
 
-def test_looking_never_enters_a_word(vocab):
+def test_a_frozen_mapping_that_no_look_enters_a_word_into(vocab):
     before = dict(vocab)
     assert vocab["never"] == 0 and "never" not in vocab and vocab.get("never") is None
     assert vocab.get("never", 0) == 0 and vocab.get("I", 9) == 4 and vocab.encode("x y") == [0, 0]
-    assert "never" not in vocab and dict(vocab) == before and len(vocab) == len(before)
-
-
-def test_it_is_a_frozen_mapping(vocab):
-    assert isinstance(vocab, Mapping)
+    assert isinstance(vocab, Mapping) and dict(vocab) == before
     with pytest.raises(TypeError):
         vocab["new"] = 3
-    with pytest.raises(TypeError):
-        del vocab["I"]
     with pytest.raises(AttributeError):
         vocab.lowercase = True
-    with pytest.raises(AttributeError):
-        vocab.extra = 1
     assert list(vocab) == list(vocab.keys()) == list(vocab.words)
-    assert list(vocab.values()) == list(range(1, 20)) and ("I", 4) in vocab.items()
-
-
-def test_equality_and_hash(vocab):
     same = Vocabulary(list(vocab))
-    assert same == vocab and hash(same) == hash(vocab) and len({same, vocab}) == 1
+    assert same == vocab and hash(same) == hash(vocab)
     assert vocab != Vocabulary(list(vocab)[:-1]) and vocab != 5
     assert Vocabulary(["a"]) != Vocabulary(["a"], lowercase=True)
-    assert Vocabulary(["a", "b"]) != Vocabulary(["b", "a"])
 
 
 def test_lowercase_is_applied_in_building_looking_encoding_and_kept(tmp_path):
@@ -108,16 +93,10 @@ def test_min_count_counts_both_sides():
         (lambda: Vocabulary.from_pairs(["a b"], ["c"]), "list of tokens"),
         (lambda: Vocabulary.from_pairs([["a"]], []), "1 questions and tokens2 0"),
         (lambda: Vocabulary.from_pairs([], [], min_count=0), "is 0"),
-        *(
-            (lambda bad=bad: Vocabulary(unknown_ids=bad), "unknown_ids")
-            for bad in (-1, 1.5, True, "3")
-        ),
+        (lambda: Vocabulary(unknown_ids=-1), "unknown_ids"),
+        (lambda: Vocabulary(unknown_ids=1.5), "unknown_ids"),
         (lambda: Vocabulary()[5], "not 5"),
         (lambda: Vocabulary().encode([5]), "not 5"),
-        (lambda: Vocabulary().decode([2]), "from 0 to 1"),
-        (lambda: Vocabulary().decode([-1]), "Id -1"),
-        (lambda: Vocabulary().decode(["a"]), "not 'a'"),
-        (lambda: Vocabulary().decode([1.0]), "not 1.0"),
     ],
 )
 def test_bad_arguments(make, message):
@@ -133,7 +112,6 @@ def test_saved_and_loaded(vocab, tmp_path):
         path = tmp_path / "vocab.json"
         made.save(path)
         assert Vocabulary.load(path) == made
-        assert Vocabulary.load(str(path)).words == made.words
         assert [file.name for file in tmp_path.iterdir()] == ["vocab.json"]
 
 
@@ -160,11 +138,9 @@ def test_what_is_no_vocabulary(content, message, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        *({"words": words} for words in (["a"], ["<PAD>", "a", "a"], [], "words", None)),
-        {"words": ["<PAD>", 5]},
+        *({"words": words} for words in (["a"], ["<PAD>", "a", "a"], ["<PAD>", 5], [], None)),
         {"lowercase": None},
         {"unknown_ids": -1},
-        {"unknown_ids": "9"},
     ],
     ids=repr,
 )
@@ -185,18 +161,10 @@ def test_unknown_words_have_ids_of_their_own(tmp_path):
     wanted = plain.size + zlib.crc32(b"zorkmids") % 50  # folded before it is hashed
     assert vocab["Zorkmids"] == vocab["zorkmids"] == wanted
     assert "Zorkmids" not in vocab and vocab.get("Zorkmids") is None
-    assert vocab.decode([2, wanted]) == ["how", "<UNK>"]
     assert vocab != plain and vocab == plain.with_unknown_ids(50)
-    path = tmp_path / "vocabulary.json"
-    vocab.save(path)
-    loaded = Vocabulary.load(path)
-    assert loaded == vocab and loaded.unknown_ids == 50 and loaded["Zorkmids"] == wanted
-    assert pickle.loads(pickle.dumps(vocab)) == vocab
-
-
-def test_a_file_with_a_checksum_as_older_releases_wrote_it(tmp_path):
-    content = {"format": "siamese vocabulary", "version": 2, "lowercase": True}
-    content |= {"words": ["<PAD>", "a"], "unknown_ids": 5, "sha256": "0" * 64}
-    path = tmp_path / "vocab.json"
-    path.write_text(json.dumps(content))
-    assert Vocabulary.load(path) == Vocabulary(["a"], lowercase=True, unknown_ids=5)
+    vocab.save(tmp_path / "vocabulary.json")
+    for loaded in (
+        Vocabulary.load(tmp_path / "vocabulary.json"),
+        pickle.loads(pickle.dumps(vocab)),
+    ):
+        assert loaded == vocab and loaded["Zorkmids"] == wanted
