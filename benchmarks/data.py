@@ -207,8 +207,8 @@ def main() -> None:
     texts = [*duplicates.question1, *duplicates.question2]
     tokens = measure_tokens(texts, arguments.runs)
     tokenized = tokenize_questions(texts, cache_dir=False, progress=False)
-    table = tokenized.encode(tokenized.vocabulary())
     rows = tokenized.rows[: len(which)], tokenized.rows[len(which) :]
+    table = tokenized.encode(tokenized.vocabulary(*rows))
     if (table.lengths == 0).any():
         sys.exit("a question of these pairs has no token")
     mean = float(np.concatenate([table.lengths[side] for side in rows]).mean())

@@ -26,9 +26,9 @@ def load(questions, splits, count: int, wanted: set[str]) -> dict[str, tuple[lis
     found = {"best": best_batches(pairs, count)} if "best" in wanted else {}
     pairs = pairs.duplicates()
     tokenized = tokenize_questions([*pairs.question1, *pairs.question2], progress=False)
-    vocabulary = tokenized.vocabulary()
-    ids = tokenized.encode(vocabulary)
     rows1, rows2 = tokenized.rows[: len(pairs)], tokenized.rows[len(pairs) :]
+    vocabulary = tokenized.vocabulary(rows1, rows2)
+    ids = tokenized.encode(vocabulary)
     random.seed(34)
     course = data_generator(ids.take(rows1), ids.take(rows2), 256)
     course = [next(course) for _ in range(count)]

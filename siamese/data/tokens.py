@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.data.progress import Progress
+from siamese.data.progress import progress_bar
 from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
@@ -37,8 +37,8 @@ class TokenizedQuestions:
 
     Example:
       >>> pairs = tokenize_questions(["What is it?", "Is it?", "What is it?"], cache_dir=False)
-      >>> pairs.rows.tolist(), pairs.tokens(2)
-      ([0, 1, 0], ['What', 'is', 'it', '?'])
+      >>> pairs.words, pairs.rows.tolist()
+      (['What', 'is', 'it', '?', 'Is'], [0, 1, 0])
       >>> vocab = pairs.vocabulary(pairs.rows[:1], pairs.rows[1:2])
       >>> pairs.encode(vocab)[1].tolist()
       [6, 4, 5]
@@ -55,32 +55,27 @@ class TokenizedQuestions:
             f"<TokenizedQuestions: {len(self)}, {len(self.ids)} distinct, {len(self.words)} words>"
         )
 
-    def tokens(self, question: int) -> list[str]:
-        """The tokens of one of the questions that were given, by its place."""
-        return [self.words[word] for word in self.ids[int(self.rows[question])]]
-
-    def vocabulary(
-        self, rows1: np.ndarray | None = None, rows2: np.ndarray | None = None, **options
-    ) -> Vocabulary:
+    def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options) -> Vocabulary:
         """The course's vocabulary of training pairs, as `Vocabulary.from_pairs` makes it.
 
         Args:
-          rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1. None: all
-            distinct questions, in order.
-          rows2: int [pairs], the same of each question 2. None: `rows1` alone.
+          rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1.
+          rows2: int [pairs], the same of each question 2.
           **options: of `Vocabulary.from_counts`.
 
         Raises:
           ArgumentError: the two differ in length, or name a row that does not exist.
         """
-        rows1 = np.arange(len(self.ids)) if rows1 is None else rows1
-        sides = [self._checked_rows(rows) for rows in (rows1, rows2) if rows is not None]
-        if len(sides[0]) != len(sides[-1]):
+        if len(rows1) != len(rows2):
             raise ArgumentError(
-                f"rows1 names {len(sides[0])} questions and rows2 {len(sides[1])}; "
+                f"rows1 names {len(rows1)} questions and rows2 {len(rows2)}; "
                 "a pair needs one of each."
             )
-        in_order = self.ids.take(np.stack(sides, axis=1).ravel()).values  # q1, q2, q1, q2, ...
+        try:
+            pairs = np.stack([rows1, rows2], axis=1).ravel()  # q1, q2, q1, q2, ...
+            in_order = self.ids.take(pairs).values
+        except IndexError:
+            raise ArgumentError(f"The rows are numbers from 0 to {len(self.ids) - 1}.") from None
         words, first, counts = np.unique(in_order, return_index=True, return_counts=True)
         by_sight = np.argsort(first)
         seen = zip(words[by_sight].tolist(), counts[by_sight].tolist())
@@ -91,21 +86,13 @@ class TokenizedQuestions:
         table = np.asarray(word_ids(self.words, vocab), dtype=np.int32)
         return Ragged(table[self.ids.values], self.ids.offsets)
 
-    def _checked_rows(self, rows: np.ndarray) -> np.ndarray:
-        rows, n = np.asarray(rows), len(self.ids)
-        if rows.ndim == 1 and not len(rows):
-            return rows.astype(np.int64)
-        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 0 <= rows.min() <= rows.max() < n:
-            raise ArgumentError(f"Rows must be a flat array of integers from 0 to {n - 1}.")
-        return rows
-
 
 def tokenize_questions(
     questions: Iterable[str],
     *,
     cache_dir: str | os.PathLike | bool | None = None,
     processes: int | None = None,
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> TokenizedQuestions:
     """Tokenizes questions, each distinct one once, or reads their tokens back from disk.
 
@@ -116,8 +103,7 @@ def tokenize_questions(
         False: keep nothing.
       processes: worker processes at most; 1 works in this process alone. None: one a core, but
         none where they would take longer to start than to work.
-      progress: False shows none. Else work of over two seconds shows a bar, or plain lines where
-        stderr is not a terminal.
+      progress: show a bar for work of over two seconds.
 
     Raises:
       DataError: a question is not text; the message names its place.
@@ -141,7 +127,7 @@ def tokenize_questions(
     path = _cache_file(list(places), cache_dir)
     kept = _read(path, len(places)) if path else None
     if kept is None:
-        kept = _numbered(_tokenize(list(places), processes, progress is False))
+        kept = _numbered(_tokenize(list(places), processes, not progress))
         if path:
             _write(path, *kept)
     return TokenizedQuestions(*kept, np.asarray(rows, dtype=np.int64))
@@ -151,8 +137,7 @@ def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list
     """The tokens of each text. What needs NLTK is shared among worker processes."""
     from joblib import Parallel, cpu_count, delayed
 
-    every = {"unit": "questions", "quiet": quiet, "seconds_between_lines": 2.5}
-    with Progress(len(texts), "tokenizing", **every) as show:
+    with progress_bar(len(texts), "tokenizing", "questions", quiet=quiet) as show:
         tokens = [fast_path(text) for text in texts]
         hard = [place for place, found in enumerate(tokens) if found is None]
         show.update(len(texts) - len(hard))
@@ -189,26 +174,19 @@ def _numbered(tokens: list[list[str]]) -> tuple[list[str], Ragged]:
 # ---- The file that keeps tokens: NumPy's .npz, whose CRC-32s are checked as it is read ----
 
 
-def default_cache_dir() -> Path:
-    """``$XDG_CACHE_HOME/siamese``, else ``~/.cache/siamese``."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "siamese"
-
-
 def _cache_file(distinct: list[str], cache_dir: str | os.PathLike | bool | None) -> Path | None:
     """Where the tokens of these questions, by this tokenizer, are kept; None where they are not."""
     if cache_dir is False:
         return None
     try:
-        own = cache_dir is None or cache_dir is True
-        folder = default_cache_dir() if own else Path(cache_dir).expanduser()
+        if cache_dir is None:
+            base = os.environ.get("XDG_CACHE_HOME", "")
+            cache_dir = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "siamese"
+        folder = Path(cache_dir).expanduser()
     except RuntimeError as error:  # no home folder
         _log.warning("siamese: tokens are not kept on disk: %s", error)
         return None
-    lengths = np.fromiter(map(len, distinct), dtype="<i8", count=len(distinct))
-    digest = hashlib.sha256(json.dumps([tokenizer_version(), len(distinct)]).encode())
-    digest.update(lengths.tobytes())
-    digest.update("".join(distinct).encode(*_TEXT))
+    digest = hashlib.sha256(json.dumps([tokenizer_version(), distinct]).encode())
     return folder / f"tokens-{digest.hexdigest()[:32]}.npz"
 
 

@@ -20,7 +20,7 @@ from siamese.compat.randomness import keeping_generators
 from siamese.course.loss import TripletLoss
 from siamese.course.model import Siamese, tower_weights
 from siamese.data.pairs import QuestionPairs
-from siamese.data.progress import Progress
+from siamese.data.progress import progress_bar
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
@@ -175,7 +175,7 @@ class Trainer:
             return
         pairs = self.config.batch_size
         total, done = self.total_steps * pairs, self.loop.step * pairs
-        bar = Progress(total, "training", unit="pairs", done=done, quiet=self.quiet)
+        bar = progress_bar(total, "training", "pairs", done=done, quiet=self.quiet)
         with keeping_generators(), bar:
             random.setstate(self._random_state)
 

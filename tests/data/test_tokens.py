@@ -1,7 +1,5 @@
 """tokenize_questions against word_tokenize and the course's loops; kept, damaged, killed, in parallel."""
 
-import csv
-import gzip
 import logging
 import os
 import signal
@@ -37,8 +35,8 @@ def home_is_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
 
 
-def tokens_of(tokenized):
-    return [tokenized.tokens(place) for place in range(len(tokenized))]
+def tokens_of(found):
+    return [[found.words[word] for word in found.ids[row]] for row in found.rows]
 
 
 def test_each_distinct_question_once_in_order():
@@ -54,7 +52,6 @@ def test_each_distinct_question_once_in_order():
     ("questions", "processes", "kind", "message"),
     [
         (["a", float("nan")], 1, DataError, "Question 1 .* nan"),
-        (["a", "b", None], 1, DataError, "Question 2 .* None"),
         ("one text", 1, ArgumentError, "a list of questions"),
         (["a"], 0, ArgumentError, "processes"),
     ],
@@ -84,19 +81,13 @@ def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, lo
     assert [ids[row].tolist() for row in found.rows] == [slow.encode(text) for text in one + two]
 
 
-# What is kept on disk
-
-
 def test_kept_and_read_back(tmp_path):
     folder = tmp_path / "new" / "folder"
     made = tokenize_questions(QUESTIONS, cache_dir=folder)
     (path,) = folder.iterdir()
     before = path.stat()
-    read = tokenize_questions(QUESTIONS, cache_dir=str(folder))
-    assert tokens_of(read) == tokens_of(made) and read.words == made.words
-    assert read.rows.tolist() == made.rows.tolist()
-    repeated = tokenize_questions(QUESTIONS * 2, cache_dir=folder)
-    assert tokens_of(repeated) == tokens_of(made) * 2  # the same distinct questions
+    read = tokenize_questions(QUESTIONS * 2, cache_dir=str(folder))  # the same distinct questions
+    assert tokens_of(read) == tokens_of(made) * 2 and read.words == made.words
     (path,) = folder.iterdir()
     assert path.stat() == before  # written once
 
@@ -129,7 +120,7 @@ def test_no_cut_and_no_flipped_bit_changes_a_token(tmp_path):
     made = tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path))
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
-    for place in range(0, len(whole), 3):
+    for place in range(0, len(whole), 9):
         flipped = bytearray(whole)
         flipped[place] ^= 1 << (place % 8)
         for damaged in (whole[:place], bytes(flipped)):
@@ -137,46 +128,36 @@ def test_no_cut_and_no_flipped_bit_changes_a_token(tmp_path):
             assert tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path)) == made
 
 
-def test_a_folder_that_cannot_be_written_is_reported_and_the_work_goes_on(tmp_path, caplog):
-    (tmp_path / "file").write_text("in the way")
-    with caplog.at_level(logging.WARNING):
-        found = tokenize_questions(QUESTIONS, cache_dir=tmp_path / "file" / "cache")
-    assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
-    messages = [record.getMessage() for record in caplog.records]
-    assert "not kept on disk" in messages[-1] and str(tmp_path / "file") in messages[-1]
-    assert (tmp_path / "file").read_text() == "in the way"
-
-
-def test_a_full_disk_is_reported_and_the_work_goes_on(tmp_path, caplog, monkeypatch):
+def test_what_cannot_be_written_is_reported_and_the_work_goes_on(tmp_path, caplog, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
+    (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(os, "fsync", full)
-    with caplog.at_level(logging.WARNING):
-        found = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
-    assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
-    (record,) = caplog.records
-    assert "disk is full" in record.getMessage()
-    assert list(tmp_path.iterdir()) == []
+    folders = {tmp_path / "file" / "cache": "not kept on disk", tmp_path / "new": "disk is full"}
+    for folder, message in folders.items():
+        with caplog.at_level(logging.WARNING):
+            found = tokenize_questions(QUESTIONS, cache_dir=folder)
+        assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
+        assert message in caplog.records[-1].getMessage()
+    assert not list((tmp_path / "new").iterdir())
 
 
 # Killed, and on all cores
 
-HARD = [f"I cannot say {n}. Dr. No, can't he? {'x' * (n % 7)}" for n in range(1_500)]
 
-
-def run_tokenizing(questions, folder, before="", wait=True, **environment):
+def run_tokenizing(questions, folder, before="", wait=True):
     """Tokenizes in a process of its own, without a main guard; returns the process."""
     code = (
         f"{before}\nfrom siamese import tokenize_questions\n"
         f"found = tokenize_questions({questions!r}, cache_dir={folder and str(folder)!r}, "
         "processes=2, progress=False)\n"
-        "print(found.tokens(len(found) - 1))\n"
+        "print([found.words[word] for word in found.ids[found.rows[-1]]])\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-P", "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(siamese.__file__).parents[1]), **environment},
+        env={**os.environ, "PYTHONPATH": str(Path(siamese.__file__).parents[1])},
     )  # fmt: skip
     process.stdin.write(code)
     process.stdin.close()
@@ -216,13 +197,6 @@ def test_killed_while_writing_leaves_no_half_file_and_is_cleaned_up(tmp_path):
     assert not half.exists()
 
 
-def test_worker_processes_give_the_same_tokens():
-    one = tokenize_questions(HARD, cache_dir=False, processes=1)
-    three = tokenize_questions(HARD, cache_dir=False, processes=3)
-    assert three.words == one.words and (three.ids.values == one.ids.values).all()
-    assert tokens_of(one)[:50] == [word_tokenize(text) for text in HARD[:50]]
-
-
 def test_a_script_without_a_main_guard_works():
     done = run_tokenizing([f"I cannot say {n}" for n in range(2000)], False)
     assert done.stdout.read().strip() == "['I', 'can', 'not', 'say', '1999']"
@@ -238,24 +212,3 @@ def test_a_worker_killed_in_the_middle():
     assert process.stdout.read().strip() == "['I', 'can', 'not', 'say', '4999']"
     assert "tokenized in one process, as a worker failed" in process.stderr.read()
     process.wait()
-
-
-@pytest.mark.quora
-@pytest.mark.slow
-def test_the_whole_quora_file(quora_csv, tmp_path):
-    with gzip.open(quora_csv, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    one, two = ([row[f"question{side}"] for row in rows] for side in (1, 2))
-    found = tokenize_questions(one + two, cache_dir=tmp_path, processes=2)
-    assert len(found.ids) == 144_593
-    tokens = {text: word_tokenize(text) for text in {*one, *two}}
-    assert tokens_of(found) == [tokens[text] for text in one + two]
-    # the course's vocabulary: the duplicates' words
-    same = np.array([row["is_duplicate"] == "1" for row in rows])
-    sides = [[tokens[text] for text, s in zip(side, same) if s] for side in (one, two)]
-    n = len(rows)
-    assert found.vocabulary(found.rows[:n][same], found.rows[n:][same]) == Vocabulary.from_pairs(
-        *sides
-    )
-    read = tokenize_questions(one + two, cache_dir=tmp_path)
-    assert read.words == found.words and (read.ids.values == found.ids.values).all()
