@@ -42,7 +42,6 @@ def commands(folder: Path, file: str) -> dict[str, list[str]]:
         "data": ["data", file],
         "data --strict": ["data", file, "--strict", "--json"],
         "data --bad-rows skip": ["data", file, "--bad-rows", "skip"],
-        "data, two texts": ["data", file, file],
         "train": ["train", "--questions", file, *small],
         "evaluate": ["evaluate", model, "--questions", file],
         "evaluate --bad-rows skip": ["evaluate", model, "--questions", file, "--bad-rows", "skip"],

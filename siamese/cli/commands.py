@@ -180,12 +180,7 @@ def data(flags: argparse.Namespace) -> Result:
     from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
-    if len(flags.questions) > 2:
-        raise ArgumentError(
-            "Give one file of pairs, or two text files of the same number of lines."
-        )
-    path = flags.questions[0] if len(flags.questions) == 1 else tuple(flags.questions)
-    pairs = read_pairs(path, strict=flags.strict, bad_rows=flags.bad_rows)
+    pairs = read_pairs(flags.questions, strict=flags.strict, bad_rows=flags.bad_rows)
     found = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
     return render(found), found
 

@@ -277,7 +277,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--threshold", type=_finite, default=0.7, help="[%(default)s]")
 
     add = command("data", "tell what is in a file of question pairs").add_argument
-    add("questions", metavar="FILE", nargs="+", help="one file, or two text files")
+    add("questions", metavar="FILE", help="a file of labelled pairs")
     add("--strict", action="store_true", help="refuse a file with anything amiss")
     add("--bad-rows", **bad_rows)
     add("--train-rows", type=int, help="of the split by rows that is described")

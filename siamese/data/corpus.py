@@ -43,7 +43,7 @@ class EmbeddedCorpus:
       train: pairs to train on.
       valid: pairs to choose a threshold on.
       test: pairs to report on.
-      questions: every question of the pairs, once; the pairs' qid1 and qid2 are positions in it.
+      questions: every question of the pairs, once.
       kinds: for each part, what each pair is: "duplicate"; "twin" (one wording, one thing changed:
         Paris/Rome, lose/gain, A to B/B to A); "intent" (the same question about something else, in
         other words); "subject" (another question, often about the same thing); "unrelated".
@@ -93,22 +93,18 @@ def embedded_corpus(
         else:
             one, two = line["pair"]
             rows[known[one].part].append((known[one], known[two], line["kind"]))
-    number: dict[CorpusQuestion, int] = {}
+    used: dict[CorpusQuestion, None] = {}
     pairs, kinds = {}, {}
     for part, size in sizes.items():
         chosen = _first(rows[part], size)
         one, two, kinds[part] = zip(*chosen)
-        for row in chosen:
-            for question in row[:2]:
-                number.setdefault(question, len(number))
+        used.update(dict.fromkeys(question for row in chosen for question in row[:2]))
         pairs[part] = QuestionPairs(
             [question.text for question in one],
             [question.text for question in two],
             np.array([kind == "duplicate" for kind in kinds[part]]),
-            qid1=[str(number[question]) for question in one],
-            qid2=[str(number[question]) for question in two],
         )
-    return EmbeddedCorpus(**pairs, questions=tuple(number), kinds=kinds)
+    return EmbeddedCorpus(**pairs, questions=tuple(used), kinds=kinds)
 
 
 def _first(rows: list[tuple], size: int) -> list[tuple]:

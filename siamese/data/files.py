@@ -114,11 +114,6 @@ class ReadReport:
         """How often `kind` was found."""
         return self.findings.get(kind, Finding()).count
 
-    @property
-    def clean(self) -> bool:
-        """True where nothing needed handling."""
-        return not self.findings
-
     def as_dict(self) -> dict[str, Any]:
         """The report as plain values, for JSON."""
         findings = {
@@ -146,7 +141,7 @@ class ReadReport:
 
     def refuse_unless_clean(self) -> None:
         """Raises DataError with the whole report where anything had to be handled."""
-        if not self.clean:
+        if self.findings:
             raise DataError("\n  ".join([f"{self.path}: not clean.", *self.finding_lines()]))
 
     def refuse_bad_rows(self) -> None:

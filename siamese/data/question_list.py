@@ -62,9 +62,6 @@ def read_questions(
     names: tuple[str | None, str | None] | None = None
     distinct: dict[str, None] = {}  # the questions of a file of pairs, in order
     for row, line in _rows(path, report, column):
-        if not isinstance(row, dict):
-            report.add_bad_row(line, f": not a JSON object: {str(row)[:40]!r}.")
-            continue
         if names is None:
             names = _names(list(row), f"{report.path}, line 1", column, id_column)
         name, key = names

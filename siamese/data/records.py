@@ -30,8 +30,6 @@ COLUMN_NAMES = {
     "question2": ("question2", "sentence2"),
     "is_duplicate": ("is_duplicate", "label"),
     "id": ("id", "idx", "pair_id"),
-    "qid1": ("qid1",),
-    "qid2": ("qid2",),
 }
 
 Row = Any  # list of values (delimited, Parquet), what the line holds (JSON), or BadRow
@@ -96,13 +94,21 @@ class Records:
         return self._delimited() if self.is_delimited else self._parquet()
 
     def good(self) -> Iterator[Chunk]:
-        """The chunks without their bad rows, which go into the report."""
+        """The chunks without bad rows, which go into the report; of JSON Lines the objects alone."""
+        if self.file.start.startswith(b"["):
+            raise DataError(
+                f"{self.name}, line 1: a JSON array. Write one JSON object on each line instead."
+            )
         for rows, starts in self:
-            if any(type(row) is BadRow for row in rows):
+            if self.is_json or any(type(row) is BadRow for row in rows):
+                kept = []
                 for row, line in zip(rows, starts):
+                    if self.is_json and type(row) not in (dict, BadRow):
+                        row = BadRow(row, f": not a JSON object: {str(row)[:40]!r}.")
                     if type(row) is BadRow:
                         self.report.add_bad_row(line, row.why, row.cut)
-                kept = [(row, line) for row, line in zip(rows, starts) if type(row) is not BadRow]
+                    else:
+                        kept.append((row, line))
                 rows, starts = [row for row, _ in kept], [line for _, line in kept]
             if rows:
                 yield rows, starts

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese.data.pairs import iter_pairs, read_pairs
+from siamese.data.question_list import read_questions
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 HEADER = ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"]
@@ -39,18 +40,15 @@ def file_of(folder, content, name="pairs.dat"):
     return path
 
 
-def rows_of(pairs):
-    columns = (pairs.ids, pairs.qid1, pairs.qid2, pairs.question1, pairs.question2)
-    labels = [str(int(label)) for label in pairs.is_duplicate]
-    return [list(map(str, row)) for row in zip(*columns, labels)]
-
-
 def triples(pairs):
     return list(zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate)))
 
 
-def found_in(pairs):
-    return {kind: found.lines for kind, found in pairs.report.findings.items()}
+EXPECTED = [(row[3], row[4], int(row[5])) for row in ROWS]
+
+
+def found_in(read):
+    return {kind: found.lines for kind, found in read.report.findings.items()}
 
 
 def assert_refused(path, *parts, **options):
@@ -86,8 +84,9 @@ def test_every_format_gives_the_rows_that_were_written(tmp_path, kind, zipped):
     data = SAME_ROWS[kind].encode()
     # The name says nothing, and must not matter.
     path = file_of(tmp_path, gzip.compress(data) if zipped else data, "anything.xyz")
-    assert rows_of(read_pairs(path)) == ROWS
-    assert [row for part in iter_pairs(path, chunk_rows=3) for row in rows_of(part)] == ROWS
+    pairs = read_pairs(path)
+    assert triples(pairs) == EXPECTED and pairs.ids == ["0", "1", "2", "3"]
+    assert [row for part in iter_pairs(path) for row in triples(part)] == EXPECTED
 
 
 OPEN = '5,"Who am I?,Who are you?,1\n'  # the closing quote is missing
@@ -147,14 +146,6 @@ def test_this_file_gives_these_pairs(tmp_path, kind):
     assert found == findings
 
 
-def test_two_text_files_are_all_duplicates(tmp_path):
-    one = file_of(tmp_path, "Why me?\nHow far?\n", "1.txt")
-    two = file_of(tmp_path, gzip.compress(b"Why is it me?\nHow far is it?"), "2.txt")
-    expected = [("Why me?", "Why is it me?", 1), ("How far?", "How far is it?", 1)]
-    assert triples(read_pairs((one, two))) == expected
-    assert [len(part) for part in iter_pairs([one, two], chunk_rows=1)] == [1, 1]
-
-
 # -- What real files hold ---------------------------------------------------------------------
 
 ODD = ["9", "20", "21", "Is this odd?", "Is it?", "1"]
@@ -172,22 +163,6 @@ ODDITIES = {  # what is found -> (the CSV's line 3, the pair that is read from i
     "contradicting": (b'9,1,2,"%s","%s",0\n' % (ROWS[0][3].encode(), ROWS[0][4].encode()),
                       (ROWS[0][3], ROWS[0][4])),
 }  # fmt: skip
-OBJECT = json.dumps(dict(zip(HEADER, ODD))).encode() + b"\n"
-JSON_ODDITIES = {
-    "empty": OBJECT.replace(b"Is this odd?", b""),
-    "bytes": OBJECT.replace(b"Is it", b"Is\x92it"),
-    "nul": OBJECT.replace(b"Is it", b"Is \0it"),
-    "crlf": OBJECT.replace(b"\n", b"\r\n"),
-    "carriage_return": OBJECT.replace(b", ", b",\r"),
-    "blank": b"\n",
-}
-
-
-def assert_found_and_refused_when_strict(path, kind, lines):
-    pairs = read_pairs(path)
-    assert found_in(pairs) == {kind: lines} and pairs.report.count(kind) == len(lines)
-    assert_refused(path, str(path), pairs.report.finding_lines()[0], strict=True)
-    return pairs
 
 
 @pytest.mark.parametrize("kind", ODDITIES)
@@ -195,35 +170,20 @@ def test_oddities_are_read_reported_and_refused_when_strict(tmp_path, kind):
     odd, expected = ODDITIES[kind]
     head, *rest = delimited(PLAIN).encode().splitlines(keepends=True)
     path = file_of(tmp_path, b"".join([head, rest[0], odd, *rest[1:]]))
-    pairs = assert_found_and_refused_when_strict(path, kind, [3])
-    at = 0 if expected is None else 1
-    assert [(a, b) for a, b, _ in triples(pairs)[1 : 1 + at]] == [expected] * at
-    assert [row for row in rows_of(pairs) if row[0] != "9"] == PLAIN
-    assert read_pairs(file_of(tmp_path, delimited(PLAIN)), strict=True).report.clean
-
-
-@pytest.mark.parametrize("kind", JSON_ODDITIES)
-def test_the_same_oddities_in_json_lines(tmp_path, kind):
-    good = json_lines(PLAIN[:2]).encode()
-    path = file_of(tmp_path, good + JSON_ODDITIES[kind])
-    pairs = assert_found_and_refused_when_strict(path, kind, [3])
-    assert rows_of(pairs)[:2] == PLAIN[:2] and len(pairs) == 2 + (kind not in ("empty", "blank"))
+    pairs = read_pairs(path)
+    assert found_in(pairs) == {kind: [3]}
+    assert_refused(path, str(path), pairs.report.finding_lines()[0], strict=True)
+    found = list(zip(pairs.ids, pairs.question1, pairs.question2))
+    plain = [(row[0], *row[3:5]) for row in PLAIN]
+    assert found == [*plain[:1], *([("9", *expected)] if expected else []), *plain[1:]]
+    assert not read_pairs(file_of(tmp_path, delimited(PLAIN)), strict=True).report.findings
 
 
 def test_a_byte_order_mark_counts_only_at_the_start(tmp_path):
     path = file_of(tmp_path, "\ufeffquestion1,question2,label\n\ufeffa,b,1\n")
-    pairs = assert_found_and_refused_when_strict(path, "bom", [1])
-    assert pairs.question1 == ["\ufeffa"]
-
-
-def test_report_reads_well(tmp_path):
-    rows = [["0", "1", "2", "a?", "", "0"]] * 7 + [["7", "3", "4", "a?", "b?", "1"]]
-    report = read_pairs(file_of(tmp_path, delimited(rows))).report
-    assert str(report).split("pairs.dat")[1] == (
-        ": 8 rows read, 1 kept (CSV)\n"
-        "  7 rows with an empty question (lines 2, 3, 4, 5, 6, …): left out"
-    )
-    assert report.as_dict()["findings"] == {"empty": {"count": 7, "lines": [2, 3, 4, 5, 6]}}
+    pairs = read_pairs(path)
+    assert pairs.question1 == ["\ufeffa"] and found_in(pairs) == {"bom": [1]}
+    assert pairs.report.as_dict()["findings"] == {"bom": {"count": 1, "lines": [1]}}
 
 
 def test_line_numbers_hold_far_into_a_file_and_after_multi_line_rows(tmp_path):
@@ -244,13 +204,10 @@ def test_oddities_across_the_edge_of_a_block(tmp_path, edge, back):
         # Lines of 100 bytes up to 10 before the edge, then as many letters as it takes.
         count, first = divmod(edge - 10, 100)
         before = b"a" * (first - 1) + b"\n" + (b"x" * 99 + b"\n") * count + b"x" * (10 - back)
-        one = file_of(tmp_path, before + odd + b"y\nz\n", "1")
+        found = read_questions(file_of(tmp_path, before + odd + b"y\nz\n"))
         lines = (before + odd + b"y\nz\n").replace(b"\r", b"").decode("utf-8", "replace")
-        two = file_of(tmp_path, b"other\n" * lines.count("\n"), "2")
-        pairs = read_pairs((one, two))
-        assert pairs.question1 == lines.split("\n")[:-1]
-        found = {key: lines for key, lines in found_in(pairs).items() if key != "repeated"}
-        assert found == ({} if kind is None else {kind: [count + 2]})
+        assert found.questions == lines.split("\n")[:-1]
+        assert found_in(found) == ({} if kind is None else {kind: [count + 2]})
 
 
 pieces = [b"a", b"b c", b"\n", b"\r\n", b"\0", b"\xc3\xa9", b"\xe9", b"\xff", b"\n\n"]
@@ -264,9 +221,8 @@ def test_lines_equal_the_whole_file_decoded_at_once(tmp_path, parts, zipped):
     data = b"a" * 400 + b"".join(parts)
     clean = data.replace(b"\0", b"").replace(b"\r\n", b"\n").decode("utf-8", "replace")
     expected = clean.removesuffix("\n").split("\n")
-    one = file_of(tmp_path, gzip.compress(data) if zipped else data, "1")
-    pairs = read_pairs((one, file_of(tmp_path, "x\n" * len(expected), "2")))
-    assert pairs.question1 == [line for line in expected if line.strip()]
+    found = read_questions(file_of(tmp_path, gzip.compress(data) if zipped else data))
+    assert found.questions == [line for line in expected if line.strip()]
     raw = data.split(b"\n")
     for kind, odd in {
         "nul": lambda line: b"\0" in line,
@@ -274,8 +230,8 @@ def test_lines_equal_the_whole_file_decoded_at_once(tmp_path, parts, zipped):
         "bytes": lambda line: "\ufffd" in line.decode("utf-8", "replace"),
     }.items():
         numbers = [number for number, line in enumerate(raw, start=1) if odd(line)]
-        assert pairs.report.count(kind) == len(numbers)
-        assert found_in(pairs).get(kind, []) == numbers[:5]
+        assert found.report.count(kind) == len(numbers)
+        assert found_in(found).get(kind, []) == numbers[:5]
 
 
 fields = st.text(st.sampled_from('ab,\t\n" '), max_size=8).filter(str.strip)
@@ -284,14 +240,13 @@ NAMES = ["question1", "question2", "label"]
 
 
 @same_folder
-@given(tables, st.integers(1, 5))
-def test_csv_gives_back_what_the_csv_module_wrote(tmp_path, rows, chunk_rows):
-    path = file_of(tmp_path, delimited(rows, NAMES))
-    parts = list(iter_pairs(path, chunk_rows))
-    assert [row for part in parts for row in triples(part)] == [(*r[:2], int(r[2])) for r in rows]
+@given(tables)
+def test_csv_gives_back_what_the_csv_module_wrote(tmp_path, rows):
+    pairs = read_pairs(file_of(tmp_path, delimited(rows, NAMES)))
+    assert triples(pairs) == [(*r[:2], int(r[2])) for r in rows]
     starts = [2 + sum(1 + "".join(r).count("\n") for r in rows[:i]) for i in range(len(rows))]
     runs_on = [start for row, start in zip(rows, starts) if "\n" in "".join(row)]
-    assert found_in(parts[-1]).get("newline", []) == runs_on[:5]
+    assert found_in(pairs).get("newline", []) == runs_on[:5]
 
 
 @same_folder
@@ -391,8 +346,8 @@ def test_all_bad_rows_are_listed_or_skipped_and_counted(tmp_path):
     pairs = read_pairs(path, bad_rows="skip")
     assert triples(pairs) == [(f"a{i}?", f"b{i}?", 1) for i in range(0, 90, 3)]
     assert "60 rows that cannot be read" in str(pairs.report)
-    parts = list(iter_pairs(path, 7, bad_rows="skip"))
-    assert sum(map(len, parts)) == 30 and parts[0].report.count("bad") == 60
+    (part,) = iter_pairs(path, bad_rows="skip")
+    assert len(part) == 30 and part.report.count("bad") == 60
     assert_refused(path, "rows that cannot be read", strict=True, bad_rows="skip")
     with pytest.raises(ArgumentError, match="refuse"):
         read_pairs(path, bad_rows="ignore")
@@ -418,14 +373,6 @@ def test_truncated_and_damaged_gzip(tmp_path):
         (data + b"more", "gzip stream is damaged"),
     ):
         assert_refused(file_of(tmp_path, content), what)
-
-
-def test_text_files_of_different_length(tmp_path):
-    one, two = file_of(tmp_path, "a?\nb?\nc?\n", "1.txt"), file_of(tmp_path, "a?\n", "2.txt")
-    for paths in ((one, two), (two, one)):
-        assert_refused(paths, f"{two} has 1 lines and {one} has 3")
-        with pytest.raises(DataError, match="has 1 lines and"):
-            list(iter_pairs(paths, chunk_rows=1))
 
 
 # -- Parquet ----------------------------------------------------------------------------------
@@ -455,7 +402,6 @@ def test_parquet(tmp_path, zipped):
     pairs = read_pairs(path)
     assert triples(pairs) == [("Why?", "Why is that?", 1), ("Is it cold?", "Où est la gare?", 0)]
     assert pairs.ids == ["3", "4"] and "an empty question (row 3)" in str(pairs.report)
-    assert [part.ids for part in iter_pairs(path, chunk_rows=1)] == [["3"], ["4"]]
     path = parquet_file(tmp_path, question1=["a", "b", "c"], label=[True, False, True])
     assert read_pairs(path, strict=True).is_duplicate.tolist() == [True, False, True]
 
