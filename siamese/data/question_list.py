@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from siamese.data.files import ReadReport, shown_name
@@ -25,14 +25,17 @@ class QuestionList:
       questions: the texts.
       ids: the file's own ids, or None where it has none.
       columns: the other columns of each question, or None where there are none.
-      left_out: how many empty questions were left out.
     """
 
     report: ReadReport
-    questions: list[str] = field(default_factory=list)
-    ids: list[Any] | None = None
-    columns: list[dict[str, Any]] | None = None
-    left_out: int = 0
+    questions: list[str]
+    ids: list[Any] | None
+    columns: list[dict[str, Any]] | None
+
+    @property
+    def left_out(self) -> int:
+        """How many rows had an empty question."""
+        return self.report.count("empty")
 
 
 def read_questions(
@@ -56,40 +59,35 @@ def read_questions(
     """
     skip = check_bad_rows(bad_rows)
     report = ReadReport(shown_name(path))
-    found = QuestionList(report)
+    questions: list[str] = []
     ids: list[Any] = []
     others: list[dict[str, Any]] = []
-    names: tuple[str | None, str | None] | None = None
     distinct: dict[str, None] = {}  # the questions of a file of pairs, in order
+    name = key = None
     for row, line in _rows(path, report, column):
-        if names is None:
-            names = _names(list(row), f"{report.path}, line 1", column, id_column)
-        name, key = names
+        if not report.rows:
+            name, key = _names(list(row), f"{report.path}, line 1", column, id_column)
+        report.rows += 1
         texts = [row.get(name)] if name else [row[n] for n in row if normal_name(n) in PAIR_NAMES]
         wrong = [text for text in texts if not isinstance(text, str | None)]
+        good = [text for text in texts if isinstance(text, str) and text.strip()]
         if wrong:
             report.add_bad_row(line, f": {name or 'a question'} is {wrong[0]!r:.40}, not text.")
-            continue
-        good = [text for text in texts if text and text.strip()]
-        report.rows += 1
-        if len(good) < len(texts):
-            report.add("empty", [line])
-            found.left_out += len(texts) - len(good)
-        if name is None:
+        elif name is None:
             distinct.update(dict.fromkeys(good))
         elif good and key is not None and row.get(key) in (None, ""):
             report.add_bad_row(line, f": no {key}.")
         elif good:
-            found.questions += good
+            questions += good
             ids.append(row.get(key))
             others.append({k: value for k, value in row.items() if k not in (name, key)})
+        if len(good) < len(texts) and not wrong:
+            report.add("empty", [line])
     if not skip:
         report.refuse_bad_rows()
-    found.questions = found.questions or list(distinct)
-    report.kept = len(found.questions)
-    found.ids = ids if names and names[1] is not None else None
-    found.columns = others if any(others) else None
-    return found
+    questions = questions or list(distinct)
+    report.kept = len(questions)
+    return QuestionList(report, questions, ids if key else None, others if any(others) else None)
 
 
 def _rows(path: Any, report: ReadReport, column: str | None) -> Iterator[tuple[Any, int]]:
@@ -100,7 +98,7 @@ def _rows(path: Any, report: ReadReport, column: str | None) -> Iterator[tuple[A
         if records.is_delimited:
             names = list(map(normal_name, header))
             found = known & set(names)
-            if len(names) > len(set(names)) and any(names.count(name) > 1 for name in found):
+            if any(names.count(name) > 1 for name in found):
                 raise DataError(
                     f"{records.name}, line 1: two columns have one name: {', '.join(header)}."
                 )
@@ -120,21 +118,20 @@ def _names(
 ) -> tuple[str | None, str | None]:
     """The columns with the questions (None for a file of pairs) and with the ids, or None."""
     normal = {normal_name(name): name for name in present}
-    if column is not None:
-        found = [normal[name] for name in (normal_name(column),) if name in normal]
-    else:
-        found = [name for name in present if normal_name(name) in QUESTION_NAMES]
+    asked = QUESTION_NAMES if column is None else (normal_name(column),)
+    found = [normal[name] for name in normal if name in asked]
     if len(found) > 1:
         raise DataError(
             f"{where}: {' and '.join(found)} may each hold the questions. Name one (--column)."
         )
-    if not found and not (column is None and set(PAIR_NAMES) <= set(normal)):
+    is_pairs = column is None and not found and set(PAIR_NAMES) <= set(normal)
+    if not found and not is_pairs:
         raise _no_column(where, present, column)
     if id_column is not None and normal_name(id_column) not in normal:
         raise _no_column(where, present, id_column)
-    wanted = [normal_name(id_column)] if id_column is not None else ID_NAMES
+    wanted = ID_NAMES if id_column is None else (normal_name(id_column),)
     key = next((normal[name] for name in wanted if name in normal), None)
-    return (found[0], key) if found else (None, None)
+    return (None, None) if is_pairs else (found[0], key)
 
 
 def _no_column(where: str, present: Sequence[str], column: str | None) -> DataError:

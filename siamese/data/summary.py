@@ -7,32 +7,24 @@ from typing import Any
 import numpy as np
 
 from siamese.data.clusters import clusters, overlap
-from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.pairs import QuestionPairs
 from siamese.errors import DataError
 
 COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
 
 
 def describe(
-    path_or_pairs: Any,
-    *,
-    train_rows: int | None = None,
-    test_rows: int | None = None,
+    pairs: QuestionPairs, *, train_rows: int | None = None, test_rows: int | None = None
 ) -> dict[str, Any]:
-    """Counts what a set of question pairs holds.
+    """Counts what question pairs hold, as plain values. Lengths are words between blanks.
 
     Args:
-      path_or_pairs: `QuestionPairs`, or what `read_pairs` takes.
+      pairs: at least one pair.
       train_rows: rows of the split by rows that train; by default the course's 300,000, or the first
         nine tenths of a smaller file.
       test_rows: the rows after them that test; by default the course's 10,240, or all that follow.
 
-    Returns:
-      Plain values: pairs, duplicates, base_rate, questions (distinct), words, clusters, splits, and
-      the read report under 'file'. Lengths are words between blanks.
-
     Raises:
-      DataError: as `read_pairs`.
       ArgumentError: a split larger than the file.
 
     Example:
@@ -40,12 +32,8 @@ def describe(
       >>> found["pairs"], found["questions"], found["clusters"]["largest"]
       (2, 4, 2)
     """
-    pairs = path_or_pairs
-    if not isinstance(pairs, QuestionPairs):
-        pairs = read_pairs(path_or_pairs)
-    if not len(pairs):
-        raise DataError("There are no pairs to describe.")
     joined = clusters(pairs)
+    lengths = np.array([len(text.split()) for text in [*pairs.question1, *pairs.question2]])
     return {
         "file": pairs.report.as_dict() if pairs.report else None,
         "handled": pairs.report.finding_lines() if pairs.report else [],
@@ -53,7 +41,12 @@ def describe(
         "duplicates": int(pairs.is_duplicate.sum()),
         "base_rate": pairs.base_rate,
         "questions": len(joined.questions),
-        "words": _words(pairs),
+        "words": {
+            "mean": float(lengths.mean()),
+            "median": float(np.median(lengths)),
+            "p95": float(np.percentile(lengths, 95)),
+            "longest": int(lengths.max()),
+        },
         "clusters": {
             "count": len(joined),
             "of_two_or_more": int((joined.sizes > 1).sum()),
@@ -65,19 +58,9 @@ def describe(
     }
 
 
-def _words(pairs: QuestionPairs) -> dict[str, Any]:
-    lengths = np.array([len(text.split()) for text in [*pairs.question1, *pairs.question2]])
-    return {
-        "mean": float(lengths.mean()),
-        "median": float(np.median(lengths)),
-        "p95": float(np.percentile(lengths, 95)),
-        "longest": int(lengths.max()),
-    }
-
-
 def _splits(
     pairs: QuestionPairs, train_rows: int | None, test_rows: int | None
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, Any] | str]:
     total = pairs.report.rows if pairs.report else len(pairs)
     if train_rows is None and test_rows is None and total >= COURSE_TRAIN_ROWS + COURSE_TEST_ROWS:
         train_rows, test_rows = COURSE_TRAIN_ROWS, COURSE_TEST_ROWS
@@ -88,10 +71,10 @@ def _splits(
         if total < 2:
             raise DataError("One row cannot be split.")
         by_rows = pairs.split_rows(train_rows, test_rows)
-        splits["rows"] = _split_numbers(*by_rows)
-        share = len(by_rows[1]) / max(1, sum(map(len, by_rows)))
-        if not 0 < share < 1:
+        if not all(map(len, by_rows)):
             raise DataError("One part of the split by rows holds no pairs.")
+        splits["rows"] = _split_numbers(*by_rows)
+        share = len(by_rows[1]) / sum(map(len, by_rows))
         splits["clusters"] = _split_numbers(*pairs.split_by_cluster((1 - share, share)))
     except DataError as error:
         splits["not_possible"] = str(error)
@@ -101,10 +84,10 @@ def _splits(
 def _split_numbers(train: QuestionPairs, test: QuestionPairs) -> dict[str, Any]:
     return {
         "train": len(train),
-        "train_base_rate": train.base_rate if len(train) else None,
+        "train_base_rate": train.base_rate,
         "test": len(test),
-        "test_base_rate": test.base_rate if len(test) else None,
-        "overlap": overlap(train, test) if len(test) else None,
+        "test_base_rate": test.base_rate,
+        "overlap": overlap(train, test),
     }
 
 
@@ -130,18 +113,14 @@ def render(found: dict[str, Any]) -> str:
     out.append("")
     for name, title in (("rows", "Split by rows"), ("clusters", "Split by cluster")):
         if split := found["splits"].get(name):
-            out += [title, _part(split, "train"), _part(split, "test")]
-            if split["overlap"] is not None:
-                out[-1] += f", {split['overlap']:.1%} of its questions in train"
+            out.append(title)
+            for part in ("train", "test"):
+                rate = split[f"{part}_base_rate"]
+                out.append(f"  {part:<5} {split[part]:>9,} pairs, {rate:.1%} duplicates")
+            out[-1] += f", {split['overlap']:.1%} of its questions in train"
     if why := found["splits"].get("not_possible"):
         out.append(f"A split is not possible: {why}")
     if file:
         out += ["", "Handled while reading:" if found["handled"] else "Nothing had to be handled."]
         out += [f"  {line}" for line in found["handled"]]
     return "\n".join(out)
-
-
-def _part(split: dict[str, Any], name: str) -> str:
-    rate = split[f"{name}_base_rate"]
-    shown = "" if rate is None else f", {rate:.1%} duplicates"
-    return f"  {name:<5} {split[name]:>9,} pairs{shown}"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from siamese.data.pairs import QuestionPairs
+from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.data.summary import describe, render
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 
 ROWS = [
     ("a one?", "b one two?", 1),
@@ -17,15 +17,15 @@ ROWS = [
 
 
 @pytest.fixture
-def path(tmp_path):
+def pairs(tmp_path):
     file = tmp_path / "questions.csv"
     rows = [f"{i},{q1},{q2},{label}\n" for i, (q1, q2, label) in enumerate(ROWS)]
     file.write_text("id,question1,question2,is_duplicate\n" + "".join(rows))
-    return file
+    return read_pairs(file)
 
 
-def test_numbers(path):
-    found = describe(path, train_rows=3, test_rows=2)
+def test_numbers(pairs):
+    found = describe(pairs, train_rows=3, test_rows=2)
     assert (found["pairs"], found["duplicates"], found["base_rate"]) == (5, 3, 0.6)
     assert found["questions"] == 7
     # Words of the ten questions: 2 3, 3 1, 2 1, 1 1, 1 5
@@ -35,14 +35,16 @@ def test_numbers(path):
     assert joined["conflicts"] == 1 and joined["first_conflicts"] == ["2"]
     assert found["splits"]["rows"]["train"] == 3 and found["splits"]["rows"]["overlap"] == 0.0
     assert found["splits"]["clusters"]["overlap"] == 0.0
-    by_rows = describe(path, train_rows=2, test_rows=1)["splits"]["rows"]
+    by_rows = describe(pairs, train_rows=2, test_rows=1)["splits"]["rows"]
     assert by_rows["overlap"] == 1.0
+    with pytest.raises(ArgumentError, match="of 6 rows"):
+        describe(pairs, train_rows=5, test_rows=5)
 
 
-def test_text_fits_80_columns_and_says_what_was_handled(path):
-    text = render(describe(path, train_rows=3))
+def test_text_fits_80_columns_and_says_what_was_handled(pairs):
+    text = render(describe(pairs, train_rows=3))
     lines = text.split("\n")
-    assert lines[0] == str(path)
+    assert lines[0] == pairs.report.path
     assert max(map(len, lines[1:])) <= 80
     assert "duplicates          3   base rate 60.0%" in text
     assert "Conflicts: 1 pairs labelled different within one cluster\n  (ids 2)" in text
@@ -56,16 +58,9 @@ def test_pairs_without_a_file_and_without_a_possible_split():
     assert "form 1 groups" in describe(chained)["splits"]["not_possible"]
 
 
-def test_what_cannot_be_described(path):
-    with pytest.raises(DataError, match="no pairs"):
-        describe(QuestionPairs([], [], []))
-    with pytest.raises(ArgumentError, match="of 6 rows"):
-        describe(path, train_rows=5, test_rows=5)
-
-
 @pytest.mark.quora
 def test_the_real_file(quora_csv):
-    text = render(describe(quora_csv, train_rows=105_119, test_rows=7_981))
+    text = render(describe(read_pairs(quora_csv), train_rows=105_119, test_rows=7_981))
     assert "pairs         113,100" in text
     assert "36.2% duplicates, 25.9% of its questions in train" in text
     assert max(map(len, text.split("\n")[1:])) <= 80
