@@ -29,21 +29,12 @@ class Graph:
 
     @classmethod
     def of(cls, vectors: StoredVectors) -> Graph:
-        """Makes the graph of some vectors, on all cores.
-
-        Raises:
-          MissingDependencyError: usearch is not installed.
-        """
+        """Makes the graph of some vectors, on all cores; MissingDependencyError without usearch."""
         return cls(_empty(vectors.values.shape[1])).grown(vectors)
 
     @classmethod
     def load(cls, path: os.PathLike | str, vectors: StoredVectors) -> Graph:
-        """Maps the saved graph of some vectors; check the file's checksum first.
-
-        Raises:
-          CheckpointError: a graph of something else.
-          MissingDependencyError: usearch is not installed.
-        """
+        """Maps the saved graph of some vectors, whose checksum was compared; CheckpointError for others."""
         index = _empty(vectors.values.shape[1])
         try:
             index.view(str(path))

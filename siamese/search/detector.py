@@ -38,18 +38,15 @@ MANY = 4_000  # from so many questions on they are tokenized on all cores
 
 
 class DuplicateDetector:
-    """A saved siamese model that answers; needs neither Trax nor TensorFlow, and is safe to share.
+    """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
 
     Args:
-      weights: name -> float32 array of the tower, as `siamese.nn.encoder.Encoder` names them.
+      weights: name -> float32 array of the tower, see `siamese.nn.tower`.
       vocabulary: the words of its embedding.
       tower: the tower's configuration.
       threshold: cosine above which two questions count as duplicates.
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
-
-    Attributes:
-      encoder: the `siamese.nn.encoder.Encoder` that turns token ids into vectors.
 
     Example:
       >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
@@ -95,23 +92,20 @@ class DuplicateDetector:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> DuplicateDetector:
-        """Loads what `save` or ``siamese train`` wrote; runs nothing of it.
-
-        Args:
-          path: the model's directory, or that of the training run.
+        """Loads the directory of a model (of `save`) or of a training run; runs nothing of it.
 
         Raises:
           CheckpointError: missing, damaged, or of another version.
         """
+        path = Path(path)
+        if not is_store(path) and is_store(path / "model"):
+            path = path / "model"
 
         def read(folder: Path, manifest: dict[str, Any]) -> DuplicateDetector:
             files = read_files(folder, manifest)
             with unreadable_explained(path):
                 return cls._from_files(path, files, Vocabulary.load(folder / "vocabulary.json"))
 
-        path = Path(path)
-        if not is_store(path) and is_store(path / "model"):
-            path = path / "model"
         return read_store(path, "detector", read)
 
     @classmethod
@@ -125,11 +119,6 @@ class DuplicateDetector:
             raise CheckpointError(
                 f"{path} has format version {facts['version']!r}; this siamese reads {FORMAT_VERSION}."
             )
-        calibration = facts["calibration"]
-        if calibration is not None:
-            from siamese.evaluation.calibration import Calibration
-
-            calibration = Calibration.from_dict(calibration)
         try:
             tower = TowerConfig(**facts["tower"])
         except ArgumentError as error:
@@ -140,23 +129,18 @@ class DuplicateDetector:
                 f"included) and an embedding of {tower.vocab_size:,}: a word is missing or added, or the "
                 "files belong to different models. Take another copy of the model."
             )
-        threshold = facts["threshold"]
+        threshold, calibration = facts["threshold"], facts["calibration"]
         if not math.isfinite(threshold):
             raise ValueError(f"the threshold is {threshold}")
-        return cls(
-            load(files["weights.safetensors"]),
-            vocabulary,
-            tower,
-            threshold=threshold,
-            calibration=calibration,
-            card=facts["card"],
-        )
+        if calibration is not None:
+            from siamese.evaluation.calibration import Calibration
+
+            calibration = Calibration.from_dict(calibration)
+        options = {"threshold": threshold, "calibration": calibration, "card": facts["card"]}
+        return cls(load(files["weights.safetensors"]), vocabulary, tower, **options)
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Writes the model's directory atomically; an older one there is replaced at the end.
-
-        Args:
-          path: the directory; it may hold an older saved model, but nothing else.
+        """Writes the model's directory atomically; an older model there is replaced at the end.
 
         Raises:
           CheckpointError: it cannot be written, or `path` holds something other than a saved model.
@@ -214,8 +198,8 @@ class DuplicateDetector:
             return self.encoder.encode(self.token_ids(questions))
         from siamese.data.tokens import tokenize_questions
 
-        options = {"cache_dir": False, "progress": False}
-        tokenized = tokenize_questions(questions, processes=processes, **options)
+        options = {"processes": processes, "cache_dir": False, "progress": False}
+        tokenized = tokenize_questions(questions, **options)
         ids = tokenized.encode(self.vocabulary)  # a row for each distinct question
         if ids.lengths.max() > MAX_TOKENS:
             ids = [row[:MAX_TOKENS].tolist() for row in ids]
@@ -266,12 +250,9 @@ class DuplicateDetector:
         return float(found[0]) if np.ndim(cosine) == 0 else found
 
     def predict(self, question1, question2, threshold: float | None = None):
-        """Whether two questions (or two lists, pair by pair) are duplicates.
+        """Whether two questions (or two lists, pair by pair) have a cosine above the threshold.
 
-        Args:
-          question1: text, or a list of texts.
-          question2: likewise.
-          threshold: cosine above which they are; the model's own where None.
+        That is the model's own where `threshold` is None.
         """
         cut = self.threshold if threshold is None else threshold
         answer = self.similarity(question1, question2) > cut

@@ -49,24 +49,11 @@ def excel_cell(value: Any) -> Any:
 
 
 def json_text(value: Any, default: Any = None) -> str:
-    """JSON in one line; NaN and infinity, which JSON does not have, become null.
-
-    Args:
-      value: what `json.dumps` takes.
-      default: as of `json.dumps`.
-    """
+    """`json.dumps` in one line; NaN and infinity, which JSON does not have, become null."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=default)
     except ValueError:
-        value = _without_nan(value)
-        text = json.dumps(value, ensure_ascii=False, default=default)
+        value = json.loads(json.dumps(value, default=default), parse_constant=lambda name: None)
+        text = json.dumps(value, ensure_ascii=False)
     # U+2028 and the like would end a line; a lone surrogate cannot be written in UTF-8.
     return text if text.isprintable() else json.dumps(value, default=default)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nan(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -31,13 +31,12 @@ class WordEffect(NamedTuple):
     effect: float | None
     known: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return {**self._asdict(), "effect": self.effect and round(self.effect, 6)}
-
 
 class Explanation(NamedTuple):
-    """Two questions, their similarity, and the effect of each word; prints as a table of bars."""
+    """Two questions, their similarity, and the effect of each word; prints as a table of bars.
+
+    `unknown_note` says which words the model has never seen; it is empty where there are none.
+    """
 
     question1: str
     question2: str
@@ -45,7 +44,7 @@ class Explanation(NamedTuple):
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
-    unknown_note: str = ""  # what unknown words mean for this model's answers
+    unknown_note: str = ""
 
     @property
     def unknown_words(self) -> list[str]:
@@ -64,55 +63,38 @@ class Explanation(NamedTuple):
         return f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {kind}"
 
     @property
-    def sides(self) -> tuple[tuple[str, list[WordEffect]], tuple[str, list[WordEffect]]]:
-        """Each question with its words."""
-        return (self.question1, self.words1), (self.question2, self.words2)
-
-    @property
     def largest_effect(self) -> float:
         """The largest effect without its sign, what bars are measured by; 1 where there is none."""
-        effects = [abs(w.effect) for w in (*self.words1, *self.words2) if w.effect is not None]
-        return max(effects, default=0) or 1
+        return max((abs(w.effect or 0) for w in (*self.words1, *self.words2)), default=0) or 1
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
-        return {
-            "question1": self.question1,
-            "question2": self.question2,
-            "similarity": round(self.similarity, 6),
-            "threshold": round(self.threshold, 6),
-            "words1": [word.as_dict() for word in self.words1],
-            "words2": [word.as_dict() for word in self.words2],
-            "unknown_words": self.unknown_words,
+        sides = {
+            name: [{**w._asdict(), "effect": w.effect and round(w.effect, 6)} for w in words]
+            for name, words in (("words1", self.words1), ("words2", self.words2))
         }
+        found = {**self._asdict(), **sides, "unknown_words": self.unknown_words}
+        del found["unknown_note"]
+        numbers = ("similarity", "threshold")
+        return {**found, **{name: round(found[name], 6) for name in numbers}}
 
     def __str__(self) -> str:
-        largest = self.largest_effect
         width = max((len(harmless(w.word)) for w in (*self.words1, *self.words2)), default=0)
         lines = [self.verdict]
-        for question, words in self.sides:
+        for question, words in ((self.question1, self.words1), (self.question2, self.words2)):
             lines += ["", f"  {harmless(question)}"]
-            for word in words:
-                text = harmless(word.word)
-                if word.effect is None:
-                    lines.append(f"    {text:<{width}}  the only word")
-                    continue
-                bar = ("+" if word.effect > 0 else "-") * round(BAR * abs(word.effect) / largest)
-                note = "" if word.known else "  (never seen by the model)"
-                lines.append(f"    {text:<{width}}  {word.effect:+.3f}  {bar}{note}")
-        if self.unknown_words:
-            lines += ["", f"  Never seen by the model: {harmless(', '.join(self.unknown_words))}."]
-            lines.append(f"  {self.unknown_note}")
-        return "\n".join(lines)
+            for word, effect, known in words:
+                shown = "the only word"
+                if effect is not None:
+                    length = round(BAR * abs(effect) / self.largest_effect)
+                    shown = f"{effect:+.3f}  {('+' if effect > 0 else '-') * length}"
+                note = "" if known else "  (never seen by the model)"
+                lines.append(f"    {harmless(word):<{width}}  {shown}{note}")
+        return "\n".join([*lines, *(["", f"  {self.unknown_note}"] if self.unknown_note else [])])
 
 
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:
-    """What each word of a pair does to its similarity, by leaving the word out.
-
-    Args:
-      detector: the model.
-      question1: text.
-      question2: text.
+    """What each word of a pair of questions does to its similarity, by leaving the word out.
 
     Returns:
       An `Explanation`; print it, or draw its numbers.
@@ -137,33 +119,27 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     similarity = float(np.vecdot(vectors[0], vectors[1]))
     split = 2 + len(ids[0])
     left_out = vectors[2:split] @ vectors[1], vectors[split:] @ vectors[0]
-    effects = [
-        [
-            WordEffect(
-                word,
-                similarity - float(without) if len(side) > 1 else None,
-                word in detector.vocabulary,
-            )
-            for word, without in zip(side, products)
-        ]
-        for side, products in zip(words, left_out)
-    ]
-    note = unknown_note(detector)
-    return Explanation(question1, question2, similarity, detector.threshold, *effects, note)
+    sides = []
+    for side, without in zip(words, left_out):
+        effects = (similarity - without.astype(float)).tolist() if len(side) > 1 else [None]
+        sides.append([WordEffect(w, e, w in detector.vocabulary) for w, e in zip(side, effects)])
+    made = Explanation(question1, question2, similarity, detector.threshold, *sides)
+    return made._replace(unknown_note=unknown_note(detector, made.unknown_words))
 
 
-def unknown_note(detector: DuplicateDetector) -> str:
-    """What words that the model has never seen mean for its answer."""
+def unknown_note(detector: DuplicateDetector, words: list[str]) -> str:
+    """What words that the model has never seen mean for its answer; empty where there are none."""
+    if not words:
+        return ""
+    shown = ", ".join(dict.fromkeys(map(harmless, words[:MOST_WORDS])))
+    what = "All such words look the same to it"
     if detector.vocabulary.unknown_ids:  # Several ids: not all unknown words have the same one.
-        return "It can tell such words apart but not what they mean, a usual reason for a strange answer."
-    return "All such words look the same to it, a usual reason for a strange answer."
+        what = "It can tell such words apart but not what they mean"
+    return f"Never seen by the model: {shown}. {what}, a usual reason for a strange answer."
 
 
 def plot_explanation(explanation: Explanation):
     """Bars for the words of both questions: to the right what makes them alike, to the left what does not.
-
-    Args:
-      explanation: what `siamese.explain` returned.
 
     Returns:
       A Matplotlib figure; `siamese.evaluation.picture.save_picture` writes it to a file.
@@ -177,38 +153,35 @@ def plot_explanation(explanation: Explanation):
       >>> len(plot_explanation(made).axes)
       2
     """
-    sides = explanation.sides
-    counts = [min(len(words), MOST_WORDS) for _, words in sides]
+    largest = explanation.largest_effect
+    sides = explanation.words1, explanation.words2
+    counts = [min(len(words), MOST_WORDS) for words in sides]
     with new_picture(7.0, 1.5 + LINE * sum(counts)) as figure:
         panels = figure.subplots(2, 1, sharex=True, height_ratios=[n + 1 for n in counts])
-        for axes, side in zip(panels, sides):
-            _draw(axes, *side, explanation.largest_effect)
-        panels[1].set_xlabel("cosine with the word less the cosine without it")
+        for axes, question, words in zip(panels, explanation[:2], sides):
+            title = _text(question, LONGEST_TITLE)
+            if len(words) > MOST_WORDS:
+                title += f" ({MOST_WORDS} of {len(words)} words)"
+                strongest = np.argsort([-abs(w.effect or 0) for w in words], kind="stable")
+                words = [words[at] for at in sorted(strongest[:MOST_WORDS])]
+            effects = [word.effect or 0.0 for word in words]
+            colours = [DARK if effect > 0 else LIGHT for effect in effects]
+            hatches = ["" if effect > 0 else "////" for effect in effects]
+            look = {"height": 0.7, "edgecolor": DARK, "linewidth": 0.5}
+            bars = axes.barh(range(len(words)), effects, color=colours, hatch=hatches, **look)
+            notes = ["the only word" if w.effect is None else f"{w.effect:+.3f}" for w in words]
+            notes = [note if w.known else f"{note}  never seen" for note, w in zip(notes, words)]
+            axes.bar_label(bars, notes, padding=4, fontsize=8, color=GREY)
+            axes.set_xlim(-1.6 * largest, 1.6 * largest)  # Space for the numbers beside the bars.
+            axes.set_yticks(range(len(words)), [_text(word.word, LONGEST_WORD) for word in words])
+            axes.invert_yaxis()
+            axes.axvline(0, color=GREY, linewidth=0.8)
+            axes.grid(axis="y", visible=False)
+            for text in (axes.set_title(title), *axes.get_yticklabels()):
+                text.set_parse_math(False)
+        axes.set_xlabel("cosine with the word less the cosine without it")
         figure.suptitle(explanation.verdict, x=0.01, ha="left", fontweight="bold")
     return figure
-
-
-def _draw(axes, question: str, words: list[WordEffect], largest: float) -> None:
-    title = _text(question, LONGEST_TITLE)
-    if len(words) > MOST_WORDS:
-        title += f" ({MOST_WORDS} of {len(words)} words)"
-        strongest = sorted(range(len(words)), key=lambda at: -abs(words[at].effect or 0))
-        words = [words[at] for at in sorted(strongest[:MOST_WORDS])]
-    effects = [word.effect or 0.0 for word in words]
-    colours = [DARK if effect > 0 else LIGHT for effect in effects]
-    hatches = ["" if effect > 0 else "////" for effect in effects]
-    bars = axes.barh(range(len(words)), effects, height=0.7, color=colours, hatch=hatches,
-                     edgecolor=DARK, linewidth=0.5)  # fmt: skip
-    notes = ["the only word" if word.effect is None else f"{word.effect:+.3f}" for word in words]
-    notes = [note if w.known else f"{note}  never seen" for note, w in zip(notes, words)]
-    axes.bar_label(bars, notes, padding=4, fontsize=8, color=GREY)
-    axes.set_xlim(-1.6 * largest, 1.6 * largest)  # space for the numbers beside the longest bars
-    axes.set_yticks(range(len(words)), [_text(word.word, LONGEST_WORD) for word in words])
-    axes.invert_yaxis()
-    axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.grid(axis="y", visible=False)
-    for text in (axes.set_title(title), *axes.get_yticklabels()):
-        text.set_parse_math(False)
 
 
 def _text(text: str, most: int) -> str:

@@ -1,7 +1,7 @@
 """Duplicate groups in a whole list: every pair above a threshold, joined into groups.
 
 The list is compared with itself block by block, upper triangle only, so that the n x n matrix is
-never in memory; pairs are folded into groups as they come.
+never in memory; pairs are joined to groups as they come.
 """
 
 from __future__ import annotations
@@ -16,20 +16,14 @@ from siamese.errors import ArgumentError
 from siamese.search.nearest import StoredVectors
 
 BLOCK = 2048  # rows and columns of a block of similarities: 16 MiB
-MOST_EDGES = 4_000_000  # pairs kept before they are folded into groups
+MOST_EDGES = 4_000_000  # pairs kept before they are joined to groups
 
 
 class Member(NamedTuple):
-    """A question in a duplicate group.
+    """A question in a duplicate group, whose central question is the one nearest to the group's mean."""
 
-    Args:
-      row: its place in the list.
-      similarity: cosine with the group's central question (the one nearest to the group's mean).
-      is_central: whether it is that one.
-    """
-
-    row: int
-    similarity: float
+    row: int  # its place in the list
+    similarity: float  # cosine with the central question
     is_central: bool
 
 
@@ -37,10 +31,6 @@ def similar_pairs(
     vectors: StoredVectors, threshold: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yields all pairs whose cosine is above a threshold, each once, block by block.
-
-    Args:
-      vectors: rows of length 1.
-      threshold: a cosine, from -1 to 1.
 
     Yields:
       rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
@@ -57,11 +47,9 @@ def similar_pairs(
         for other in range(start, n, BLOCK):
             columns = rows if other == start else vectors.rows(slice(other, other + BLOCK))
             scores = buffer[: len(rows), : len(columns)]
-            whole = scores.flags.c_contiguous
-            scores = np.matmul(rows, columns.T, out=scores if whole else None)
-            found = np.flatnonzero(scores > threshold)
-            i, j = np.divmod(found, scores.shape[1])
-            similarities = scores.ravel()[found]
+            np.matmul(rows, columns.T, out=scores)
+            i, j = np.divmod(np.flatnonzero(scores > threshold), len(columns))
+            similarities = scores[i, j]
             if other == start:
                 upper = i < j
                 i, j, similarities = i[upper], j[upper], similarities[upper]
@@ -92,9 +80,12 @@ def duplicate_groups(vectors: StoredVectors, threshold: float) -> list[list[Memb
     for i, j, _ in similar_pairs(vectors, threshold):
         kept.append(np.stack([i, j], axis=1))
         count += len(i)
-        if count > MOST_EDGES:  # Joined so far: a tree of at most n - 1 edges says the same.
-            kept = [_tree(connected_groups(n, np.concatenate(kept)))]
-            count = len(kept[0])
+        if (
+            count > MOST_EDGES
+        ):  # An edge from each question to the first of its group says the same.
+            labels = connected_groups(n, np.concatenate(kept))
+            _, first = np.unique(labels, return_index=True)
+            kept, count = [np.stack([first[labels], np.arange(n)], axis=1)], 0
     labels = connected_groups(n, np.concatenate(kept))  # [n]
     order = np.argsort(labels, kind="stable")
     members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
@@ -102,37 +93,22 @@ def duplicate_groups(vectors: StoredVectors, threshold: float) -> list[list[Memb
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
 
 
-_OWN = ("group", "id", "question", "similarity", "central")
-
-
 def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any]]:
     """Each member as a flat dict: group (from 1), id, question, similarity, central, columns."""
-    entries = index.entries
     for number, group in enumerate(groups, start=1):
-        for member in group:
-            entry = entries[member.row]
-            yield {
-                "group": number,
-                "id": entry["id"],
-                "question": entry["question"],
-                "similarity": round(member.similarity, 6),
-                "central": int(member.is_central),
-                **{f"column_{n}" if n in _OWN else n: v for n, v in entry["columns"].items()},
-            }
-
-
-def _tree(labels: np.ndarray) -> np.ndarray:
-    """Edges from each thing to the first of its group, int64 [m, 2]."""
-    _, first = np.unique(labels, return_index=True)
-    edges = np.stack([first[labels], np.arange(len(labels))], axis=1)
-    return edges[edges[:, 0] != edges[:, 1]]
+        for row, similarity, is_central in group:
+            entry = index.entries[row]
+            columns = entry.pop("columns")
+            own = {"group": number, **entry, "similarity": round(similarity, 6)}
+            own["central"] = int(is_central)
+            yield {**own, **{f"column_{n}" if n in own else n: v for n, v in columns.items()}}
 
 
 def _ordered(vectors: StoredVectors, rows: np.ndarray) -> list[Member]:
+    """A group, the central question first."""
     found = vectors.rows(rows)  # [members, d]
     central = int(np.argmax(found @ found.mean(axis=0)))
-    similarities = np.vecdot(found, found[central]).tolist()
-    rest = [
-        at for at in np.argsort(-np.array(similarities, np.float32), kind="stable") if at != central
-    ]
-    return [Member(int(rows[at]), similarities[at], at == central) for at in (central, *rest)]
+    similarities = np.vecdot(found, found[central])
+    order = np.argsort(-similarities, kind="stable")
+    order = [central, *order[order != central]]
+    return [Member(int(rows[at]), float(similarities[at]), at == central) for at in order]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,10 +29,7 @@ def import_weights(
     lookup clamps the one id too many to the last row: here that row stands twice, so that the
     answers stay the course's.
 
-    Args:
-      weights: the ``model.pkl.gz``, or its directory.
-      vocabulary: a `Vocabulary`, or a file: see `read_vocabulary`.
-      threshold: cosine for a duplicate; the course uses 0.7.
+    The weights are the ``model.pkl.gz``, or its directory; for files of words see `read_vocabulary`.
 
     Raises:
       CheckpointError: no weights of the course's model, or of another vocabulary.
@@ -44,19 +40,19 @@ def import_weights(
     if Path(weights).is_fifo():
         raise CheckpointError(f"{weights} is a pipe. Give the file with the weights.")
     model = read_course_model(weights)
-    found = [tuple(array.shape) for array in model.weights]
-    d = found[0][-1] if found and len(found[0]) == 2 else 0
-    if len(found) != 3 or found[1:] != [(2 * d, 4 * d), (4 * d,)]:
+    shapes = [tuple(array.shape) for array in model.weights]
+    d = shapes[0][-1] if shapes and len(shapes[0]) == 2 else 0
+    if len(shapes) != 3 or shapes[1:] != [(2 * d, 4 * d), (4 * d,)]:
         raise CheckpointError(
-            f"{model.path} holds arrays of shapes {found}; the course's model has an embedding "
+            f"{model.path} holds arrays of shapes {shapes}; the course's model has an embedding "
             "[words, d], an LSTM kernel [2 d, 4 d] and a bias [4 d]. It is another model."
         )
-    wrong = [str(array.dtype) for array in model.weights if array.dtype.kind != "f"]
-    if wrong:
-        raise CheckpointError(
-            f"{model.path} holds arrays of {wrong[0]}; weights are floating-point numbers. "
-            "Take the file that training wrote."
-        )
+    for array in model.weights:
+        if array.dtype.kind != "f":
+            raise CheckpointError(
+                f"{model.path} holds arrays of {array.dtype}; weights are floating-point numbers. "
+                "Take the file that training wrote."
+            )
     embedding, kernel, bias = (np.asarray(array, np.float32) for array in model.weights)
     rows = len(embedding)
     if rows not in (vocabulary.size, vocabulary.size - 1):
@@ -94,10 +90,16 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
-    words, unit = _json(text, path), "entry"
-    if isinstance(words, dict) and isinstance(words.get("words"), list):
-        return Vocabulary.load(path)
+    words, unit = None, "entry"
+    start = text.lstrip()[:1]
+    try:
+        words = json.loads(text) if start in ("{", "[") else None
+    except (ValueError, RecursionError) as error:
+        if start == "{":  # A word list may well start with a bracket as its first word.
+            raise DataError(f"{path} is not complete JSON ({error}).") from None
     if isinstance(words, dict):
+        if isinstance(words.get("words"), list):
+            return Vocabulary.load(path)
         ids = sorted(words.items(), key=lambda item: item[1] if type(item[1]) is int else -1)
         wrong = [f"{w!r} has {i!r}" for at, (w, i) in enumerate(ids, 1) if i is True or i != at]
         if words.get(PAD) != PAD_ID or wrong:
@@ -106,29 +108,20 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
                 f"{[*wrong, f'{PAD} has {words.get(PAD)!r}'][0]}."
             )
         words = [word for word, _ in ids]
-    if words is None:
-        unit, lines = "line", text.rstrip("\r\n").split("\n")
-        words = [word.removesuffix("\r") for word in lines if lines != [""]]
+    elif words is None:
+        unit, words = "line", [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
+    if words in ([], [""]):
+        raise DataError(f"{path} holds no words.")
     seen: dict[str, int] = {}
     for number, word in enumerate(words, start=1):
-        wrong = "is not a word" if not isinstance(word, str) or not word else ""
-        if not wrong and word in seen:
+        wrong = ""
+        if not isinstance(word, str) or not word:
+            wrong = "is not a word"
+        elif word in seen:
             wrong = f"stands on {unit} {seen[word]:,} already"
-        if word == PAD and number != 1:
+        elif word == PAD and number != 1:
             wrong = "must come first, or be left out"
         if wrong:
             raise DataError(f"{path}, {unit} {number:,}: {word!r:.40} {wrong}.")
         seen[word] = number
-    if not words:
-        raise DataError(f"{path} holds no words.")
     return Vocabulary.from_words(words)
-
-
-def _json(text: str, path: Any) -> Any:
-    """A JSON object or list; None for other text."""
-    try:
-        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
-    except (ValueError, RecursionError) as error:
-        if text.lstrip()[0] == "{":  # A word list may well start with a bracket as its first word.
-            raise DataError(f"{path} is not complete JSON ({error}).") from None
-    return None

@@ -26,8 +26,7 @@ LARGE = 500_000  # from so many questions on an index gets a graph unasked, wher
 class Hit(NamedTuple):
     """An old question that was found, with its similarity (cosine) to the new one.
 
-    `probability` is None where the model has no calibration; `columns` holds the question's other
-    columns.
+    `probability` is None where the model has no calibration.
     """
 
     id: str | int
@@ -49,8 +48,7 @@ class _Saved(NamedTuple):
 class QuestionIndex:
     """Questions encoded once and searched many times; safe to share by threads.
 
-    A new question without words, or an index without questions, finds nothing: an empty list. A
-    question longer than 512 tokens is cut there. Words that the model has never seen all look the
+    A question longer than 512 tokens is cut there. Words that the model has never seen all look the
     same to it (unless its vocabulary has several ids for them): a question of nothing else finds
     whatever is similar to "unknown words"; see `DuplicateDetector.unknown_words`.
 
@@ -94,7 +92,7 @@ class QuestionIndex:
 
         Args:
           detector: the model.
-          questions: the texts; equal ones may stand in it several times.
+          questions: the texts; equal ones may stand there several times.
           ids: an id of each (text or int, all different); numbers from 0 where None.
           columns: other columns of each question, JSON values, or None.
           storage: 'float32', 'float16' (half the memory) or 'int8' (a quarter; similarities are
@@ -123,26 +121,19 @@ class QuestionIndex:
 
         What this directory has of the index already is not written again. An older index there is
         replaced, but not where it was changed by others since this one was loaded from there.
-
-        Args:
-          path: the directory.
-          model: where the model is saved, kept so that ``siamese search INDEX`` finds it.
+        Tell where the model is saved, so that ``siamese search INDEX`` finds it.
 
         Raises:
           CheckpointError: it cannot be written, or was changed by others.
         """
-        where, found = Path(os.path.abspath(path)), None
+        where = Path(os.path.abspath(path))
         with self._lock:
+            facts = {"model_checksum": self.detector.checksum, "next_id": self._next_id}
             if model is not None:
                 self._model = Path(model).resolve()
             if self._model is not None:
                 # Relative first, so that model and index can be moved together.
-                found = [os.path.relpath(self._model, where.resolve()), str(self._model)]
-            facts = {
-                "model_checksum": self.detector.checksum,
-                "next_id": self._next_id,
-                "model": found,
-            }
+                facts["model"] = [os.path.relpath(self._model, where.resolve()), str(self._model)]
             replaces = self._saved.generation if self._saved and self._saved.path == where else None
             options = {"replaces": replaces, "locked": self._held == where}
             written = write_index(path, self._state, facts, **options)
@@ -168,18 +159,17 @@ class QuestionIndex:
           CheckpointError: missing or damaged, or made by another model.
         """
         found = read_index(path, check=check)
-        state, facts, _ = found
-        places = [Path(path) / facts["model"][0], Path(facts["model"][1])] if facts["model"] else []
-        model = next((place for place in places if place.exists()), None)
-        if detector is None and model is None:
-            raise CheckpointError(
-                f"{path} does not say where its model is, or it is gone from "
-                f"{facts['model'] and facts['model'][1]}. Name the model (--model)."
-            )
+        places = found[1].get("model", [])
+        model = next((p for place in places if (p := Path(path, place)).exists()), None)
         if not isinstance(detector, DuplicateDetector):
             model = detector or model
+            if model is None:
+                raise CheckpointError(
+                    f"{path} does not say where its model is, or it is gone from there"
+                    f"{''.join(f' ({place})' for place in places[1:])}. Name the model (--model)."
+                )
             detector = DuplicateDetector.load(model)
-        index = cls(detector, state)
+        index = cls(detector, found[0])
         index._take(path, *found)
         index._model = Path(model).resolve() if model else None
         return index
@@ -201,10 +191,6 @@ class QuestionIndex:
         detector: DuplicateDetector | str | os.PathLike | None = None,
     ) -> Iterator[QuestionIndex]:
         """Loads an index, and saves it when the block ends well; other writers wait meanwhile.
-
-        Args:
-          path: the directory.
-          detector: as in `load`.
 
         Raises:
           CheckpointError: as `load` and `save`; another process has been writing for a minute.
@@ -229,13 +215,10 @@ class QuestionIndex:
         return self._saved is None or self._saved.state is not self._state
 
     def refresh(self) -> bool:
-        """Takes what others saved in the directory since this index was loaded from there, or saved.
+        """Takes what others saved in the directory since this index was loaded or saved there.
 
         Costs the opening of one small file where there is nothing new. An index that was changed and
-        not saved stays as it is.
-
-        Returns:
-          Whether there was something new.
+        not saved stays as it is. Returns whether there was something new.
 
         Raises:
           CheckpointError: what is there now cannot be read.
@@ -256,10 +239,9 @@ class QuestionIndex:
         columns: Sequence[Mapping[str, Any]] | None = None,
         processes: int | None = None,
     ) -> list[str | int]:
-        """Adds questions; nothing is added where one of them cannot be.
+        """Adds questions, or none where one of them cannot be; returns their ids.
 
-        Returns:
-          Their ids: those given, or the next free numbers.
+        These are the ids given, or the next free numbers. For the arguments see `build`.
 
         Raises:
           DataError: a question that is not text or has no words; an id that is taken.
@@ -359,7 +341,7 @@ class QuestionIndex:
         approximate: bool | None = None,
         threshold: float | None = None,
     ):
-        """The k most similar questions of the index, best first.
+        """The k most similar questions of the index, best first; none for a question without words.
 
         Args:
           questions: a new question, or a list of them.
@@ -386,7 +368,7 @@ class QuestionIndex:
     def search_vectors(
         self, queries: np.ndarray, k: int, *, approximate: bool | None = None
     ) -> tuple[np.ndarray, np.ndarray, State]:
-        """`search` for vectors, float32 [queries, d]: (rows, similarities, what the rows count in)."""
+        """`search` for vectors, float32 [queries, d]: (rows, cosines, what the rows count in)."""
         if approximate:
             self.make_graph()
         state = self._state

@@ -36,16 +36,9 @@ FORMAT_VERSION = 3
 def write_index(
     path: os.PathLike | str, state: State, facts: dict[str, Any], **options: Any
 ) -> Generation:
-    """Writes an index; what the generation before has of it already is not written again.
+    """Writes an index with more JSON values; what the generation before has of it is not written again.
 
-    Args:
-      path: the directory; an older index there is replaced at the end.
-      state: its questions.
-      facts: more JSON values.
-      **options: of `siamese.storage.store.write_store`.
-
-    Raises:
-      CheckpointError: it cannot be written, or `path` holds something other than an index.
+    Options and errors are those of `siamese.storage.store.write_store`.
     """
 
     def fill(folder: Path, older: Path | None) -> None:
@@ -76,11 +69,9 @@ def write_index(
 def read_index(
     path: os.PathLike | str, *, check: bool = True
 ) -> tuple[State, dict[str, Any], Generation]:
-    """Maps an index after checking it: (questions, facts, the generation that was read).
+    """Maps an index: (questions, facts, the generation that was read).
 
-    Args:
-      path: the directory.
-      check: read every file once to compare its checksum; otherwise only sizes and forms.
+    With `check` every file is read once to compare its checksum; otherwise only sizes and forms are.
 
     Raises:
       CheckpointError: missing, damaged, or of another version; the message says which file.

@@ -95,7 +95,7 @@ def top_k(
     Args:
       vectors: the rows to look through.
       queries: float32 [queries, d].
-      k: how many rows to find; fewer are found where there are fewer.
+      k: how many rows to find, at most.
       skip: int64, rising; rows that do not count.
 
     Returns:
@@ -131,18 +131,10 @@ def top_k(
 def rank(
     vectors: StoredVectors, queries: np.ndarray, candidates: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k best of some candidate rows for each query; of equal products the first stays first.
+    """The k best of some candidate rows for each query, as `top_k` returns them.
 
-    Each product is worked out alone, so it does not depend on what else was asked.
-
-    Args:
-      vectors: the rows.
-      queries: float32 [queries, d].
-      candidates: int64 [queries, c]; rows, with -1 for none. At least k of a query's are rows.
-      k: how many to keep.
-
-    Returns:
-      As `top_k`.
+    Candidates are int64 [queries, c], with -1 for none; each query has at least k. Each product is worked
+    out alone, so it does not depend on what else was asked.
     """
     rows = np.empty((len(queries), k), np.int64)
     products = np.empty((len(queries), k), np.float32)

@@ -28,9 +28,7 @@ MOST_REMOVED = 0.5  # where there is a graph, which takes long to make anew
 class Entries(Sequence):
     """Questions with their ids and columns: JSON lines in one flat array, which may be mapped from a file.
 
-    Args:
-      text: uint8 [bytes]; the lines, one after the other.
-      offsets: int64 [entries + 1]; line i is ``text[offsets[i]:offsets[i + 1]]``.
+    `text` is uint8 [bytes], `offsets` int64 [entries + 1]; line i is ``text[offsets[i]:offsets[i + 1]]``.
     """
 
     def __init__(self, text: np.ndarray, offsets: np.ndarray):
@@ -64,21 +62,13 @@ class Entries(Sequence):
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Questions row by row; none of it ever changes.
-
-    Args:
-      vectors: the questions' vectors.
-      entries: their ids, texts and columns.
-      keys: uint64 [rows], `id_keys` of the ids.
-      name: that of its files in an index's directory.
-      graph: over the vectors, or None.
-    """
+    """Questions row by row; none of it ever changes."""
 
     vectors: StoredVectors
-    entries: Entries
-    keys: np.ndarray
-    name: str = field(default_factory=lambda: secrets.token_hex(8))
-    graph: Graph | None = None
+    entries: Entries  # ids, texts and columns
+    keys: np.ndarray  # uint64 [rows], `id_keys` of the ids
+    name: str = field(default_factory=lambda: secrets.token_hex(8))  # of its files in a directory
+    graph: Graph | None = None  # over the vectors
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -99,15 +89,12 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """All of an index at one moment. Rows are counted through all segments, removed ones included.
+    """All of an index at one moment. Rows are counted through all segments, removed ones included."""
 
-    Args:
-      segments: the large one first, which may have a graph; at least one.
-      removed: int64, rising; the rows that no longer count.
-    """
-
-    segments: tuple[Segment, ...]
-    removed: np.ndarray = field(default_factory=lambda: NONE)
+    segments: tuple[Segment, ...]  # The large one first, which may have a graph; at least one.
+    removed: np.ndarray = field(
+        default_factory=lambda: NONE
+    )  # int64, rising: rows that do not count
 
     @functools.cached_property
     def starts(self) -> list[int]:

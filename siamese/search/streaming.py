@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from siamese.data.files import ReadReport
 from siamese.data.records import (
     COLUMN_NAMES,
@@ -47,46 +49,38 @@ def answer_file(
 ) -> Iterator[tuple[str, bool]]:
     """Yields for each record (line out, whether it was answered); a header counts as answered.
 
-    Args:
-      detector: the model.
-      path: a file, a pipe, or ``-`` for standard input. What is there of a pipe is answered at once.
-      report: gets what was handled while reading.
-      threshold: cosine for a duplicate; the model's own where None.
-      bad_rows: 'refuse' answers a record that cannot be read with an error; 'skip' leaves it out.
-      excel: put an apostrophe before cells that a spreadsheet would take for formulas.
+    What is there of a pipe is answered at once. A record that cannot be read is answered with an error,
+    or left out where `bad_rows` is 'skip'; `report` gets what was handled while reading.
 
     Raises:
       DataError: a file that cannot be read, or without two columns of questions.
     """
     skip = check_bad_rows(bad_rows)
-    cut = detector.threshold if threshold is None else threshold
     known = {name for column in QUESTIONS for name in COLUMN_NAMES[column]}
     with Records(path, report, known) as records:
         places = None if records.is_json else _question_places(records)
         if records.is_delimited and records.header:
-            yield _header_line(records, excel), True
+            taken = set(map(normal_name, records.header))
+            new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
+            yield _delimited_line([*records.header, *new], records.delimiter, excel), True
         for rows, lines in records:
             for start in range(0, len(rows), BATCH):
-                part = slice(start, start + BATCH)
-                parsed = [_parsed(row, places) for row in rows[part]]
-                pairs = [pair for pair, why in parsed if why is None]
-                scores = _scores(detector, pairs)
-                for row, line, (_, why) in zip(rows[part], lines[part], parsed):
-                    answer: dict[str, Any] = dict.fromkeys(ANSWERS)
-                    if why is None:
-                        report.kept += 1
-                        cosine, probability = next(scores)
-                        answer["is_duplicate"] = cosine > cut
-                        answer["similarity"] = round(cosine, 6)
-                        answer["probability"] = (
-                            None if probability is None else round(probability, 6)
-                        )
-                    else:
-                        report.add_bad_row(line, why)
-                        answer["error"] = f"line {line:,}{why.rstrip('.')}"
+                part = rows[start : start + BATCH]
+                parsed = [_parsed(row, places) for row in part]
+                answers = iter(
+                    _answers(detector, [p for p in parsed if type(p) is tuple], threshold)
+                )
+                for row, line, pair in zip(part, lines[start : start + BATCH], parsed):
                     report.rows += 1
-                    if why is None or not skip:
-                        yield _written(records, row, answer, excel), why is None
+                    good = type(pair) is tuple
+                    if good:
+                        report.kept += 1
+                        answer = next(answers)
+                    else:
+                        report.add_bad_row(line, pair)
+                        answer = [None, None, None, f"line {line:,}{pair.rstrip('.')}"]
+                    if good or not skip:
+                        yield _written(records, row, answer, excel), good
 
 
 def _question_places(records: Records) -> tuple[int, int]:
@@ -115,62 +109,61 @@ def _question_places(records: Records) -> tuple[int, int]:
     return 0, 1
 
 
-def _parsed(row: Any, places: tuple[int, int] | None) -> tuple[list[str], str | None]:
-    """A record's two questions, and what is wrong with it."""
+def _parsed(row: Any, places: tuple[int, int] | None) -> tuple[str, str] | str:
+    """A record's two questions, or what is wrong with it."""
     if type(row) is BadRow:
-        return [], row.why
+        return row.why
     if places is not None:
         pair = [row[at] for at in places]
     elif isinstance(row, list) and len(row) == 2:
         pair = row
     elif not isinstance(row, dict):
-        return [], ": neither an object nor a list of two texts"
+        return ": neither an object nor a list of two texts"
     else:
         try:
             found = column_places(list(row), "", QUESTIONS)
         except DataError as error:
-            return [], str(error)
+            return str(error)
         pair = [list(row.values())[found[column]] for column in QUESTIONS]
     for column, value in zip(QUESTIONS, pair):
         if value is None or (isinstance(value, str) and not value.strip()):
-            return pair, f": {column} is empty"
+            return f": {column} is empty"
         if not isinstance(value, str):
-            return pair, f": {column} is not text"
-    return pair, None
+            return f": {column} is not text"
+    return tuple(pair)
 
 
-def _scores(
-    detector: DuplicateDetector, pairs: list[list[str]]
-) -> Iterator[tuple[float, float | None]]:
-    """The cosine and the probability of each pair."""
-    if pairs:
-        cosines = detector.similarity(*zip(*pairs))
-        known = detector.calibration is not None
-        probabilities = detector.calibrated(cosines).tolist() if known else [None] * len(pairs)
-        yield from zip(cosines.tolist(), probabilities)
+def _answers(
+    detector: DuplicateDetector, pairs: list[tuple[str, str]], threshold: float | None
+) -> list[list[Any]]:
+    """The `ANSWERS` for each pair."""
+    if not pairs:
+        return []
+    cut = detector.threshold if threshold is None else threshold
+    cosines = detector.similarity(*zip(*pairs))
+    probabilities = [None] * len(pairs)
+    if detector.calibration is not None:
+        probabilities = np.round(detector.calibrated(cosines), 6).tolist()
+    found = zip(cosines.tolist(), probabilities)
+    return [[cosine > cut, round(cosine, 6), probability, None] for cosine, probability in found]
 
 
-def _header_line(records: Records, excel: bool) -> str:
-    taken = set(map(normal_name, records.header))
-    new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
-    return _delimited_line([*records.header, *new], records.delimiter, excel)
-
-
-def _written(records: Records, row: Any, answer: dict[str, Any], excel: bool) -> str:
+def _written(records: Records, row: Any, answer: list[Any], excel: bool) -> str:
     """The answered record; of a bad one its line, in the first column, so that the width stays."""
     if records.is_delimited:
         kept = [row.text, *[""] * (records.width - 1)] if type(row) is BadRow else row
-        yes = answer["is_duplicate"]
-        answer = {**answer, "is_duplicate": yes if yes is None else int(yes)}
-        return _delimited_line([*kept, *answer.values()], records.delimiter, excel)
-    if records.header:  # Parquet
+        yes = None if answer[0] is None else int(answer[0])
+        return _delimited_line([*kept, yes, *answer[1:]], records.delimiter, excel)
+    if type(row) is BadRow:
+        row = {"line": row.text}
+    elif records.header:  # Parquet
         row = dict(zip(records.header, row))
-    elif isinstance(row, list) and type(row) is not BadRow and len(row) == 2:
+    elif isinstance(row, list) and len(row) == 2:
         row = dict(zip(QUESTIONS, row))
     elif not isinstance(row, dict):
-        row = {"line": row.text if type(row) is BadRow else row}
-    found = {**row, **{name: value for name, value in answer.items() if value is not None}}
-    return json_text(found, default=str)
+        row = {"line": row}
+    found = {name: value for name, value in zip(ANSWERS, answer) if value is not None}
+    return json_text({**row, **found}, default=str)
 
 
 def _delimited_line(row: list[Any], delimiter: str, excel: bool) -> str:

@@ -19,17 +19,9 @@ Words = list[tuple[str, float | None]]  # of a question: text, and its effect fr
 def comparison(
     detector: DuplicateDetector, question1: str, question2: str, threshold: float | None = None
 ) -> tuple[str, str, Words, Words]:
-    """The answer for two questions, and what each word does to it.
+    """The answer in two words, its numbers in sentences, and each question's words with their effects.
 
-    Args:
-      detector: the model.
-      question1: text.
-      question2: text.
-      threshold: cosine above which they are duplicates; the model's own where None.
-
-    Returns:
-      The answer in two words, its numbers in sentences, and each question's words with their effects
-      (1: the largest of both). Where a question has no words the answer says so.
+    Effects are shares of the largest of both questions. Where a question has no words the answer says so.
     """
     question1, question2 = question1 or "", question2 or ""
     if not question1.strip() and not question2.strip():
@@ -44,10 +36,10 @@ def comparison(
     facts = f"Cosine {found.similarity:.3f}, threshold {found.threshold:.3f}"
     if detector.calibration is not None:
         facts += f", probability {detector.calibrated(found.similarity):.0%}"
-    notes = [f"{facts}.", _unknown(detector, found.unknown_words)]
+    notes = [f"{facts}.", found.unknown_note]
     if max(map(len, (found.words1, found.words2))) > MOST_SHOWN:
         notes.append(f"Of a longer question the first {MOST_SHOWN} words are shown.")
-    words = [_words(side, found.largest_effect) for _, side in found.sides]
+    words = [_words(side, found.largest_effect) for side in (found.words1, found.words2)]
     answer = "Duplicate" if found.is_duplicate else "Not a duplicate"
     return answer, "\n".join(filter(None, notes)), *words
 
@@ -55,16 +47,9 @@ def comparison(
 def hits_table(
     index: Any, question: str, k: int = 10, threshold: float | None = None
 ) -> tuple[list[list[str]], str]:
-    """The old questions most similar to a new one, and a note.
+    """The old questions most similar to a new one as rows of `COLUMNS`, and what is to be noted.
 
-    Args:
-      index: a `QuestionIndex`; what others have added to its directory meanwhile is searched too.
-      question: text; nothing is found for one without words.
-      k: how many.
-      threshold: cosine above which they are marked as duplicates; the model's own where None.
-
-    Returns:
-      Rows of `COLUMNS` (duplicates marked, probabilities in percent), and what is to be noted.
+    What others have added to the index's directory meanwhile is searched too.
     """
     stale = ""
     try:
@@ -81,16 +66,8 @@ def hits_table(
     if any(hit.is_duplicate for hit in hits):
         notes.append("* a duplicate")
     if hits:
-        notes.append(_unknown(index.detector, index.detector.unknown_words(question)))
+        notes.append(unknown_note(index.detector, index.detector.unknown_words(question)))
     return rows, "\n".join(filter(None, notes))
-
-
-def _unknown(detector: DuplicateDetector, words: list[str]) -> str:
-    """A sentence about words that the model has never seen."""
-    if not words:
-        return ""
-    shown = ", ".join(dict.fromkeys(map(harmless, words[:MOST_SHOWN])))
-    return f"Never seen by the model: {shown}. {unknown_note(detector)}"
 
 
 def _words(words: list[WordEffect], largest: float) -> Words:
