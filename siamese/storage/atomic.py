@@ -1,7 +1,7 @@
 """Atomic files and directories: written beside their place, flushed to disk, then renamed.
 
-A temporary is locked (`flock`) while its writer lives. So a cleaner can tell what a killed writer left
-from the work of a living one, in any process or container of the machine.
+A temporary file is locked (`flock`) while its writer lives. So a cleaner can tell what a killed writer
+left from the work of a living one, in any process or container of the machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from siamese.errors import DataError, SiameseError
+from siamese.errors import CheckpointError, DataError, SiameseError
 
 try:
     import fcntl
@@ -52,6 +52,17 @@ def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> st
 
 
 @contextmanager
+def explained(
+    path: os.PathLike | str, doing: str = "write", error: type[SiameseError] = CheckpointError
+) -> Iterator[None]:
+    """Raises a system error of the block as `error`; see `explain`."""
+    try:
+        yield
+    except OSError as failure:
+        raise error(explain(failure, path, doing)) from failure
+
+
+@contextmanager
 def open_atomically(
     path: os.PathLike | str,
     error: type[SiameseError] = DataError,
@@ -64,16 +75,20 @@ def open_atomically(
     `named`, the path that the user gave (`path` where None).
     """
     target = Path(os.path.realpath(path))
-    with _temporary(target, _create_file, named or path, error) as (temporary, descriptor):
-        file = os.fdopen(descriptor, "wb", closefd=False)
+    remove_stale(target.parent, target.name)  # what a killed writer of the same file left
+    with explained(named or path, error=error):
+        temporary, file = _locked_temporary(target)
         try:
             yield file
             file.flush()
-            os.fsync(descriptor)
+            os.fsync(file.fileno())
+            os.replace(temporary, target)
+            _sync(target.parent)
         finally:
             with suppress(OSError):  # What was buffered may not fit the disk; it is discarded.
                 file.close()
-        os.replace(temporary, target)
+            with suppress(OSError):
+                os.unlink(temporary)
 
 
 def write_bytes_atomically(
@@ -99,13 +114,20 @@ def atomic_directory(
 ) -> Iterator[Path]:
     """Yields a directory to fill; it gets the name `path`, flushed to disk, when the block ends well.
 
-    A directory with content is never replaced. A system error is raised as in `open_atomically`.
+    The caller holds the lock of the directory around it. A directory with content is never replaced. A
+    system error is raised as in `open_atomically`.
     """
     target = Path(path)
-    with _temporary(target, _create_directory, named or path, error) as (temporary, _):
-        yield temporary
-        _sync_tree(temporary)
-        os.rename(temporary, target)
+    temporary = _temporary_name(target)
+    with explained(named or path, error=error):
+        try:
+            temporary.mkdir()
+            yield temporary
+            _sync_tree(temporary)
+            os.rename(temporary, target)
+            _sync(target.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_directory(path: os.PathLike | str) -> None:
@@ -115,78 +137,42 @@ def remove_directory(path: os.PathLike | str) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
 
 
-def remove_stale(directory: os.PathLike | str, target: str = "") -> list[str]:
-    """Removes the temporaries in `directory` whose writers are gone; returns their names.
+def remove_stale(directory: os.PathLike | str, target: str = "") -> None:
+    """Removes the temporaries in `directory` whose writers are gone, or those of the file `target` there.
 
-    Never fails: what cannot be removed, or cannot be locked on this file system, stays.
-
-    Args:
-      directory: where to look.
-      target: only those of the file or directory of this name.
+    Never fails: what cannot be removed, or cannot be locked on this file system, stays. A temporary
+    directory is removed without asking: who writes one holds the lock of `directory`, as the caller does.
     """
     prefix = _temporary_name(Path(target)).name[:-16] if target else "."
-    removed = []
     with suppress(OSError):
-        for name in sorted(os.listdir(directory)):
+        for name in os.listdir(directory):
             path = Path(directory, name)
-            ours = name.startswith(prefix) and _TEMPORARY.match(name)
-            if not ours or path.is_symlink() or fcntl is None:
-                continue
-            with suppress(OSError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-                    removed.append(name)
-                finally:
-                    os.close(descriptor)
-    return removed
+            if name.startswith(prefix) and _TEMPORARY.match(name) and not path.is_symlink():
+                with suppress(OSError):
+                    shutil.rmtree(path) if path.is_dir() else _remove_unlocked(path)
 
 
 def _temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name[:60]}.tmp-{secrets.token_hex(8)}")
 
 
-@contextmanager
-def _temporary(
-    target: Path, create, named: os.PathLike | str, error: type[SiameseError]
-) -> Iterator[tuple[Path, int | None]]:
-    """A new, locked temporary beside `target` and its descriptor; what is left of it is removed."""
-    temporary = descriptor = None
-    remove_stale(target.parent, target.name)  # what a killed writer of the same file left
-    try:
-        while descriptor is None:
-            temporary = _temporary_name(target)
-            descriptor = create(temporary)
-            if fcntl is None:
-                break  # Windows cannot open directories.
-            if not _lock_held(descriptor, temporary):  # A cleaner removed it before it was locked.
-                os.close(descriptor)
-                descriptor = None
-        yield temporary, descriptor
-        _sync_directory(target.parent)
-    except OSError as failure:
-        raise error(explain(failure, named)) from failure
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-        if temporary is not None:
-            _remove(temporary)
+def _remove_unlocked(path: Path) -> None:
+    """Removes a temporary file; OSError where its writer lives."""
+    if fcntl is None:
+        return
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
 
 
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _create_file(path: Path) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-    return os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
-
-
-def _create_directory(path: Path) -> int | None:
-    os.mkdir(path)
-    return None if fcntl is None else os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _locked_temporary(target: Path) -> tuple[Path, BinaryIO]:
+    """A new temporary file beside `target`, locked."""
+    while True:
+        temporary = _temporary_name(target)
+        file = open(temporary, "xb")  # noqa: SIM115
+        if fcntl is None or _lock_held(file.fileno(), temporary):
+            return temporary, file
+        file.close()  # A cleaner removed it before it was locked.
 
 
 def _lock_held(descriptor: int, path: Path) -> bool:
@@ -202,23 +188,17 @@ def _lock_held(descriptor: int, path: Path) -> bool:
 
 def _sync_tree(directory: Path) -> None:
     for root, _, names in os.walk(directory):
-        for name in names:
-            path = os.path.join(root, name)
-            if os.stat(path).st_nlink > 1:  # A hard link to a file that was flushed before.
-                continue
-            descriptor = os.open(path, os.O_RDWR)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        _sync_directory(root)
+        for path in (os.path.join(root, name) for name in names):
+            if os.stat(path).st_nlink == 1:  # Else a hard link to a file that was flushed before.
+                _sync(path, os.O_RDWR)
+        _sync(root)
 
 
-def _sync_directory(directory: os.PathLike | str) -> None:
-    """Flushes a directory's entries, so that a rename in it outlives a power cut."""
-    if os.name == "nt":
+def _sync(path: os.PathLike | str, flags: int = os.O_RDONLY) -> None:
+    """Flushes a file, or a directory's entries, so that a rename in it outlives a power cut."""
+    if os.name == "nt" and os.path.isdir(path):
         return
-    descriptor = os.open(directory, os.O_RDONLY)
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     except OSError as failure:

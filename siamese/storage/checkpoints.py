@@ -16,13 +16,14 @@ import json
 import math
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.storage import store
-from siamese.storage.atomic import atomic_directory, explain, remove_directory, remove_stale
+from siamese.storage.atomic import atomic_directory, explained, remove_directory, remove_stale
 from siamese.storage.trees import difference, from_json, load_tensors, save_tensors, to_json
 
 _DIRECTORY = re.compile(r"step-([0-9]{8,18})(?:\.([0-9]{1,9}))?")
@@ -66,7 +67,7 @@ class Newest(NamedTuple):
 
 
 class CheckpointWriter:
-    """The one writer of a run directory; holds its lock until closed or the process ends.
+    """The one writer of a run directory, a context; holds its lock until the end, or the process's.
 
     Args:
       run_dir: the run's directory; made where missing.
@@ -86,15 +87,12 @@ class CheckpointWriter:
     """
 
     def __init__(self, run_dir: os.PathLike | str, keep: int = 3, best_metric: str | None = None):
-        self._lock = None
         if keep < 1:
             raise ArgumentError(f"keep must be at least 1; it is {keep}.")
         self.run_dir = Path(run_dir)
         self._keep, self._best_metric = keep, best_metric
-        try:
+        with explained(self.run_dir):
             self.run_dir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CheckpointError(explain(error, self.run_dir)) from error
         self._lock = store.take_lock(self.run_dir)
         remove_stale(self.run_dir)
 
@@ -114,67 +112,34 @@ class CheckpointWriter:
 
     def clear(self) -> None:
         """Removes every checkpoint of the directory, to start a run anew."""
-        try:
+        with explained(self.run_dir, "remove"):
             for saved in list_checkpoints(self.run_dir):
                 remove_directory(saved.path)
-        except OSError as error:
-            raise CheckpointError(explain(error, self.run_dir, "remove")) from error
-
-    def close(self) -> None:
-        """Releases the directory; another process may write to it then."""
-        lock, self._lock = self._lock, None
-        if lock is not None:
-            lock.release()
 
     def __enter__(self) -> CheckpointWriter:
         return self
 
     def __exit__(self, *exception) -> None:
-        self.close()
-
-    def __del__(self):
-        self.close()
+        self._lock.release()
 
     def _remove_old(self, step: int) -> None:
         # Only complete ones are counted or removed: a damaged directory is evidence, and a later step
         # than the one just saved was skipped when the run resumed.
-        manifests = _complete(self.run_dir)
-        newest_of = {}
-        for saved in manifests:  # Newest first: the first of a step is its latest revision.
-            if saved.step <= step:
-                newest_of.setdefault(saved.step, saved)
-        kept = list(newest_of.values())[: self._keep]
-        values = {
-            saved: body.get("metrics", {}).get(self._best_metric)
-            for saved, body in manifests.items()
-        }
-        finite = [saved for saved, value in values.items() if _is_finite(value)]
-        if finite:  # The later one of equals.
-            kept.append(min(finite, key=lambda saved: (values[saved], -saved.step)))
-        for saved in manifests:
-            if saved.step <= step and saved not in kept:
-                try:
-                    remove_directory(saved.path)
-                except OSError:
-                    continue  # The new one is safe; an old one too many does no harm.
-
-
-def _complete(run_dir: Path) -> dict[Saved, dict[str, Any]]:
-    """The complete checkpoints, newest first, with their manifests; the files' content is not read."""
-    found = {}
-    for saved in list_checkpoints(run_dir):
-        try:
-            manifest = store.read_manifest(saved.path)
-            store.check_files(saved.path, manifest, content=False)
-        except (CheckpointError, OSError):
-            continue
-        if not saved.path.is_symlink():
-            found[saved] = manifest
-    return found
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
+        values, latest = {}, {}
+        for saved in reversed(list_checkpoints(self.run_dir)):
+            with suppress(CheckpointError, OSError):
+                manifest = store.read_manifest(saved.path)
+                store.check_files(saved.path, manifest, content=False)
+                if saved.step <= step and not saved.path.is_symlink():
+                    values[saved] = manifest.get("metrics", {}).get(self._best_metric)
+                    latest[saved.step] = saved  # The last revision of a step.
+        kept = list(latest.values())[-self._keep :]
+        measured = [saved for saved in values if values[saved] is not None]
+        if measured:  # The later one of equals.
+            kept.append(min(measured, key=lambda saved: (values[saved], -saved.step)))
+        for saved in values.keys() - set(kept):
+            with suppress(OSError):  # The new one is safe; an old one too many does no harm.
+                remove_directory(saved.path)
 
 
 def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
@@ -191,7 +156,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
         (folder / f"{name}.json").write_text(to_json(value), encoding="utf-8")
     if checkpoint.vocabulary is not None:
         (folder / "vocabulary.json").write_bytes(_vocabulary_bytes(checkpoint.vocabulary))
-    finite = {name: value for name, value in metrics.items() if _is_finite(value)}
+    finite = {name: value for name, value in metrics.items() if math.isfinite(value)}
     store.write_manifest(folder, step=checkpoint.step, metrics=finite)
 
 
@@ -200,12 +165,9 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
 
 def list_checkpoints(run_dir: os.PathLike | str) -> list[Saved]:
     """The checkpoint directories of a run, newest first, judged by their names alone."""
-    try:
+    names = []
+    with explained(run_dir, "read"), suppress(FileNotFoundError):
         names = os.listdir(run_dir)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise CheckpointError(explain(error, run_dir, "read")) from error
     found = [
         Saved(Path(run_dir, name), int(match[1]), int(match[2] or 0))
         for name in names
@@ -253,11 +215,9 @@ def load_checkpoint(path: os.PathLike | str) -> Checkpoint:
       CheckpointError: anything is missing, damaged, unknown or too large.
     """
     path = Path(path)
-    try:
+    with explained(path, "read"):
         manifest = store.read_manifest(path)
         files = store.read_files(path, manifest)
-    except OSError as error:
-        raise CheckpointError(explain(error, path, "read")) from error
     with store.unreadable_explained(path):
         state = from_json(files["state.json"])
         if state["step"] != manifest["step"]:

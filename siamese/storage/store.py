@@ -31,6 +31,7 @@ from siamese.errors import CheckpointError, SiameseError
 from siamese.storage.atomic import (
     atomic_directory,
     explain,
+    explained,
     open_atomically,
     remove_directory,
     remove_stale,
@@ -44,7 +45,6 @@ _MAX_MANIFEST_BYTES = 1 << 20
 _WAIT = 60.0  # Seconds that a writer waits for another one of the same directory.
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _GENERATION = re.compile(r"gen-([0-9]{6,18})")
-_CHECKSUM = re.compile(r"[0-9a-f]{64}")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 # Kind in the manifest -> its name in messages, and what makes one.
 _KINDS = {
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class Generation(NamedTuple):
-    """What a store held when it was read: a name ("" in the first format), and the file that named it."""
+    """What a store held when it was read: the generation's name, and the file that named it."""
 
     name: str
     inode: int
@@ -91,7 +91,7 @@ def write_store(
     path = Path(os.path.abspath(path))
     if not locked:  # Who holds the lock has read the store.
         _check_replaceable(path, kind)
-    with nullcontext() if locked else lock_store(path), _explained(path):
+    with nullcontext() if locked else lock_store(path), explained(path):
         older = generation(path)
         if replaces is not None and replaces != older:
             raise CheckpointError(
@@ -100,17 +100,16 @@ def write_store(
             )
         remove_stale(path)
         found = [int(m[1]) for m in map(_GENERATION.fullmatch, os.listdir(path)) if m]
-        name = f"gen-{max(found, default=0) + 1:06d}"
-        shared = (
-            path / older.name if older and older.name and (path / older.name).is_dir() else None
-        )
+        name, shared = f"gen-{max(found, default=0) + 1:06d}", older and path / older.name
         with atomic_directory(path / name, CheckpointError, path) as folder:
             fill(folder, shared)
-            write_manifest(folder, shared, kind=kind, step=0)
+            write_manifest(folder, shared, kind=kind)
         with open_atomically(path / "CURRENT", CheckpointError, path) as file:
             file.write(name.encode())
         with suppress(OSError):
-            _remove_old(path, name)
+            for old in filter(_GENERATION.fullmatch, os.listdir(path)):
+                if old != name:
+                    remove_directory(path / old)
         return generation(path)
 
 
@@ -122,7 +121,7 @@ def lock_store(path: os.PathLike | str) -> Iterator[None]:
       CheckpointError: another process holds it for a minute.
     """
     path = Path(os.path.abspath(path))
-    with _explained(path):
+    with explained(path):
         path.mkdir(exist_ok=True)
     lock = take_lock(path, _WAIT)
     try:
@@ -137,12 +136,10 @@ def lock_store(path: os.PathLike | str) -> Iterator[None]:
 
 def generation(path: os.PathLike | str) -> Generation | None:
     """A store's current generation, by opening one small file; None where there is none."""
-    for name in ("CURRENT", MANIFEST):
-        with suppress(OSError, UnicodeDecodeError), open(Path(path, name), "rb") as file:
-            status = os.fstat(file.fileno())
-            current = file.read(30).decode("ascii") if name == "CURRENT" else ""
-            if name == MANIFEST or _GENERATION.fullmatch(current):
-                return Generation(current, status.st_ino, status.st_mtime_ns)
+    with suppress(OSError, UnicodeDecodeError), open(Path(path, "CURRENT"), "rb") as file:
+        name, status = file.read(30).decode("ascii"), os.fstat(file.fileno())
+        if _GENERATION.fullmatch(name):
+            return Generation(name, status.st_ino, status.st_mtime_ns)
     return None
 
 
@@ -162,7 +159,7 @@ def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], 
     while True:
         folder = find_current(path, kind)
         try:
-            with _explained(folder, "read"):
+            with explained(folder, "read"):
                 manifest = read_manifest(folder)
                 if manifest.get("kind") != kind:
                     raise CheckpointError(f"{path} holds no {noun}. {makes}.")
@@ -173,33 +170,32 @@ def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], 
 
 
 def find_current(path: os.PathLike | str, kind: str) -> Path:
-    """The directory of a store's current generation; that of the first format is the store itself."""
+    """The directory of a store's current generation."""
     path = Path(path)
     noun, makes = _KINDS[kind]
+    if current := generation(path):
+        return path / current.name
+    if is_store(path):
+        raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
     if not os.path.exists(path):
         raise CheckpointError(f"There is no {noun} at {path}: it does not exist. {makes}.")
-    current = generation(path)
-    if not (current and current.name) and (path / "CURRENT").exists():
-        raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
-    if current:
-        return path / current.name
     raise CheckpointError(f"{path} holds no {noun}. {makes}.")
 
 
 def is_store(path: os.PathLike | str) -> bool:
-    """Whether a directory looks like a store: by the names in it alone."""
-    return any(os.path.isfile(os.path.join(path, name)) for name in ("CURRENT", MANIFEST))
+    """Whether a directory looks like a store, by the names in it alone."""
+    return os.path.isfile(os.path.join(path, "CURRENT"))
 
 
 def _check_replaceable(path: Path, kind: str) -> None:
     """Refuses to write a store over anything else."""
-    with _explained(path):
+    with explained(path):
         names = os.listdir(path) if os.path.lexists(path) else []
     if is_store(path):
         try:
             found = read_manifest(find_current(path, kind)).get("kind")
         except (CheckpointError, OSError):  # A damaged one may be written again.
-            found = kind if {"CURRENT", f"{kind}.json"} & set(names) else None
+            found = kind
         if found == kind:
             return
     elif all(name == ".lock" or ".tmp-" in name or _GENERATION.fullmatch(name) for name in names):
@@ -208,17 +204,6 @@ def _check_replaceable(path: Path, kind: str) -> None:
         f"{path} holds something other than an older {_KINDS[kind][0]}; nothing was changed. Give "
         "another path."
     )
-
-
-def _remove_old(path: Path, current: str) -> None:
-    """Removes the older generations and the files of the first format, which had none."""
-    names = os.listdir(path)
-    flat = MANIFEST in names
-    for name in names:
-        if _GENERATION.fullmatch(name) and name != current:
-            remove_directory(path / name)
-        elif flat and name not in ("CURRENT", ".lock") and (path / name).is_file():
-            (path / name).unlink()
 
 
 # ---- The lock ----
@@ -288,11 +273,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder} has no {MANIFEST}: its writer did not finish it, or it is not one of siamese's "
             "directories. Use another one."
         )
-    size = _regular_size(path)
-    if size > _MAX_MANIFEST_BYTES:
+    if (size := _regular_size(path)) > _MAX_MANIFEST_BYTES:
         raise CheckpointError(f"{path} is damaged: {size} bytes are too many for a manifest.")
     try:
-        body = json.loads(_read_file(path, size))
+        body = json.loads(path.read_bytes())
         known, version = body["format"] == _FORMAT, body["version"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged: it cannot be read as a manifest.") from error
@@ -305,19 +289,24 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         )
     if body.get("sha256") != _own_checksum(body):
         raise CheckpointError(f"{path} is damaged: its checksum differs.")
-    if not isinstance(body.get("files"), dict) or type(body.get("step")) is not int:
-        raise CheckpointError(f"{path} is damaged: it lists no step or no files.")
-    for name, entry in body["files"].items():
+    files = body.get("files")
+    if not isinstance(files, dict) or not all(map(_is_entry, files.values())):
+        raise CheckpointError(f"{path} is damaged: it does not list sizes and checksums of files.")
+    for name in files:
         if not _FILE_NAME.fullmatch(name) or name == MANIFEST:
             raise CheckpointError(
                 f"{path} names the file {name!r}, which is outside its directory. It was not written "
                 "by siamese; do not use it."
             )
-        fields = entry if isinstance(entry, dict) else {}
-        size, checksum = fields.get("size"), fields.get("sha256")
-        if type(size) is not int or size < 0 or not _CHECKSUM.fullmatch(str(checksum)):
-            raise CheckpointError(f"{path} is damaged: no size and checksum for {name}.")
     return body
+
+
+def _is_entry(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and type(entry.get("size")) is int
+        and isinstance(entry.get("sha256"), str)
+    )
 
 
 def check_files(folder: Path, manifest: dict[str, Any], content: bool = True) -> None:
@@ -332,32 +321,20 @@ def check_files(folder: Path, manifest: dict[str, Any], content: bool = True) ->
             raise _changed(folder / name)
 
 
-def read_files(
-    folder: Path, manifest: dict[str, Any], max_bytes: int = MAX_BYTES
-) -> dict[str, bytes]:
-    """The content of all files of a directory, at most `max_bytes`, each checked as in `check_files`."""
+def read_files(folder: Path, manifest: dict[str, Any]) -> dict[str, bytes]:
+    """The content of all files of a directory, at most 16 GB, each checked as in `check_files`."""
     check_files(folder, manifest, content=False)
     total = sum(entry["size"] for entry in manifest["files"].values())
-    if total > max_bytes:
+    if total > MAX_BYTES:
         raise CheckpointError(
-            f"{folder} holds {total} bytes, more than the {max_bytes} that are read at most. "
-            "Give a larger max_bytes where it is meant to be that large."
+            f"{folder} holds {total} bytes, more than the {MAX_BYTES} that are read at most. "
+            "Use another copy of the directory."
         )
-    contents = {}
-    for name, entry in manifest["files"].items():
-        contents[name] = _read_file(folder / name, entry["size"])
-        if checksum(contents[name]) != entry["sha256"]:
+    contents = {name: (folder / name).read_bytes() for name in manifest["files"]}
+    for name, data in contents.items():
+        if checksum(data) != manifest["files"][name]["sha256"]:
             raise _changed(folder / name)
     return contents
-
-
-def is_complete(folder: Path) -> bool:
-    """Whether the manifest is sound and every file has its size; the content is not read."""
-    try:
-        check_files(folder, read_manifest(folder), content=False)
-        return True
-    except (CheckpointError, OSError):
-        return False
 
 
 @contextmanager
@@ -385,16 +362,6 @@ def file_checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_file(path: Path, size: int) -> bytes:
-    """The content of a regular file of `size` bytes; links and devices are refused."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
-        data = file.read(size + 1)
-    if len(data) != size:
-        raise CheckpointError(f"{path} changed while it was read. Try again.")
-    return data
-
-
 def _regular_size(path: Path) -> int:
     try:
         status = os.lstat(path)
@@ -413,11 +380,3 @@ def _changed(path: Path) -> CheckpointError:
 def _own_checksum(body: dict[str, Any]) -> str:
     rest = {key: value for key, value in body.items() if key != "sha256"}
     return checksum(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
-
-
-@contextmanager
-def _explained(path: Path, doing: str = "write") -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CheckpointError(explain(error, path, doing)) from error

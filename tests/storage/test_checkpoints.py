@@ -1,5 +1,6 @@
 """Checkpoints: nothing is lost, nothing half is read, nothing is overwritten, whatever happens."""
 
+import builtins
 import hashlib
 import json
 import os
@@ -333,6 +334,7 @@ def run_dying_at(n, action):
 
         for name in ("mkdir", "open", "fsync", "rename", "replace", "unlink", "rmdir", "close"):
             setattr(os, name, counted(getattr(os, name)))
+        builtins.open = counted(open)
         action()
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

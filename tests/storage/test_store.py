@@ -12,7 +12,6 @@ from small_disks import mounted_tmpfs
 from test_checkpoints import run_dying_at
 
 from siamese.errors import CheckpointError
-from siamese.storage.atomic import atomic_directory
 from siamese.storage.store import (
     check_files,
     find_current,
@@ -52,24 +51,14 @@ def test_the_newest_generation_is_read_and_the_older_removed(tmp_path):
         assert find_current(tmp_path / "i", "index").name == f"gen-{number:06d}"
 
 
-def test_a_store_of_the_first_format_is_read_and_replaced(tmp_path):
-    """It had its files in the directory itself."""
-    path = tmp_path / "i"
-    with atomic_directory(path) as folder:
-        for part in range(3):
-            (folder / f"part-{part}").write_text("a" * 100)
-        write_manifest(folder, kind="index", step=0, metrics={})
-    assert read(path) == "a"
-    write(path, "b")
-    assert read(path) == "b" and names(path) == [".lock", "CURRENT", "gen-000001"]
-
-
 def test_other_directories_are_neither_read_nor_replaced(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("keep")
     (tmp_path / "file").write_text("keep")
+    (tmp_path / "flat").mkdir()  # As the first edition wrote them: one set of files, no CURRENT.
+    write_manifest(tmp_path / "flat", kind="index", step=0, metrics={})
     write(tmp_path / "model", "m", "detector")
-    for path in ("mine", "file", "model"):
+    for path in ("mine", "file", "flat", "model"):
         with pytest.raises(CheckpointError, match=r"something other than|not a directory"):
             write(tmp_path / path, "x")
         with pytest.raises(CheckpointError, match=r"holds no index\. `siamese index"):
