@@ -10,13 +10,11 @@ from contextlib import redirect_stdout
 
 from siamese.compat import patched
 from siamese.errors import CheckpointError
-from siamese.storage.safe_pickle import Signature, read_plain_pickle
-
-GUARDED = ("trax.layers.base", "trax.supervised.training", "trax.data.inputs")
+from siamese.storage.safe_pickle import read_plain_pickle
 
 
 def guard(module: types.ModuleType) -> None:
-    """Mends one of the `GUARDED` modules; `siamese` calls it after the module's import."""
+    """Mends a module of Trax that reads files; `siamese` calls it after the module's import."""
     _read_plain_pickles_only(module)
     if module.__name__ == "trax.layers.base":
         _name_another_models_file(module)
@@ -24,7 +22,7 @@ def guard(module: types.ModuleType) -> None:
         _name_another_models_directory(module)
 
 
-def _read_plain_pickles_only(module) -> None:
+def _read_plain_pickles_only(module: types.ModuleType) -> None:
     """Trax's readers of model files and data counters would run whatever a stranger's file asks for.
 
     Their module sees a `pickle` whose `load` takes arrays, numbers, text and plain containers alone.
@@ -35,21 +33,11 @@ def _read_plain_pickles_only(module) -> None:
     def load(file):
         from trax.shapes import ShapeDtype
 
-        def as_trax(value):
-            if isinstance(value, Signature):
-                return ShapeDtype(value.shape, value.dtype)
-            if type(value) in (tuple, list):
-                return type(value)(map(as_trax, value))
-            return value
-
         name = getattr(file, "name", None) or "the file"
-        content = read_plain_pickle(file.read(), str(name))
-        if isinstance(content, dict) and "input_signature" in content:
-            content["input_signature"] = as_trax(content["input_signature"])
-        return content
+        return read_plain_pickle(file.read(), str(name), ShapeDtype)
 
-    plain.load = load
     module.pickle = plain
+    plain.load = load
     patched[f"pickle in {module.__name__}"] = (
         "reads plain values only: a model file from a stranger could run any code"
     )

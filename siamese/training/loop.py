@@ -358,13 +358,12 @@ class Loop(training.Loop):
         for path, reason in skipped:
             self._warn(f"Skipped {path}: {reason}")
         if found is None and (directory / "model.pkl.gz").exists():
-            saved = trax_files.read_course_model(directory)
-            slots = trax_files.read_course_slots(saved)[0]
+            saved = trax_files.read_course_model(directory, with_slots=True)
             found = checkpoints.Checkpoint(
                 step=saved.step,
                 weights=unflatten(saved.weights, self._model.weights),
                 model_state={"model": self._model.state, "eval": self._eval_model.state},
-                slots=unflatten(slots, self.slots, "optimizer slots"),
+                slots=unflatten(saved.slots[0], self.slots, "optimizer slots"),
                 history=saved.history,
                 path=saved.path,
             )

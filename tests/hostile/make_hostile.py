@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-ZEROS = 300 << 20  # What the bombs unpack to: 300 MB from some hundred kilobytes.
+ZEROS = 120 << 20  # What the bombs unpack to: 120 MB from some hundred kilobytes.
 
 
 class Calls:

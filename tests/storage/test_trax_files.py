@@ -21,15 +21,18 @@ from hypothesis.extra import numpy as npst
 from test_trees import same
 
 from siamese.errors import CheckpointError
-from siamese.storage import trax_files as cf
-from siamese.storage.safe_pickle import Signature, read_plain_pickle
-from siamese.storage.trax_files import read_arrays, write_arrays
+from siamese.storage import trax_files
+from siamese.storage.safe_pickle import read_plain_pickle
+from siamese.storage.trax_files import (
+    read_arrays,
+    read_course_model,
+    write_arrays,
+    write_course_model,
+)
 from siamese.storage.trees import unflatten
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
 import make_hostile
-
-INPUTS = (Signature((4, 6), np.dtype("int32")),) * 2
 
 
 def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
@@ -40,7 +43,7 @@ def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
 # ---- The pickle reader against Python's own, on harmless content ----
 
 ARRAYS = npst.arrays(
-    st.sampled_from(["bool", "int8", "uint16", "int32", "uint64", "float16", "<f4", ">f8", "c8"]),
+    st.sampled_from(["bool", "int8", "uint16", "int32", "uint64", "float16", "<f4", "f8", "c8"]),
     npst.array_shapes(min_dims=0, min_side=0, max_side=3),
 )
 HARMLESS = st.recursive(
@@ -51,7 +54,7 @@ HARMLESS = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.lists(inner, max_size=3).map(tuple)
-        | st.dictionaries(st.text() | st.integers(-9, 9), inner)
+        | st.dictionaries(st.text(), inner)
         | st.dictionaries(st.text(), st.lists(inner)).map(
             lambda d: collections.defaultdict(list, d)
         )
@@ -62,8 +65,7 @@ HARMLESS = st.recursive(
 
 def alike(a, b):
     if isinstance(a, np.ndarray):
-        native = a.dtype.newbyteorder("=")  # NumPy turns some arrays into the machine's order.
-        return isinstance(b, np.ndarray) and same(a.astype(native), b.astype(native))
+        return isinstance(b, np.ndarray) and same(a, b)
     if isinstance(a, np.generic):
         return type(a) is type(b) and a.tobytes() == b.tobytes()
     if isinstance(a, (tuple, list)):
@@ -108,59 +110,46 @@ def test_the_names_of_older_numpys_and_jax_are_known():
 
 def test_what_is_written_returns(tmp_path):
     weights = ((np.ones((3, 2), "float32"), ()), (np.arange(4, dtype=ml_dtypes.bfloat16), None))
-    path = cf.write_course_model(
+    path = write_course_model(
         tmp_path,
         weights,
         [np.uint32(5)],
-        input_signature=INPUTS,
+        input_signature=None,
         slots=[((np.zeros(2), np.ones(2)), {"m": np.full(1, 7.0)})],
         step=7,
         history={"_values": {"eval": {"loss": [(1, np.float32(0.5)), (2, 0.25)]}}},
     )
     files = ["model.opt_slots0.npy.gz", "model.pkl.gz", "model.weights.npy.gz"]
     assert sorted(os.listdir(tmp_path)) == files
-    model = cf.read_course_model(path)
-    assert same(unflatten(model.weights, weights), weights)
-    assert [w.tolist() for w in model.state] == [5] and model.step == 7
-    assert model.input_signature == INPUTS
+    model = read_course_model(path, with_slots=True)
+    assert same(unflatten(model.weights, weights), weights) and model.step == 7
     assert model.history == {"_values": {"eval": {"loss": [(1, 0.5), (2, 0.25)]}}}
-    assert [
-        [s.tolist() for s in task] for task in cf.read_course_slots(cf.read_course_model(path))
-    ] == [[[0, 0], [1, 1], [7]]]
+    assert [[s.tolist() for s in task] for task in model.slots] == [[[0, 0], [1, 1], [7]]]
+    assert read_course_model(path).slots == []
 
 
 def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
-    old = {
-        "step": 3,
-        "flat_weights": [np.ones(2, ">f4")],  # It gets the machine's byte order.
-        "flat_state": [],
-        "slots": [np.zeros(2)],
-        "history": {"_values": {}},
-        "version_timestamp": "Jun-29-2020",
-    }
-    model = cf.read_course_model(packed(tmp_path / "model.pkl.gz", old))
+    only = {"flat_weights": [np.ones(2, "f4")]}
+    old = {**only, "step": 3, "flat_state": [], "slots": [np.zeros(2)], "history": {"_values": {}}}
+    model = read_course_model(packed(tmp_path / "model.pkl.gz", old), with_slots=True)
     assert model.step == 3 and same(model.weights, [np.ones(2, "float32")])
-    assert [[s.tolist() for s in task] for task in cf.read_course_slots(model)] == [[[0, 0]]]
-    only = {"flat_weights": old["flat_weights"]}
-    alone = cf.read_course_model(packed(tmp_path / "x.pkl.gz", only))
-    assert alone.state is None and alone.weights[0].tolist() == [1, 1]
-    assert cf.read_course_slots(alone) == []
+    assert same(model.slots, [[np.zeros(2)]])
+    alone = read_course_model(packed(tmp_path / "x.pkl.gz", only), with_slots=True)
+    assert alone.weights[0].tolist() == [1, 1] and alone.slots == []
 
 
 def test_a_mixed_set_is_noticed(tmp_path):
     """A kill between the renames leaves the weights of one save beside the pickle of another."""
-    cf.write_course_model(tmp_path, [np.ones(2)], input_signature=INPUTS, slots=[[np.ones(2)]])
+    write_course_model(tmp_path, [np.ones(2)], input_signature=None, slots=[[np.ones(2)]])
     for name in ("model.weights.npy.gz", "model.opt_slots0.npy.gz"):
         before = (tmp_path / name).read_bytes()
         write_arrays(tmp_path / name, [np.zeros(2)])
         with pytest.raises(CheckpointError, match="not saved together"):
-            cf.read_course_slots(cf.read_course_model(tmp_path))
-        (tmp_path / name).unlink()
-        if "weights" in name:
-            with pytest.raises(CheckpointError, match=r"weights\.npy\.gz does not exist"):
-                cf.read_course_model(tmp_path)
+            read_course_model(tmp_path, with_slots=True)
         (tmp_path / name).write_bytes(before)
-    assert cf.read_course_slots(cf.read_course_model(tmp_path))[0][0].tolist() == [1, 1]
+    (tmp_path / "model.weights.npy.gz").unlink()
+    with pytest.raises(CheckpointError, match=r"weights\.npy\.gz does not exist"):
+        read_course_model(tmp_path)
 
 
 def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
@@ -179,31 +168,23 @@ def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
 # ---- Together with Trax ----
 
 
-def tower_model():
-    from siamese import compat
-
-    compat.prepare()
-    from trax import layers as tl
-
-    tower = tl.Serial(tl.Embedding(50, 8), tl.LSTM(8), tl.Mean(axis=1))
-    return tl.Parallel(tower, tower)
-
-
 def batches():
     generator = np.random.RandomState(0)
     while True:
-        rows = generator.randint(0, 50, (4, 6)).astype(np.int32)
+        rows = generator.randint(2, 50, (4, 6)).astype(np.int32)
         yield rows, rows[::-1]
 
 
-def trax_loop(model, directory):
-    from trax import layers as tl
+def trax_loop(directory):
     from trax import optimizers
     from trax.supervised import training
 
-    loss = tl.Fn("Loss", lambda a, b: ((a - b) ** 2).mean())
+    import siamese
+
+    loss = siamese.TripletLoss()
     task = training.TrainTask(batches(), loss, optimizers.Adam(0.01), n_steps_per_checkpoint=2)
     evaluation = training.EvalTask(batches(), [loss])
+    model = siamese.Siamese(50, 8)
     return training.Loop(model, task, eval_tasks=[evaluation], output_dir=directory)
 
 
@@ -211,45 +192,41 @@ def trax_loop(model, directory):
 def test_trax_writes_and_we_read_and_the_other_way_round(tmp_path):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     ours.mkdir()
-    model = tower_model()
-    loop = trax_loop(model, theirs)
+    loop = trax_loop(theirs)
     loop.run(2)
-    read = cf.read_course_model(theirs)
-    assert read.step == 2 and [s.shape for s in read.input_signature] == [(4, 6), (4, 6)]
-    batch, again = next(batches()), tower_model()
-    again.init(loop._batch_signature)
-    again.weights = unflatten(read.weights, again.weights)
-    assert np.array_equal(model(batch), again(batch))
-    (slots,) = cf.read_course_slots(read)
-    from trax.fastmath import tree_flatten
-
-    flat = [s for s in tree_flatten(loop._trainer_per_task[0].slots) if s is not None]
-    assert len(flat) == len(slots) and all(map(np.array_equal, flat, slots))
-    points = read.history["_values"]["eval"]["metrics/Loss"]
+    model, trainer, batch = loop.model, loop._trainer_per_task[0], next(batches())
+    read = read_course_model(theirs, with_slots=True)
+    assert read.step == 2
+    assert same(unflatten(read.weights, model.weights), to_numpy(model.weights))
+    assert same(unflatten(read.slots[0], trainer.slots), to_numpy(trainer.slots))
+    points = read.history["_values"]["eval"]["metrics/TripletLoss"]
     assert [step for step, _ in points] == [1] and all(type(v) is float for _, v in points)
     model.save_to_file(str(theirs / "own.pkl.gz"), input_signature=loop._batch_signature)
-    own = cf.read_course_model(theirs / "own.pkl.gz")
-    assert all(map(np.array_equal, own.weights, read.weights))
-    assert own.input_signature == read.input_signature
+    assert same(read_course_model(theirs / "own.pkl.gz").weights, read.weights)
 
-    cf.write_course_model(
+    write_course_model(
         ours,
         model.weights,
         model.state,
         input_signature=loop._batch_signature,
-        slots=[loop._trainer_per_task[0].slots],
+        slots=[trainer.slots],
         step=2,
         history=loop.history.to_dict(),
     )
-    for weights_only in (False, True):
-        again = tower_model()
-        again.init_from_file(str(ours / "model.pkl.gz"), weights_only=weights_only)
-        assert np.array_equal(model(batch), again(batch))
-    resumed = trax_loop(tower_model(), ours)  # Its load_checkpoint reads slots and history too.
-    assert resumed.step == 2 and resumed.history.get("eval", "metrics/Loss")
+    resumed = trax_loop(ours)  # Its load_checkpoint reads slots and history too.
+    assert resumed.step == 2 and resumed.history.get("eval", "metrics/TripletLoss")
     assert np.array_equal(model(batch), resumed.model(batch))
+    for weights_only in (False, True):
+        resumed.model.init_from_file(str(ours / "model.pkl.gz"), weights_only=weights_only)
+        assert np.array_equal(model(batch), resumed.model(batch))
     resumed.run(2)
-    assert cf.read_course_model(ours).step == 4
+    assert read_course_model(ours).step == 4
+
+
+def to_numpy(tree):
+    import jax
+
+    return jax.tree.map(np.asarray, tree)
 
 
 # ---- Hostile and damaged files ----
@@ -261,9 +238,8 @@ def corpus(tmp_path_factory):
     return directory, make_hostile.write_corpus(directory)
 
 
-def read(path, max_bytes=64 << 20):
-    reader = cf.read_course_model if path.name.endswith(".pkl.gz") else read_arrays
-    return reader(path, max_bytes)
+def read(path):
+    return read_course_model(path) if path.name.endswith(".pkl.gz") else read_arrays(path)
 
 
 RUNS_IN_PYTHON = (
@@ -277,25 +253,20 @@ def test_the_corpus_is_hostile(corpus):
     """Python's own readers do run what is in it; else the next test would prove nothing."""
     directory, files = corpus
     program = (
-        "import gzip, pickle, sys\n"
-        "with gzip.open(sys.argv[1]) as file:\n"
-        "    if sys.argv[1].endswith('.npy.gz'):\n"
-        "        import numpy; numpy.load(file, allow_pickle=True)\n"
-        "    else:\n"
-        "        pickle.load(file)\n"
+        "import gzip, os, pickle, sys, numpy\n"
+        "from contextlib import suppress\n"
+        "for name in sys.argv[1:]:\n"
+        "    with gzip.open(name) as file, suppress(Exception):\n"
+        "        images = name.endswith('.npy.gz')\n"
+        "        numpy.load(file, allow_pickle=True) if images else pickle.load(file)\n"
+        "        os.wait()  # for what Popen started\n"
+        "    print(name) if not os.path.exists('CANARY') else os.unlink('CANARY')\n"
     )
-    canary = directory / "CANARY"
-    for name in RUNS_IN_PYTHON:
-        subprocess.run(
-            [sys.executable, "-c", program, str(directory / f"{name}.pkl.gz")], capture_output=True
-        )
-        assert canary.exists(), name
-        canary.unlink()
-    subprocess.run(
-        [sys.executable, "-c", program, str(directory / "objects.npy.gz")], capture_output=True
+    names = [*(f"{name}.pkl.gz" for name in RUNS_IN_PYTHON), "objects.npy.gz"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *names], cwd=directory, capture_output=True, text=True
     )
-    assert canary.exists()
-    canary.unlink()
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
     assert len(files) > 200
 
 
@@ -305,7 +276,8 @@ NAMED = {
 }
 
 
-def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
+def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
+    monkeypatch.setattr(trax_files, "MAX_BYTES", 16 << 20)
     directory, files = corpus
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for path in files:
@@ -315,9 +287,9 @@ def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus):
         assert directory.name in str(refused.value) and len(str(refused.value)) < 900
         assert not (directory / "CANARY").exists(), path.name
         if words := NAMED.get(path.name.removesuffix(".pkl.gz")):
-            assert f"{words}" in str(refused.value) and "was refused" in str(refused.value)
+            assert words in str(refused.value) and "was refused" in str(refused.value)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < 300 << 10, f"{grown >> 10} MB"  # The bombs would take 300 MB each, or exabytes.
+    assert grown < 100 << 10, f"{grown >> 10} MB"  # The bombs would take 120 MB each, or exabytes.
 
 
 def test_no_code_is_reached_at_all(corpus):
@@ -326,9 +298,9 @@ def test_no_code_is_reached_at_all(corpus):
         "import codecs, ml_dtypes, sys\n"
         "from pathlib import Path\n"
         "codecs.lookup('raw_unicode_escape')  # Else Python loads it for the oldest pickles.\n"
-        "from siamese.storage import trax_files as cf\n"
-        "from siamese.storage.trax_files import read_arrays\n"
+        "from siamese.storage import trax_files\n"
         "from siamese.errors import CheckpointError\n"
+        "trax_files.MAX_BYTES = 1 << 24\n"
         "seen = []\n"
         "watched = ('import', 'exec', 'compile', 'os.system', 'subprocess.Popen', 'os.exec',\n"
         "           'pickle.find_class', 'os.posix_spawn', 'os.fork', 'ctypes.dlopen')\n"
@@ -339,8 +311,8 @@ def test_no_code_is_reached_at_all(corpus):
         "for path in map(Path, sys.argv[1:]):\n"
         "    seen.clear()\n"
         "    try:\n"
-        "        reader = cf.read_course_model if path.name.endswith('.pkl.gz') else read_arrays\n"
-        "        reader(path, 1 << 26)\n"
+        "        model = path.name.endswith('.pkl.gz')\n"
+        "        (trax_files.read_course_model if model else trax_files.read_arrays)(path)\n"
         "    except CheckpointError:\n"
         "        pass\n"
         "    print(path.name, seen) if seen else None\n"
