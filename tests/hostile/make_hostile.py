@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import pickle
 import struct
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,26 +33,127 @@ class Calls:
         return self.call
 
 
+def text(content: str | bytes) -> bytes:
+    """The opcode of a text."""
+    raw = content.encode() if isinstance(content, str) else content
+    return b"X" + struct.pack("<I", len(raw)) + raw
+
+
 def course(weights: bytes = b"](e", more: bytes = b"") -> bytes:
     """A pickle (without STOP) of a course dict with hand-made parts put into it."""
-    return (
-        b"\x80\x03}("
-        + b"X\x0c\0\0\0flat_weights"
-        + weights
-        + b"X\x0a\0\0\0flat_state](eX\x0f\0\0\0input_signatureN"
-        + more
-        + b"u"
-    )
+    facts = text("flat_weights") + weights + text("flat_state") + b"](e"
+    return b"\x80\x03}(" + facts + text("input_signature") + b"N" + more + b"u"
+
+
+RECONSTRUCT = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00tC\x01btR"
+OBJECTS = b"cnumpy\ndtype\n(X\x02\0\0\0O8\x89\x88tR"
+FLOATS = b"cnumpy\ndtype\n(X\x02\0\0\0f4\x89\x88tR"
+FOUR_BYTES = b"\x89C\x04aaaatb"
+SHAPE = b"ctrax.shapes\nShapeDtype\n"
+COLLIDING = b"".join(
+    b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N" for i in range(1, 3000)
+)
+# What stands in the place of the weights, in a course dict.
+ARRAYS = {
+    "objects": RECONSTRUCT + b"(K\x01(K\x01t" + OBJECTS + b"\x89](cposix\nsystem\netb",
+    "objects-as-floats": RECONSTRUCT + b"(K\x01(K\x01t" + FLOATS + b"\x89](K\x01etb",
+    "objects-frombuffer": b"cnumpy.core.numeric\n_frombuffer\n(C\x08" + b"A" * 8 + OBJECTS
+    + b"(K\x01tX\x01\0\0\0CtR",
+    "object-scalar": b"cnumpy.core.multiarray\nscalar\n(" + OBJECTS + b"K\x01tR",
+    "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
+    "dtype-of-subarrays": b"cnumpy\ndtype\n(X\x12\0\0\0(1000000000,)float\x89\x88tR",
+    "dtype-with-fields": b"cnumpy\ndtype\n(X\x02\0\0\0V8\x89\x88tR(K\x03X\x01\0\0\0|N(X\x01\0\0\0at"
+    b"}K\x08K\x01K\x10tb",
+    "dtype-built-into-records": FLOATS + b"(K\x03X\x01\0\0\0<N(X\x01\0\0\0at}K\x08K\x01K\x10tb",
+    "vast-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft" + FLOATS + FOUR_BYTES,
+    "negative-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\xfft" + FLOATS + b"\x89C\x00tb",
+    "short-data": RECONSTRUCT + b"(K\x01(K\x09t" + FLOATS + FOUR_BYTES,
+    "deep-shape": RECONSTRUCT + b"(K\x01(" + b"K\x01" * 99 + b"t" + FLOATS + FOUR_BYTES,
+    "never-built": RECONSTRUCT,
+    "built-twice": RECONSTRUCT + (b"(K\x01(K\x01t" + FLOATS + FOUR_BYTES) * 2,
+    "a-name-as-weight": b"cnumpy\nfloat32\n",
+}  # fmt: skip
+WHOLE = {
+    "signature-of-text": course(more=text("s") + SHAPE + b")\x81N}(" + text("shape") + b"(K\x01t"
+                                + text("dtype") + text("O8") + b"u\x86b") + b".",
+    "signature-of-nothing": course(more=text("s") + SHAPE + b")\x81") + b".",
+    "signature-by-calls": course(more=text("s") + SHAPE + b"(" + text("a") + b"cos\nsystem\ntR") + b".",
+    "memo-of-2-to-the-31-bare": b"\x80\x02]r\xff\xff\xff\x7f.",
+    "get-unknown": course(b"h\x09") + b".",
+    "laughs": course(b"](K\x01eq\x00" + (b"0](" + b"h\x00" * 9 + b"eq\x00") * 99) + b".",
+    "contains-itself": course(b"]q\x00(h\x00e") + b".",
+    "nested": course(b"]" * 100_000 + b"a" * 99_999) + b".",
+    "nested-tuples": course(b")" + b"\x85" * 100_000) + b".",
+    "copies": course(b"](C\xff" + b"a" * 255 + b"q\x00" + b"cbuiltins\nbytearray\nq\x010"
+                     + b"h\x01h\x00\x85R" * 9999 + b"e") + b".",
+    "colliding-keys": course(b"}(" + COLLIDING + b"u") + b".",
+    "array-as-key": course(b"}(](eK\x01u") + b".",
+    "claims-4-exabytes": course(b"\x8e" + b"\xff" * 7 + b"\x3fabc") + b".",
+    "claims-2-gigabytes": course(b"B\xff\xff\xff\x7fabc") + b".",
+    "frame-of-exabytes": b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f" + course()[2:] + b".",
+    "million-digits": course(b"I" + b"9" * 1_000_000 + b"\n") + b".",
+    "pops-the-mark": course(b"](000e") + b".",
+    "underflow": b"\x80\x02R.",
+    "no-stop": course(),
+    "nothing": b"",
+    "stop-alone": b".",
+    "text": b"hello, this is no pickle",
+    "protocol-99": b"\x80\x63" + course()[2:] + b".",
+    "a-list": b"](e.",
+    "a-number": b"K\x01.",
+    "no-weights": b"}" + text("step") + b"K\x01s.",
+    "weights-are-text": course(text("ab")) + b".",
+    "weights-of-text": course(b"](" + text("ab") + b"e") + b".",
+    "weights-elsewhere": course(b"K\x02") + b".",
+    "step-negative": course(more=text("step") + b"J\xff\xff\xff\xff") + b".",
+    "history-odd": course(more=text("history") + b"}" + text("_values") + b"](K\x01es") + b".",
+}  # fmt: skip
+
+
+def calls(command: bytes, python: bytes) -> dict[str, bytes]:
+    """Opcodes that would run a shell command or Python text, or reach for what could; by name."""
+    return {
+        "GLOBAL": b"cposix\nsystem\n(" + command + b"tR",
+        "STACK_GLOBAL": b"\x8c\x05posix\x8c\x06system\x93(" + command + b"tR",
+        "STACK_GLOBAL-memo": b"\x8c\x05posixq\x000\x8c\x06systemq\x010h\x00h\x01\x93(" + command + b"tR",
+        "INST": b"(" + command + b"iposix\nsystem\n",
+        "OBJ": b"(cposix\nsystem\n" + command + b"o",
+        "NEWOBJ": b"cbuiltins\nbytes\n(cbuiltins\nmap\n(cposix\nsystem\n](" + command + b"et\x81t\x81",
+        "NEWOBJ_EX": b"cbuiltins\nbytes\n(cbuiltins\nmap\n(cposix\nsystem\n](" + command
+        + b"et}\x92t}\x92",
+        "BUILD-setstate": b"ctypes\nSimpleNamespace\n)R}" + text("__setstate__") + b"cposix\nsystem\nsb"
+        + command + b"b",
+        "BUILD-on-a-known-name": b"cnumpy\ndtype\nN}" + text("__call__") + b"cposix\nsystem\ns\x86b",
+        "BUILD-on-a-list": b"]}" + text("a") + b"K\x01sb",
+        "dotted": b"\x8c\x05numpy\x8c\x13core.os.system.call\x93(" + command + b"tR",
+        "numpy-through-module": b"cnumpy.testing._private.utils\nruncmd\n(" + command + b"tR",
+        "numpy-load": b"cnumpy\nload\n(" + command + b"tR",
+        "copyreg-reconstructor": b"ccopyreg\n_reconstructor\n(cposix\nsystem\ncbuiltins\nobject\nNtR",
+        "defaultdict-factory": b"ccollections\ndefaultdict\n(cposix\nsystem\ntR",
+        "reduce-a-string": command + b"(tR",
+        "reduce-a-known-type": b"cnumpy\nfloat32\n(K\x01tR",
+        "jax-fun": b"cjax._src.array\n_reconstruct_array\n(cposix\nsystem\n(" + command + b"tN}tR",
+        "codecs-rot13": b"c_codecs\nencode\n(" + command + text("rot13") + b"tR",
+        "codecs-decode": b"c_codecs\ndecode\n(" + command + text("utf-8") + b"tR",
+        "eval-builtin-py2": b"c__builtin__\neval\n(" + python + b"tR",
+        "functools-partial": b"cfunctools\npartial\n(cposix\nsystem\n" + command + b"tR",
+        "operator-attrgetter": b"coperator\nattrgetter\n(" + text("system") + b"tR",
+        "trax-layer": b"ctrax.layers.combinators\nSerial\n)R",
+        "empty-name": b"c\n\n)R",
+        "name-with-newline": b"\x8c\x04os\n;\x8c\x06system\x93)R",
+        "PERSID": b"Psystem\n",
+        "BINPERSID": command + b"Q",
+        "EXT1": b"\x82\x01",
+        "EXT2": b"\x83\x01\x00",
+        "EXT4": b"\x84\x01\x00\x00\x00",
+        "NEXT_BUFFER": b"\x97",
+        "READONLY_BUFFER": b"K\x01\x98",
+    }  # fmt: skip
 
 
 def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
     """Yields (name, pickle): each would run code, fill the memory or is no file of weights."""
-    command = f"touch {canary}"
-    shell = command.encode()
-    python = f"open({str(canary)!r}, 'w').close()"
-    import os
-    import subprocess
-
+    command, python = f"touch {canary}", f"open({str(canary)!r}, 'w').close()"
     for protocol in range(6):
         for name, bomb in {
             "os.system": Calls(os.system, command),
@@ -61,153 +164,15 @@ def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
         }.items():
             yield f"{name}-{protocol}", pickle.dumps({"flat_weights": [bomb]}, protocol)
             yield f"{name}-bare-{protocol}", pickle.dumps(bomb, protocol)
-    text = b"X" + struct.pack("<I", len(shell)) + shell
-    code = b"X" + struct.pack("<I", len(python)) + python.encode()
-    calls = {
-        "GLOBAL": b"cposix\nsystem\n(" + text + b"tR",
-        "STACK_GLOBAL": b"\x8c\x05posix\x8c\x06system\x93(" + text + b"tR",
-        "STACK_GLOBAL-memo": b"\x8c\x05posixq\x000\x8c\x06systemq\x010h\x00h\x01\x93("
-        + text
-        + b"tR",
-        "INST": b"(" + text + b"iposix\nsystem\n",
-        "OBJ": b"(cposix\nsystem\n" + text + b"o",
-        "NEWOBJ": b"cbuiltins\nbytes\n(cbuiltins\nmap\n(cposix\nsystem\n](" + text + b"et\x81t\x81",
-        "NEWOBJ_EX": b"cbuiltins\nbytes\n(cbuiltins\nmap\n(cposix\nsystem\n]("
-        + text
-        + b"et}\x92t}\x92",
-        "BUILD-setstate": b"ctypes\nSimpleNamespace\n)R}X\x0c\0\0\0__setstate__cposix\nsystem\nsb"
-        + text
-        + b"b",
-        "BUILD-on-a-known-name": b"cnumpy\ndtype\nN}X\x08\0\0\0__call__cposix\nsystem\ns\x86b",
-        "BUILD-on-a-list": b"]}X\x01\0\0\0aK\x01sb",
-        "dotted": b"\x8c\x05numpy\x8c\x13core.os.system.call\x93(" + text + b"tR",
-        "numpy-through-module": b"cnumpy.testing._private.utils\nruncmd\n(" + text + b"tR",
-        "numpy-load": b"cnumpy\nload\n(" + text + b"tR",
-        "copyreg-reconstructor": b"ccopyreg\n_reconstructor\n(cposix\nsystem\ncbuiltins\nobject\nNtR",
-        "defaultdict-factory": b"ccollections\ndefaultdict\n(cposix\nsystem\ntR",
-        "reduce-a-string": text + b"(tR",
-        "reduce-a-known-type": b"cnumpy\nfloat32\n(K\x01tR",
-        "jax-fun": b"cjax._src.array\n_reconstruct_array\n(cposix\nsystem\n(" + text + b"tN}tR",
-        "codecs-rot13": b"c_codecs\nencode\n(" + text + b"X\x05\0\0\0rot13tR",
-        "codecs-decode": b"c_codecs\ndecode\n(" + text + b"X\x05\0\0\0utf-8tR",
-        "eval-builtin-py2": b"c__builtin__\neval\n(" + code + b"tR",
-        "functools-partial": b"cfunctools\npartial\n(cposix\nsystem\n" + text + b"tR",
-        "operator-attrgetter": b"coperator\nattrgetter\n(X\x06\0\0\0systemtR",
-        "trax-layer": b"ctrax.layers.combinators\nSerial\n)R",
-        "empty-name": b"c\n\n)R",
-        "name-with-newline": b"\x8c\x04os\n;\x8c\x06system\x93)R",
-        "PERSID": b"Psystem\n",
-        "BINPERSID": text + b"Q",
-        "EXT1": b"\x82\x01",
-        "EXT2": b"\x83\x01\x00",
-        "EXT4": b"\x84\x01\x00\x00\x00",
-        "NEXT_BUFFER": b"\x97",
-        "READONLY_BUFFER": b"K\x01\x98",
-    }
-    for name, call in calls.items():
-        yield f"op-{name}", course(b"](" + call + b"e") + b"."
-    reconstruct = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00tC\x01btR"
-    object_dtype = b"cnumpy\ndtype\n(X\x02\0\0\0O8\x89\x88tR"
-    float_dtype = b"cnumpy\ndtype\n(X\x02\0\0\0f4\x89\x88tR"
-    arrays = {
-        "objects": reconstruct + b"(K\x01(K\x01t" + object_dtype + b"\x89](cposix\nsystem\netb",
-        "objects-as-floats": reconstruct + b"(K\x01(K\x01t" + float_dtype + b"\x89](K\x01etb",
-        "objects-frombuffer": b"cnumpy.core.numeric\n_frombuffer\n(C\x08"
-        + b"A" * 8
-        + object_dtype
-        + b"(K\x01tX\x01\0\0\0CtR",
-        "object-scalar": b"cnumpy.core.multiarray\nscalar\n(" + object_dtype + b"K\x01tR",
-        "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
-        "dtype-of-subarrays": b"cnumpy\ndtype\n(X\x12\0\0\0(1000000000,)float\x89\x88tR",
-        "dtype-with-fields": b"cnumpy\ndtype\n(X\x02\0\0\0V8\x89\x88tR(K\x03X\x01\0\0\0|N(X\x01\0\0\0at"
-        + b"}K\x08K\x01K\x10tb",
-        "dtype-built-into-records": float_dtype
-        + b"(K\x03X\x01\0\0\0<N(X\x01\0\0\0at}K\x08K\x01K\x10tb",
-        "vast-shape": reconstruct
-        + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft"
-        + float_dtype
-        # the data that are to fill it:
-        + b"\x89C\x04aaaatb",
-        "negative-shape": reconstruct + b"(K\x01(J\xff\xff\xff\xfft" + float_dtype + b"\x89C\x00tb",
-        "short-data": reconstruct + b"(K\x01(K\x09t" + float_dtype + b"\x89C\x04aaaatb",
-        "deep-shape": reconstruct
-        + b"(K\x01("
-        + b"K\x01" * 99
-        + b"t"
-        + float_dtype
-        + b"\x89C\x04aaaatb",
-        "never-built": reconstruct,
-        "built-twice": reconstruct + (b"(K\x01(K\x01t" + float_dtype + b"\x89C\x04aaaatb") * 2,
-        "a-name-as-weight": b"cnumpy\nfloat32\n",
-    }
-    for name, array in arrays.items():
-        yield f"array-{name}", course(b"](" + array + b"e") + b"."
-    shapes = {
-        "signature-of-text": b"ctrax.shapes\nShapeDtype\n)\x81N}(X\x05\0\0\0shape(K\x01tX\x05\0\0\0dtype"
-        + b"X\x02\0\0\0O8u\x86b",
-        "signature-of-nothing": b"ctrax.shapes\nShapeDtype\n)\x81",
-        "signature-by-calls": b"ctrax.shapes\nShapeDtype\n(X\x01\0\0\0acos\nsystem\ntR",
-    }
-    for name, shape in shapes.items():
-        yield name, course(more=b"X\x01\0\0\0s" + shape) + b"."
-    yield "memo-of-2-to-the-31-bare", b"\x80\x02]r\xff\xff\xff\x7f."
-    yield "get-unknown", course(b"h\x09") + b"."
-    yield (
-        "laughs",
-        course(b"](K\x01eq\x00" + (b"0](" + b"h\x00" * 9 + b"eq\x00") * 99) + b".",
-    )
-    yield "contains-itself", course(b"]q\x00(h\x00e") + b"."
-    yield "nested", course(b"]" * 100_000 + b"a" * 99_999) + b"."
-    yield "nested-tuples", course(b")" + b"\x85" * 100_000) + b"."
-    yield (
-        "copies",
-        course(
-            b"](C\xff"
-            + b"a" * 255
-            + b"q\x00"
-            + b"cbuiltins\nbytearray\nq\x010"
-            + b"h\x01h\x00\x85R" * 9999
-            + b"e"
-        )
-        + b".",
-    )
-    yield (
-        "colliding-keys",
-        course(
-            b"}("
-            + b"".join(
-                b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N"
-                for i in range(1, 3000)
-            )
-            + b"u"
-        )
-        + b".",
-    )
-    yield "array-as-key", course(b"}(](eK\x01u") + b"."
-    yield "claims-4-exabytes", course(b"\x8e" + b"\xff" * 7 + b"\x3fabc") + b"."
-    yield "claims-2-gigabytes", course(b"B\xff\xff\xff\x7fabc") + b"."
-    yield "frame-of-exabytes", b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f" + course()[2:] + b"."
-    yield "million-digits", course(b"I" + b"9" * 1_000_000 + b"\n") + b"."
-    yield "pops-the-mark", course(b"](000e") + b"."
-    yield "underflow", b"\x80\x02R."
-    yield "no-stop", course()
-    yield "nothing", b""
-    yield "stop-alone", b"."
-    yield "text", b"hello, this is no pickle"
-    yield "protocol-99", b"\x80\x63" + course()[2:] + b"."
-    yield "a-list", b"](e."
-    yield "a-number", b"K\x01."
-    yield "no-weights", b"}X\x04\0\0\0stepK\x01s."
-    yield "weights-are-text", course(b"X\x02\0\0\0ab") + b"."
-    yield "weights-of-text", course(b"](X\x02\0\0\0abe") + b"."
-    yield "weights-elsewhere", course(b"K\x02") + b"."
-    yield "step-negative", course(more=b"X\x04\0\0\0stepJ\xff\xff\xff\xff") + b"."
-    yield "history-odd", course(more=b"X\x07\0\0\0history}X\x07\0\0\0_values](K\x01es") + b"."
+    yield from WHOLE.items()
+    tables = {"op": calls(text(command), text(python)), "array": ARRAYS}
+    for kind, table in tables.items():
+        for name, weights in table.items():
+            yield f"{kind}-{name}", course(b"](" + weights + b"e") + b"."
 
 
 def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
     """Yields (name, .npy images): objects, records, lies about the size, damage."""
-    import os
 
     def image(array, **options) -> bytes:
         file = io.BytesIO()
