@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import itertools
 import os
 import queue
 import re
@@ -16,6 +17,7 @@ import stat
 import sys
 import threading
 import zlib
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -26,9 +28,7 @@ BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 16 << 20  # a longer "line" is not one of questions, and would fill the memory
 FIRST_LINES = 5  # how many line numbers a report keeps of each kind
 FIRST_PROBLEMS = 20  # how many bad rows a report describes
-CUT_SHARE = (
-    0.01  # cut lines in a tab-separated file up to this share are skipped (GLUE's QQP has some)
-)
+CUT_SHARE = 0.01  # up to this share of cut lines in a tab-separated file is skipped (GLUE's QQP)
 FIFO_SECONDS = 10.0  # how long a named pipe is waited for
 
 # kind -> (what was found, what was done about it). The order is the order of the printed report.
@@ -72,7 +72,7 @@ class ReadReport:
     """What was handled while a file was read; printing it gives a few lines of text.
 
     Args:
-      path, format: the file (or both text files), and its format in words.
+      path, format: the file, and its format in words.
       unit: what the numbers count from 1: 'line', or (Parquet) 'row'.
       rows, kept: data rows read so far, and those of them that became pairs (or questions).
       findings: kind (a key of `KINDS`) -> `Finding`; empty where the file was clean.
@@ -103,12 +103,11 @@ class ReadReport:
             finding.lines = sorted([*finding.lines, *lines[:FIRST_LINES]])[:FIRST_LINES]
 
     def add_bad_row(self, line: int, why: str, cut: bool = False) -> None:
-        """Notes a row that cannot be read; `why` goes on after the line number, from ': ' on."""
+        """Notes a row that cannot be read; `why` goes on after the line number."""
         self.add("bad", [line])
         self.cut += cut
-        self.problems.append((line, f"{self.unit} {line:,}{why}"))
-        if len(self.problems) > 100 * FIRST_PROBLEMS:
-            self.problems = sorted(self.problems)[:FIRST_PROBLEMS]
+        insort(self.problems, (line, f"{self.unit} {line:,}{why}"))
+        del self.problems[FIRST_PROBLEMS:]
 
     def count(self, kind: str) -> int:
         """How often `kind` was found."""
@@ -151,7 +150,7 @@ class ReadReport:
             return
         if count == 1:
             raise DataError(f"{self.path}, {self.problems[0][1]}")
-        texts = [text for _, text in sorted(self.problems)[:FIRST_PROBLEMS]]
+        texts = [text for _, text in self.problems]
         first = f"; the first {FIRST_PROBLEMS}" if count > FIRST_PROBLEMS else ""
         head = f"{self.path}: {count:,} rows cannot be read{first}:"
         hint = "Mend them, or leave them out with --bad-rows skip (in Python: bad_rows='skip')."
@@ -193,7 +192,7 @@ class OpenFile:
                 b"\n" not in self.head and len(self.head) < BLOCK_BYTES and (more := self._read())
             ):
                 self.head += more
-            self.start = self.head.removeprefix(_BOM).lstrip()[:64]
+            self.start = self.head.removeprefix(_BOM).lstrip()[:64]  # for telling the format
             self._check_head()
         except BaseException:
             self.__exit__()
@@ -205,13 +204,6 @@ class OpenFile:
     def __exit__(self, *exception) -> None:
         if self._file is not sys.stdin.buffer:
             self._file.close()
-
-    def blocks(self) -> Iterator[bytes]:
-        """The whole content, decompressed and as UTF-8, from the first byte on."""
-        block = self.head
-        while block:
-            yield block
-            block = self._read()
 
     def _read(self) -> bytes:
         """The next bytes, about a block; of a pipe what is there. Empty at the end only."""
@@ -270,7 +262,7 @@ class OpenFile:
         if b"\n" in self.head and self.start.startswith((b"{", b"[")):
             end_at_cr = None
         parts: list[bytes] = []
-        for block in self.blocks():
+        for block in itertools.chain([self.head], iter(self._read, b"")):
             if stray and end_at_cr:  # an old Mac's file, or one pasted together
                 block = re.sub(rb"\r(?!\n)", b"\n", block)
             cut = block.rfind(b"\n") + 1
@@ -305,22 +297,19 @@ def opened(path: str) -> tuple[BinaryIO, bool]:
         return open(int(descriptor[1]), "rb", closefd=False), False
     if not stat.S_ISFIFO(os.stat(path).st_mode):
         return open(path, "rb"), True
-    opened: queue.SimpleQueue[BinaryIO | OSError] = queue.SimpleQueue()
+    if not os.access(path, os.R_OK):
+        raise PermissionError(13, "permission denied")
+    pipe: queue.SimpleQueue[BinaryIO] = queue.SimpleQueue()
 
     def wait() -> None:  # open() waits for a program that writes to the pipe
-        try:
-            opened.put(open(path, "rb"))  # noqa: SIM115
-        except OSError as error:
-            opened.put(error)
+        pipe.put(open(path, "rb"))  # noqa: SIM115
 
     threading.Thread(target=wait, daemon=True).start()
     try:
-        found = opened.get(timeout=FIFO_SECONDS)
+        return pipe.get(timeout=FIFO_SECONDS), False
     except queue.Empty:
-        found = OSError(0, f"a pipe to which nothing was written within {FIFO_SECONDS:.0f} s")
-    if isinstance(found, OSError):
-        raise found
-    return found, False
+        text = f"a pipe to which nothing was written within {FIFO_SECONDS:.0f} s"
+        raise OSError(0, text) from None
 
 
 def _mended(block: bytes, first: int, report: ReadReport) -> str:

@@ -155,7 +155,7 @@ def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> 
 
     The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
     Kaggle's ``train.csv``, GLUE's QQP files, any CSV, tab-separated, JSON Lines or Parquet file with
-    the columns question1, question2 and is_duplicate; each also gzipped.
+    the columns question1, question2 and is_duplicate; gzipped too, but for Parquet.
 
     Questions are kept as they stand, blanks and line breaks included. A row with an empty question
     is kept out, since the course's own code fails on it, but counts in `split_rows`. Repeated and

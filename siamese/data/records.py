@@ -12,7 +12,6 @@ import contextlib
 import csv
 import json
 import re
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -20,9 +19,7 @@ from siamese.data.files import LONGEST_LINE, OpenFile, ReadReport
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 MOST_LINES_IN_A_ROW = 50  # a question with more lines than this is an unclosed quote
-MOST_UNCLOSED = (
-    1000  # after so many, an opened quote is a letter at once: searching its end takes time
-)
+MOST_UNCLOSED = 1000  # after so many, an opened quote is a letter at once: searching takes time
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated", "|": "bar-separated"}
 # Our column -> its names in files (Quora's, Kaggle's, GLUE's, and the Hugging Face hub's).
 COLUMN_NAMES = {
@@ -54,8 +51,7 @@ class Records:
 
     Attributes:
       header: the names of the columns; empty for JSON Lines, whose rows name their own. Set it (to [] for
-        none), `width` and `delimiter` before iterating where the first line is a row.
-      first: the first line of a delimited or plain file.
+        none), `width` and `delimiter` before iterating where the first line (`first`) is a row.
     """
 
     def __init__(self, path: Any, report: ReadReport, known: Collection[str]):
@@ -389,9 +385,9 @@ def _parquet_table(file: OpenFile) -> Any:
         raise MissingDependencyError(
             f"{file.name} is a Parquet file; reading it needs pyarrow: pip install pyarrow."
         ) from None
-    source: Any = file.path
-    if file.is_gzip or not file.is_regular:  # Parquet is read from its end
-        source = tempfile.TemporaryFile()  # noqa: SIM115  closed with the table
-        source.writelines(file.blocks())
+    if file.is_gzip or not file.is_regular:
+        raise DataError(
+            f"{file.name}: Parquet is read from its end. Give the file itself, unzipped."
+        )
     with _parquet_errors(file.name):
-        return pyarrow.parquet.ParquetFile(source)
+        return pyarrow.parquet.ParquetFile(file.path)
