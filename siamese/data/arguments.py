@@ -1,4 +1,4 @@
-"""Checks of arguments: numbers, choices, labels and token rows. Each error names the argument."""
+"""Checks of arguments: numbers, choices, labels and token rows. Each ArgumentError names the argument."""
 
 from __future__ import annotations
 
@@ -14,15 +14,7 @@ from siamese.nn.ragged import Ragged
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
-    """`value` as an int of at least `least`; bool is refused.
-
-    Raises:
-      ArgumentError: where it is not a whole number, or smaller.
-
-    Example:
-      >>> whole_number(np.int64(3), "batch_size", 1)
-      3
-    """
+    """`value` as an int of at least `least`; bool is refused."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -35,11 +27,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
 
 
 def as_number(value: Any, name: str) -> float:
-    """`value` as a float; infinity is one, NaN is not.
-
-    Raises:
-      ArgumentError: where it is not a number.
-    """
+    """`value` as a float; infinity is one, NaN is not."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -50,11 +38,7 @@ def as_number(value: Any, name: str) -> float:
 
 
 def one_of(value: Any, name: str, allowed: tuple) -> None:
-    """Refuses a value that is not among those allowed.
-
-    Raises:
-      ArgumentError: naming the argument and what is allowed.
-    """
+    """Refuses a value that is not among those allowed."""
     if value not in allowed:
         raise ArgumentError(
             f"{name} must be one of {', '.join(map(repr, allowed))}; it is {value!r}."
@@ -62,19 +46,14 @@ def one_of(value: Any, name: str, allowed: tuple) -> None:
 
 
 def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
-    """Labels as bool [n].
-
-    Raises:
-      ArgumentError: where they are not one flat row of 0 and 1 (or False and True).
-    """
+    """Labels as bool [n], from one flat row of 0 and 1 (or False and True)."""
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ArgumentError(f"{name} must be one flat row; its shape is {array.shape}.")
     if array.dtype.kind == "b":
         return array
-    wrong = np.zeros(min(1, len(array)), int)
-    if array.dtype.kind in "iuf":
-        wrong = np.flatnonzero((array != 0) & (array != 1))
+    is_number = array.dtype.kind in "iuf"
+    wrong = np.flatnonzero((array != 0) & (array != 1)) if is_number else np.arange(len(array))
     if len(wrong):
         raise ArgumentError(
             f"{name} must be 0 or 1 (not a duplicate, a duplicate); "
@@ -86,16 +65,8 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
 def token_rows(rows: Any, name: str) -> Ragged:
     """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself.
 
-    Args:
-      rows: one sequence of integer token ids a question.
-      name: what to call the argument in a message.
-
     Raises:
       DataError: `rows` is not a sequence of questions, or a token id is not an integer.
-
-    Example:
-      >>> token_rows([[5, 6], [7]], "Q1").values.tolist()
-      [5, 6, 7]
     """
     if isinstance(rows, Ragged):
         return rows
@@ -114,11 +85,7 @@ def token_rows(rows: Any, name: str) -> Ragged:
 
 
 def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
-    """Refuses sides of unequal length, no pairs at all, and in Ragged questions without a token.
-
-    Raises:
-      DataError: naming both lengths, or the first empty question and how many there are.
-    """
+    """DataError for sides of unequal length, no pairs at all, and in Ragged a question without a token."""
     if len(q1) != len(q2):
         raise DataError(
             f"{name1} holds {len(q1)} questions and {name2} holds {len(q2)}: "

@@ -23,11 +23,6 @@ def number_questions(
     Returns:
       The distinct questions (equal only where the text is equal, letter by letter), and int64 [n, 2]:
       the numbers of each pair's two questions.
-
-    Example:
-      >>> questions, numbers = number_questions(["a?", "b?"], ["b?", "b?"])
-      >>> questions, numbers.tolist()
-      (['a?', 'b?'], [[0, 1], [1, 1]])
     """
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     texts = chain.from_iterable(zip(question1, question2))
@@ -210,15 +205,6 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
 
 def overlap(train: Any, test: Any) -> float:
-    """The share of the distinct test questions that also stand in `train`, letter by letter.
-
-    Example:
-      >>> from siamese.data.pairs import QuestionPairs
-      >>> a = QuestionPairs(["x?"], ["y?"], [1])
-      >>> overlap(a, QuestionPairs(["y?", "u?"], ["v?", "w?"], [0, 1]))
-      0.25
-    """
+    """The share of the distinct test questions that also stand in `train`, letter by letter."""
     asked = {*test.question1, *test.question2}
-    if not asked:
-        return float("nan")
     return len(asked & {*train.question1, *train.question2}) / len(asked)

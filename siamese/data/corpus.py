@@ -20,8 +20,6 @@ from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 
-__all__ = ["CorpusQuestion", "EmbeddedCorpus", "embedded_corpus"]
-
 PAIRS = {"train": 12_000, "valid": 1_500, "test": 2_000}
 DUPLICATES = 0.37  # share of each part's pairs
 
@@ -66,13 +64,8 @@ def embedded_corpus(
 ) -> EmbeddedCorpus:
     """Reads the embedded corpus, or the first pairs of each part of it; 37 % are duplicates.
 
-    Args:
-      train_pairs: number of training pairs (at most 12,000).
-      valid_pairs: number of pairs to choose a threshold on (at most 1,500).
-      test_pairs: number of pairs to report on (at most 2,000).
-
     Raises:
-      ArgumentError: a number outside these bounds.
+      ArgumentError: a number of pairs below 1 or above the default.
 
     Example:
       >>> corpus = embedded_corpus()
@@ -96,7 +89,11 @@ def embedded_corpus(
     used: dict[CorpusQuestion, None] = {}
     pairs, kinds = {}, {}
     for part, size in sizes.items():
-        chosen = _first(rows[part], size)
+        # The first duplicates and the first others, in the rows' order and the parts' proportion.
+        same = np.array([kind == "duplicate" for _, _, kind in rows[part]])
+        n = round(size * DUPLICATES)
+        first = [*np.flatnonzero(same)[:n], *np.flatnonzero(~same)[: size - n]]
+        chosen = [rows[part][i] for i in sorted(first)]
         one, two, kinds[part] = zip(*chosen)
         used.update(dict.fromkeys(question for row in chosen for question in row[:2]))
         pairs[part] = QuestionPairs(
@@ -105,11 +102,3 @@ def embedded_corpus(
             np.array([kind == "duplicate" for kind in kinds[part]]),
         )
     return EmbeddedCorpus(**pairs, questions=tuple(used), kinds=kinds)
-
-
-def _first(rows: list[tuple], size: int) -> list[tuple]:
-    """The first duplicates and the first others, in the rows' order and the parts' proportion."""
-    same = np.array([kind == "duplicate" for _, _, kind in rows])
-    n = round(size * DUPLICATES)
-    chosen = [*np.flatnonzero(same)[:n], *np.flatnonzero(~same)[: size - n]]
-    return [rows[i] for i in sorted(chosen)]

@@ -43,13 +43,12 @@ def test_rows_select_and_duplicates():
     assert pairs.select(pairs.is_duplicate).question1 == ["a0", "a3"]
     assert pairs.duplicates().question1 == ["a0", "a3"] and pairs.duplicates().base_rate == 1.0
     assert pairs.base_rate == 1 / 3
-    for which, error, what in (
-        (np.array([True]), ArgumentError, "a bool mask or positions of 6 pairs: boolean"),
-        ([6], ArgumentError, "index 6 is out of bounds"),
-        ([-7], ArgumentError, "index -7 is out of bounds"),
-        ([0.5], ArgumentError, "of integer"),
+    for which, what in (
+        (np.array([True]), "a bool mask or positions of 6 pairs: boolean"),
+        ([6], "index 6 is out of bounds"),
+        ([0.5], "of integer"),
     ):
-        with pytest.raises(error, match=what):
+        with pytest.raises(ArgumentError, match=what):
             pairs.select(which)
 
 
@@ -112,16 +111,10 @@ def quora(quora_csv):
 
 
 @pytest.mark.quora
-def test_quora_rows_need_no_handling(quora):
+def test_quora_rows_and_clusters(quora):
     assert len(quora) == 113_100 and not quora.report.findings
     assert int(quora.is_duplicate.sum()) == 91_907
     assert quora.ids[-1] == "113099"
-    assert sum('"' in q for q in quora.question1 + quora.question2) > 2000
-    assert not any("\n" in q for q in quora.question1 + quora.question2)
-
-
-@pytest.mark.quora
-def test_quora_clusters(quora):
     found = clusters(quora)
     assert len(found.questions) == 144_593
     assert len(found) == 80_271 and found.sizes.max() == 103 and found.sizes.sum() == 144_593
@@ -130,7 +123,7 @@ def test_quora_clusters(quora):
 
 
 @pytest.mark.quora
-def test_quora_split_ranges(quora, shared):
+def test_quora_splits(quora, shared):
     ranges = json.loads((shared / "data" / "quora" / "splits.json").read_text())["rows"]
     train, valid, test = (quora.rows(*ranges[name]) for name in ("train", "valid", "test"))
     assert [len(train), len(valid), len(test)] == [99_119, 6_000, 7_981]
@@ -140,10 +133,6 @@ def test_quora_split_ranges(quora, shared):
     by_rows = quora.split_rows(105_119, 7_981)
     assert by_rows[1].ids == test.ids
     assert overlap(*by_rows) == pytest.approx(0.259, abs=0.001)
-
-
-@pytest.mark.quora
-def test_quora_split_by_cluster_shares_no_question(quora):
     parts = quora.split_by_cluster((0.8, 0.1, 0.1), seed=5)
     assert sum(map(len, parts)) == len(quora)
     for part, share in zip(parts, (0.8, 0.1, 0.1)):
