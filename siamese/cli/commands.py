@@ -1,26 +1,27 @@
-"""What each subcommand of `siamese` does: takes the parsed flags, returns text and JSON to print."""
+"""The commands about models: train, evaluate, answer; and what surrounds them."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from siamese.cli.output import Result, note, note_findings, write_out
 from siamese.errors import ArgumentError
 from siamese.training import config as configs
 
-Result = tuple[str, Any]  # what a command prints: text for people, or one JSON value for machines
-
 
 def demo(flags: argparse.Namespace) -> Result:
-    """`siamese demo`: the whole way on the embedded corpus, from text to answers."""
+    """Train on the embedded corpus, evaluate, and answer two questions.
+
+    siamese demo --output demo --steps 300
+    """
     started = time.monotonic()
     from siamese.data.corpus import embedded_corpus
 
     corpus = embedded_corpus()
-    _note(
+    note(
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
         f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects (made by a grammar)."
     )
@@ -41,7 +42,7 @@ def demo(flags: argparse.Namespace) -> Result:
         trainer = Trainer(
             corpus.train, config, output, valid=corpus.valid, overwrite=True, quiet=flags.json
         )
-        _note(
+        note(
             f"Training the preset {preset}: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
         )
         trainer.train()
@@ -75,7 +76,12 @@ def _presets_table(made: dict) -> str:
 
 
 def train(flags: argparse.Namespace) -> Result:
-    """`siamese train`: the course's experiment, or any other of its kind."""
+    """Train on labelled pairs; by default the course's experiment.
+
+    siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
+    siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
+    siamese train --questions questions.csv --steps 2000    (goes on where it stopped)
+    """
     from siamese.data.pairs import read_pairs
 
     hosts = (flags.coordinator, flags.processes, flags.process_id)
@@ -84,7 +90,7 @@ def train(flags: argparse.Namespace) -> Result:
 
         devices.connect(*hosts)
     config = configs.config_from_flags(flags)
-    _note(f"Choices (preset {flags.preset}):\n{config}")
+    note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
     note_findings(pairs.report)
     from siamese.training.split import check_both_labels, split
@@ -107,12 +113,12 @@ def train(flags: argparse.Namespace) -> Result:
     )
     data = trainer.data
     check_both_labels(data.held_out, "The pairs that choose the threshold")
-    _note(
+    note(
         f"{len(train_pairs):,} rows train, {len(test_pairs):,} test; {len(data.train[0]):,} duplicates "
         f"to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
     )
     if trainer.loop.resumed_from:
-        _note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
+        note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
     trainer.train()
     trainer.save(questions=str(flags.questions))  # Whatever the evaluation may meet.
     report = trainer.evaluate(test_pairs)
@@ -121,7 +127,11 @@ def train(flags: argparse.Namespace) -> Result:
 
 
 def export(flags: argparse.Namespace) -> Result:
-    """`siamese export`: a saved model made of a run's checkpoint."""
+    """Make a saved model of a run's checkpoint.
+
+    siamese export runs/course
+    siamese export runs/course --step 800 --output model800
+    """
     from siamese.training.export import export
 
     detector, path = export(flags.run, flags.step, flags.output)
@@ -130,7 +140,12 @@ def export(flags: argparse.Namespace) -> Result:
 
 
 def evaluate(flags: argparse.Namespace) -> Result:
-    """`siamese evaluate`: a saved model's figures on labelled pairs, and a report where asked for."""
+    """Measure a saved model on labelled pairs.
+
+    siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
+    siamese evaluate runs/course --questions pairs.jsonl --threshold 0.7 --json
+    siamese evaluate runs/course --questions questions.csv --report report      (needs matplotlib)
+    """
     from siamese.data.pairs import read_pairs
     from siamese.evaluation.summary import evaluate_pairs, short_table
     from siamese.search.detector import DuplicateDetector
@@ -166,17 +181,51 @@ def evaluate(flags: argparse.Namespace) -> Result:
     return text, facts
 
 
-def predict(flags: argparse.Namespace) -> Result:
-    """`siamese predict`: one pair."""
+def predict(flags: argparse.Namespace) -> Result | int:
+    """Say whether two questions, or many pairs, are duplicates.
+
+    siamese predict runs/course "How old are you?" "What is your age?"
+    siamese predict runs/course "How old are you?" "What is your age?" --threshold 0.7 --json
+    siamese predict runs/course pairs.csv > answers.csv     (CSV, TSV or JSON Lines: a line for each line)
+    ... | siamese predict runs/course -
+    """
     from siamese.search.detector import DuplicateDetector
 
+    if flags.question2 is None:
+        return _predict_many(flags)
     detector = DuplicateDetector.load(flags.model)
     answer = _answer(detector, flags.question1, flags.question2, flags.threshold)
     return _answer_text(answer), answer
 
 
+def _predict_many(flags: argparse.Namespace) -> int:
+    """One line out for each line of a file; 1 where a line had an error."""
+    from siamese.data.files import ReadReport, shown_name
+    from siamese.search.detector import DuplicateDetector
+    from siamese.search.streaming import answer_file
+
+    if flags.json:
+        raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
+    detector = DuplicateDetector.load(flags.model)
+    report = ReadReport(shown_name(flags.question1))
+    options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows, "excel": flags.excel}
+    failed = 0
+    for line, good in answer_file(detector, flags.question1, report, **options):
+        write_out(line)
+        failed += not good
+    if failed:
+        del report.findings["bad"]
+        note(f"{failed:,} of {report.rows:,} records had an error; see their error column.")
+    note_findings(report)
+    return 1 if failed else 0
+
+
 def data(flags: argparse.Namespace) -> Result:
-    """`siamese data`: what is in a file."""
+    """Tell what is in a file of question pairs.
+
+    siamese data questions.csv
+    siamese data train.tsv.gz --strict --json
+    """
     from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
@@ -186,14 +235,19 @@ def data(flags: argparse.Namespace) -> Result:
 
 
 def grade(flags: argparse.Namespace) -> Result:
-    """`siamese grade`: students' notebooks, run and checked."""
+    """Run students' notebooks and check their functions.
+
+    siamese grade handed-in/*.ipynb
+    siamese grade 04_assignment.ipynb --details
+    siamese grade handed-in/*.ipynb --notebook 4 --json > grades.json
+    """
     from siamese.teaching.grade import Limits, grade_notebooks, table
 
     grades = grade_notebooks(
         flags.notebooks,
         number=flags.notebook,
         limits=Limits(flags.time_limit, flags.check_limit, flags.memory_limit),
-        note=_note,
+        note=note,
     )
     found = {
         "notebooks": [one.to_dict() for one in grades],
@@ -204,7 +258,10 @@ def grade(flags: argparse.Namespace) -> Result:
 
 
 def doctor(flags: argparse.Namespace) -> Result:
-    """`siamese doctor`: the state of the installation."""
+    """Print versions, devices, what was patched and why, what is missing.
+
+    siamese doctor --json
+    """
     from siamese.cli.doctor import examine, render
 
     found = examine()
@@ -242,14 +299,3 @@ def _answer_text(answer: dict[str, Any]) -> str:
     if answer["unknown_words"]:
         lines.append(f"     words the model has never seen: {', '.join(answer['unknown_words'])}")
     return "\n".join(lines)
-
-
-def note_findings(report) -> None:
-    """Tells on stderr what was handled while a file was read."""
-    if report.findings:
-        _note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
-
-
-def _note(text: str) -> None:
-    """To stderr: stdout is for the result."""
-    print(text, file=sys.stderr, flush=True)

@@ -29,11 +29,7 @@ _OPTIONAL = {
 
 
 def examine() -> dict[str, Any]:
-    """Looks at the installation: imports JAX, and Trax where it is there; loads nothing else optional.
-
-    Returns:
-      Plain values: python, packages, devices, import_seconds, patched, optional, problems.
-    """
+    """Looks at the installation: imports JAX, and Trax where it is there; loads nothing else optional."""
     found: dict[str, Any] = {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
@@ -66,12 +62,7 @@ def examine() -> dict[str, Any]:
 
 
 def trax_problems(version: str | None) -> list[str]:
-    """What is to be expected of an installed Trax: no sentence for 1.4.1, one for any other version.
-
-    Example:
-      >>> trax_problems("1.4.1")
-      []
-    """
+    """What is to be expected of an installed Trax: no sentence for 1.4.1, one for any other version."""
     if version is None or version == _TRAX:
         return []
     if version.startswith("1.3."):

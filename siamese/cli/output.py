@@ -1,13 +1,16 @@
-"""The one place where the command writes its answers."""
+"""Where the command writes: answers to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+from typing import Any
 
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, harmless
+
+Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
 
 
 def write_out(text: str) -> None:
@@ -23,3 +26,14 @@ def write_out(text: str) -> None:
         with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())  # what is left in the buffer goes there
         raise ArgumentError(f"Standard output cannot be written: {error.strerror}.") from None
+
+
+def note(text: str) -> None:
+    """Tells something on stderr: stdout is for the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def note_findings(report) -> None:
+    """Tells what was handled while a file was read."""
+    if report.findings:
+        note("\n  ".join([f"{report.path}:", *report.finding_lines()]))

@@ -1,4 +1,4 @@
-"""What the subcommands about search, groups, streams, imports and explanations do."""
+"""The commands about search: indexes, groups, explanations, the local page, course weights."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import argparse
 import csv
 import io
 import os
-import sys
 import time
 from typing import Any
 
-from siamese.cli.commands import Result, note_findings
-from siamese.cli.output import write_out
+from siamese.cli.output import Result, note, note_findings
 from siamese.errors import ArgumentError
 from siamese.search.display import excel_cell, harmless
 from siamese.storage.atomic import write_text_atomically
 
 
 def index(flags: argparse.Namespace) -> Result:
-    """`siamese index`: encodes a file's questions once, to be searched many times."""
+    """Encode a list of questions, to search it and to find duplicates in it.
+
+    siamese index runs/course questions.csv --output old
+    siamese index runs/course faq.jsonl --output faq --column title --storage float16
+    siamese index add old more.csv         (costs kilobytes; pages that search the index see it at once)
+    siamese index remove old --ids 7 12
+    """
     from siamese.search.detector import DuplicateDetector
     from siamese.search.index import QuestionIndex
 
@@ -53,7 +57,10 @@ def index(flags: argparse.Namespace) -> Result:
 
 
 def index_add(flags: argparse.Namespace) -> Result:
-    """`siamese index add`: adds a file's questions to an index."""
+    """Add a file's questions to an index.
+
+    siamese index add old more.csv
+    """
     from siamese.search.index import QuestionIndex
 
     found = _read_list(flags)
@@ -64,7 +71,11 @@ def index_add(flags: argparse.Namespace) -> Result:
 
 
 def index_remove(flags: argparse.Namespace) -> Result:
-    """`siamese index remove`: removes questions from an index."""
+    """Remove questions from an index by their ids.
+
+    siamese index remove old --ids 7 12
+    siamese index remove old ids.txt
+    """
     from siamese.data.question_list import ID_NAMES, read_questions
     from siamese.search.index import QuestionIndex
 
@@ -84,7 +95,11 @@ def index_remove(flags: argparse.Namespace) -> Result:
 
 
 def search(flags: argparse.Namespace) -> Result:
-    """`siamese search`: old questions similar to a new one."""
+    """Find old questions that are similar to a new one.
+
+    siamese search old "How old are you?"
+    siamese search old "How old are you?" -k 3 --json
+    """
     if flags.question == "-" or os.path.exists(flags.question):
         raise ArgumentError(
             f"{flags.question!r} is a file, not a question. Ask one question at a time: "
@@ -115,7 +130,11 @@ def search(flags: argparse.Namespace) -> Result:
 
 
 def duplicates(flags: argparse.Namespace) -> Result:
-    """`siamese duplicates`: the groups of duplicates in an index, as CSV."""
+    """Find the groups of duplicates in an index, as CSV.
+
+    siamese duplicates old > groups.csv
+    siamese duplicates old --threshold 0.9 --output groups.csv
+    """
     from siamese.search.groups import duplicate_groups, group_rows
 
     made = _load_index(flags)
@@ -147,35 +166,15 @@ def duplicates(flags: argparse.Namespace) -> Result:
     if flags.output:
         write_text_atomically(flags.output, text)
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
-    print(summary, file=sys.stderr)
+    note(summary)
     return text.rstrip("\n"), {**facts, "rows": rows}
 
 
-def predict_many(flags: argparse.Namespace) -> int:
-    """`siamese predict MODEL FILE`: one line out for each line in; 1 where a line had an error."""
-    from siamese.data.files import ReadReport, shown_name
-    from siamese.search.detector import DuplicateDetector
-    from siamese.search.streaming import answer_file
-
-    if flags.json:
-        raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
-    detector = DuplicateDetector.load(flags.model)
-    report = ReadReport(shown_name(flags.question1))
-    options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows, "excel": flags.excel}
-    failed = 0
-    for line, good in answer_file(detector, flags.question1, report, **options):
-        write_out(line)
-        failed += not good
-    if failed:
-        del report.findings["bad"]
-        text = f"{failed:,} of {report.rows:,} records had an error; see their error column."
-        print(text, file=sys.stderr)
-    note_findings(report)
-    return 1 if failed else 0
-
-
 def import_weights(flags: argparse.Namespace) -> Result:
-    """`siamese import-weights`: course weights and a vocabulary, made into a saved model."""
+    """Make a saved model of the course's model.pkl.gz.
+
+    siamese import-weights model.pkl.gz --vocab vocab.json mine
+    """
     from siamese.search.import_weights import import_weights as imported
 
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
@@ -199,7 +198,11 @@ def import_weights(flags: argparse.Namespace) -> Result:
 
 
 def explain(flags: argparse.Namespace) -> Result:
-    """`siamese explain`: which words pull a similarity up or down."""
+    """Show which words make two questions alike or different.
+
+    siamese explain runs/course "How old are you?" "What is your age?"
+    siamese explain runs/course "How old are you?" "What is your age?" --plot words.png
+    """
     from siamese.search.detector import DuplicateDetector
     from siamese.search.explain import explain as explained
     from siamese.search.explain import plot_explanation
@@ -214,7 +217,11 @@ def explain(flags: argparse.Namespace) -> Result:
 
 
 def app(flags: argparse.Namespace) -> int:
-    """`siamese app`: a web page on this machine, until Ctrl-C."""
+    """Serve a local web page: compare two questions, search old ones.
+
+    siamese app runs/course
+    siamese app runs/course --index old --port 8000       (needs gradio: pip install gradio)
+    """
     from siamese.serving.app import serve
 
     if flags.json:

@@ -1,120 +1,99 @@
 """The command `siamese` as its user meets it: help, a whole small run, errors, exit codes."""
 
+import contextlib
+import io
 import json
 import os
-import subprocess
-import sys
 
 import pytest
-from programs import ROOT, siamese
+from programs import ROOT, output_of, siamese
 from small_models import make_detector
 
+from siamese import DuplicateDetector
 from siamese.cli.doctor import trax_problems
-from siamese.cli.main import EXAMPLES
+from siamese.cli.main import build_parser, main
 from siamese.storage.store import find_current
 
+COMMANDS = list(build_parser()._subparsers._group_actions[0].choices)
 SMALL = ["--steps", "6", "--d-model", "8", "--batch-size", "16", "--eval-every", "3"]
 
 
 @pytest.fixture(scope="module")
-def run(questions_csv, tmp_path_factory):
-    """A small training run: (its directory, the finished process)."""
+def train(questions_csv, tmp_path_factory):
+    """Function of more flags: trains a small run in one directory -> (directory, code, out, err)."""
     output = tmp_path_factory.mktemp("runs") / "small"
-    return output, siamese(
-        "train", "--questions", questions_csv, "--train-rows", 300, "--test-rows", 100,
-        "--output", output, *SMALL,
-    )  # fmt: skip
+    fixed = ["--train-rows", "300", "--test-rows", "100", "--output", str(output), *SMALL]
+
+    def run(*more):
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as out,
+            contextlib.redirect_stderr(io.StringIO()) as err,
+        ):
+            code = main(["train", "--questions", str(questions_csv), *fixed, *more])
+        return output, code, out.getvalue(), err.getvalue()
+
+    return run
 
 
-@pytest.mark.parametrize(
-    "command",
-    [[], *([name] for name in EXAMPLES if name)],
-    ids=lambda command: " ".join(command) or "siamese",
-)
-def test_help_shows_examples(command):
-    shown = siamese(*command, "--help")
-    assert shown.returncode == 0 and "example" in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 110
-    if not command:  # the first page names every command, in an example too
-        assert all(f"siamese {name} " in shown.stdout for name in EXAMPLES if name)
+@pytest.fixture(scope="module")
+def run(train):
+    return train()
 
 
-def test_help_and_data_load_neither_jax_nor_trax():
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_shows_examples(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([*command.split(), "--help"])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 110
+    # The first page names every command, in an example too.
+    assert all(f"  siamese {name} " in shown for name in ([command] if command else COMMANDS))
+
+
+def test_the_parser_loads_neither_jax_nor_trax():
     code = "import sys; from siamese.cli.main import build_parser; build_parser(); " + (
         "print([m for m in ('jax', 'trax', 'tensorflow', 'sklearn', 'nltk') if m in sys.modules])"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-    assert shown.stdout.strip() == "[]", shown.stderr
+    assert output_of(code).strip() == "[]"
 
 
 def test_train_reports_and_saves(run):
-    output, process = run
-    assert process.returncode == 0, process.stderr
+    output, code, out, err = run
+    assert code == 0, err
     for words in ("accuracy at threshold 0.7", "held-out pairs", "word overlap", "Saved in"):
-        assert words in process.stdout
-    assert "Choices (preset course)" in process.stderr and "(course: 256)" in process.stderr
+        assert words in out
+    assert "Choices (preset course)" in err and "(course: 256)" in err
     assert {"detector.json", "manifest.json", "vocabulary.json", "weights.safetensors"} == {
         path.name for path in find_current(output / "model", "detector").iterdir()
     }
 
 
-def test_the_same_command_goes_on_and_another_asks(run, questions_csv):
-    output, _ = run
-    same = ["train", "--questions", questions_csv, "--train-rows", 300, "--test-rows", 100,
-            "--output", output]  # fmt: skip
-    longer = siamese(*same, *SMALL, "--steps", "8")
-    assert longer.returncode == 0 and "at step 6" in longer.stderr, longer.stderr
-    other = siamese(*same, *SMALL, "--margin", "0.5")
-    assert other.returncode == 2 and "Traceback" not in other.stderr
-    assert "margin 0.25 there, 0.5 asked for" in other.stderr
-    assert "--resume" in other.stderr and "--overwrite" in other.stderr
-
-
-@pytest.mark.slow
-def test_the_best_preset_goes_on_in_the_middle_of_an_epoch(questions_csv, tmp_path):
-    command = ["train", "--questions", questions_csv, "--train-rows", 300, "--valid-rows", 60,
-               "--test-rows", 100, "--preset", "best", "--epochs", 0, "--d-model", 8,
-               "--batch-size", 16, "--eval-every", 4, "--schedule", "rsqrt"]  # fmt: skip
-    for folder, runs in (("whole", [13]), ("parts", [5, 13])):
-        for steps in runs:
-            done = siamese(*command, "--output", tmp_path / folder, "--steps", steps)
-            assert done.returncode == 0, done.stderr
-    weights = [
-        (find_current(tmp_path / f / "model", "detector") / "weights.safetensors").read_bytes()
-        for f in ("whole", "parts")
-    ]
-    assert weights[0] == weights[1]
+def test_the_same_command_goes_on_and_another_asks(run, train):
+    _, code, _, err = train("--steps", "8")
+    assert code == 0 and "at step 6" in err, err
+    _, code, _, err = train("--margin", "0.5")
+    assert code == 2 and "margin 0.25 there, 0.5 asked for" in err
+    assert "--resume" in err and "--overwrite" in err
 
 
 def test_predict_and_evaluate_answer_without_trax(run, questions_csv):
-    output, _ = run
-    code = (
-        "import sys; from siamese.cli.main import main; main(sys.argv[1:]); "
-        "print([m for m in ('trax', 'tensorflow') if m in sys.modules])"
-    )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    shown = subprocess.run(
-        [sys.executable, "-c", code, "predict", output, "How do I cook rice?", "Zorkmid, how?"],
-        capture_output=True, text=True, env=env,
-    )  # fmt: skip
-    assert "duplicate: cosine" in shown.stdout and "never seen" in shown.stdout, shown.stderr
-    assert shown.stdout.splitlines()[-1] == "[]"
-    found = json.loads(siamese("evaluate", output, "--questions", questions_csv, "--json").stdout)
-    assert (
-        found["n"] == 400 and 0 <= found["accuracy"] <= 1 and "word overlap" in found["baselines"]
-    )
-
-
-def test_predict_json_agrees_with_the_library(run):
-    from siamese import DuplicateDetector
-
-    output, _ = run
-    q1, q2 = "Where can I learn to bake bread?", "How long is a flight to Rome?"
-    found = json.loads(siamese("predict", output, q1, q2, "--json").stdout)
-    detector = DuplicateDetector.load(output)
-    assert found["similarity"] == pytest.approx(detector.similarity(q1, q2), abs=1e-5)
-    assert found["is_duplicate"] == detector.predict(q1, q2)
+    q1, q2 = "How do I cook rice?", "Zorkmid, how?"
+    code = f"""
+        import sys
+        from siamese.cli.main import main
+        main(["predict", {str(run[0])!r}, {q1!r}, {q2!r}])
+        main(["predict", {str(run[0])!r}, {q1!r}, {q2!r}, "--json"])
+        main(["evaluate", {str(run[0])!r}, "--questions", {str(questions_csv)!r}, "--json"])
+        print([m for m in ("trax", "tensorflow") if m in sys.modules])
+    """
+    *text, answer, figures, loaded = output_of(code).splitlines()
+    assert "duplicate: cosine" in "".join(text) and "never seen" in text[-1] and loaded == "[]"
+    answer, figures = json.loads(answer), json.loads(figures)
+    detector = DuplicateDetector.load(run[0])
+    assert answer["similarity"] == pytest.approx(detector.similarity(q1, q2), abs=1e-5)
+    assert answer["is_duplicate"] == detector.predict(q1, q2)
+    assert figures["n"] == 400 and 0 <= figures["accuracy"] <= 1
+    assert "word overlap" in figures["baselines"]
 
 
 @pytest.mark.parametrize(
@@ -127,20 +106,11 @@ def test_predict_json_agrees_with_the_library(run):
         (["train", "--questions", "x", "--batch-size", "1"], "batch_size must be at least 2"),
     ],
 )
-def test_errors_are_one_message_and_exit_code_2(arguments, message, tmp_path):
-    shown = siamese(*arguments, cwd=tmp_path)
-    assert shown.returncode == 2 and message in shown.stderr
-    assert "Traceback" not in shown.stderr and shown.stdout == ""
-
-
-def test_doctor_says_what_another_trax_will_do(tmp_path):
-    other = tmp_path / "trax-1.3.9.dist-info"
-    other.mkdir()
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: trax\nVersion: 1.3.9\n")
-    shown = siamese("doctor", env={"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])})
-    problems = shown.stdout.partition("Problems:")[2]
-    assert "Trax 1.3.9 cannot be imported: it needs jax.ops.index_add" in problems
-    assert "trax==1.4.1" in problems and "was never tried" in trax_problems("2.0.0")[0]
+def test_errors_are_one_message_and_exit_code_2(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err and "Traceback" not in shown.err and shown.out == ""
 
 
 def test_doctor_tells_versions_devices_and_patches():
@@ -148,33 +118,38 @@ def test_doctor_tells_versions_devices_and_patches():
     assert shown.returncode == 0, shown.stderr
     for words in ("trax", "1.4.1", "devices", "inspect in trax.layers.assert_shape", "All is well"):
         assert words in shown.stdout
-    assert json.loads(siamese("doctor", "--json").stdout)["problems"] == []
+
+
+def test_doctor_says_what_another_trax_will_do(tmp_path):
+    other = tmp_path / "trax-1.3.9.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: trax\nVersion: 1.3.9\n")
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    (problem,) = json.loads(siamese("doctor", "--json", env=paths).stdout)["problems"]
+    assert "Trax 1.3.9 cannot be imported: it needs jax.ops.index_add" in problem
+    assert "trax==1.4.1" in problem and "was never tried" in trax_problems("2.0.0")[0]
 
 
 @pytest.mark.slow
-def test_the_demo_beats_chance_and_word_overlap(tmp_path):
-    shown = siamese("demo", "--output", tmp_path / "demo", "--json")
-    assert shown.returncode == 0, shown.stderr
-    found = json.loads(shown.stdout)
+def test_the_demo_beats_chance_and_word_overlap(tmp_path, capsys):
+    assert main(["demo", "--output", str(tmp_path / "demo"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
     assert found["tuned_accuracy"] > max(found["base_rate"], 1 - found["base_rate"]) + 0.05
     assert found["tuned_accuracy"] > found["overlap_accuracy"] + 0.05
     assert found["roc_auc"] > found["overlap_roc_auc"] + 0.1
     assert len(found["answers"]) == 2
     assert found["presets"]["best"]["roc_auc"] > found["presets"]["course"]["roc_auc"]
-    assert (
-        siamese("predict", tmp_path / "demo" / "best", "Is it far?", "How far is it?").returncode
-        == 0
-    )
+    assert main(["predict", str(tmp_path / "demo" / "best"), "Is it far?", "How far is it?"]) == 0
 
 
 @pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])
-def test_a_threshold_that_is_not_finite_is_refused(threshold):
-    done = siamese("predict", "nowhere", "a", "b", f"--threshold={threshold}")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith(f"{threshold!r} is not a finite number")
+def test_a_threshold_that_is_not_finite_is_refused(threshold, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["predict", "nowhere", "a", "b", f"--threshold={threshold}"])
+    assert f"{threshold!r} is not a finite number" in capsys.readouterr().err
 
 
-def test_no_rows_to_evaluate_are_refused(tmp_path, questions_csv):
+def test_no_rows_to_evaluate_are_refused(tmp_path, questions_csv, capsys):
     model = make_detector().save(tmp_path / "model")
-    done = siamese("evaluate", model, "--questions", questions_csv, "--rows", "0")
-    assert done.returncode == 2 and "leaves none of 400 pairs" in done.stderr
+    assert main(["evaluate", str(model), "--questions", str(questions_csv), "--rows", "0"]) == 2
+    assert "leaves none of 400 pairs" in capsys.readouterr().err
