@@ -7,7 +7,7 @@ python tests/trajectory.py [--layers]  prints ours as JSON; with Trax's own laye
 import json
 import random
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +23,28 @@ SETTINGS = {
 }
 
 
+@cache
 def batches_and_vocabulary(batch):
-    """STEPS + 1 batches of the embedded corpus in the course's order, and a validation batch."""
-    from siamese import Vocabulary, data_generator, embedded_corpus, word_tokenize
+    """STEPS + 1 batches of the embedded corpus in the course's order, and the vocabulary."""
+    from siamese import data_generator
+
+    q1, q2, vocab = encoded()
+    random.seed(34)
+    generator = data_generator(q1, q2, batch)
+    return [next(generator) for _ in range(STEPS + 1)], vocab
+
+
+@cache
+def encoded():
+    """The embedded corpus's duplicates as token ids of both sides, and the vocabulary."""
+    from siamese import Vocabulary, embedded_corpus, word_tokenize
 
     pairs = embedded_corpus().train.duplicates()
     tokens1 = [word_tokenize(question) for question in pairs.question1]
     tokens2 = [word_tokenize(question) for question in pairs.question2]
     vocab = Vocabulary.from_pairs(tokens1, tokens2)
     q1, q2 = ([vocab.encode(tokens) for tokens in side] for side in (tokens1, tokens2))
-    random.seed(34)
-    generator = data_generator(q1, q2, batch)
-    return [next(generator) for _ in range(STEPS + 1)], vocab
+    return q1, q2, vocab
 
 
 def schedule(setting):

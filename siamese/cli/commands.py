@@ -147,7 +147,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
     siamese evaluate runs/course --questions questions.csv --report report      (needs matplotlib)
     """
     from siamese.data.pairs import read_pairs
-    from siamese.evaluation.summary import evaluate_pairs, short_table
+    from siamese.evaluation.report import evaluate_pairs, short_table, write_report
     from siamese.search.detector import DuplicateDetector
 
     detector = DuplicateDetector.load(flags.model)
@@ -172,8 +172,6 @@ def evaluate(flags: argparse.Namespace) -> Result:
     )
     text, facts = short_table(found), found.to_dict()
     if flags.report:
-        from siamese.evaluation.report import write_report
-
         about = {"Model": flags.model, "File": flags.questions}
         page = write_report(flags.report, found, facts=about)
         text += f"\n\nReport: {page}\nIt quotes questions of the evaluated file: mind who may read them."

@@ -9,55 +9,45 @@ import numpy as np
 
 from siamese.data.arguments import check_labels
 from siamese.data.vocabulary import word_tokenize
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import DataError
 from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 
 
-def word_overlap(question1: Any, question2: Any) -> Any:
+def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarray:
     """Jaccard overlap of two questions' lower-cased words: shared / all distinct words.
 
     Args:
-      question1: one text; or a sequence of n texts, or of n lists of words.
-      question2: the same kind.
+      question1: n texts.
+      question2: n texts.
 
     Returns:
-      A number from 0 to 1, or float64 [n]. Two questions without any words overlap by 0.
+      float64 [n], from 0 to 1. Two questions without any words overlap by 0.
 
     Raises:
       DataError: sequences of unequal length.
-      ArgumentError: something that is neither text nor words.
 
     Example:
-      >>> word_overlap("How old are you?", "What age are you?")
-      0.42857142857142855
+      >>> word_overlap(["How old are you?"], ["What age are you?"])
+      array([0.42857143])
     """
-    if isinstance(question1, str) and isinstance(question2, str):
-        return _jaccard(_words(question1), _words(question2))
-    first, second = ([_words(question) for question in side] for side in (question1, question2))
-    if len(first) != len(second):
+    if len(question1) != len(question2):
         raise DataError(
-            f"There are {len(first)} first and {len(second)} second questions; one each a pair."
+            f"There are {len(question1)} first and {len(question2)} second questions; one each a pair."
         )
-    return np.array([_jaccard(*pair) for pair in zip(first, second)], dtype=np.float64)
-
-
-def _jaccard(first: set[str], second: set[str]) -> float:
-    return len(first & second) / max(len(first | second), 1)
-
-
-def _words(question: Any) -> set[str]:
-    words = word_tokenize(question) if isinstance(question, str) else question
-    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
-        raise ArgumentError(f"A question must be text or a list of words; this is {question!r}.")
-    return {word.lower() for word in words}
+    first, second = (
+        [{word.lower() for word in word_tokenize(text)} for text in side]
+        for side in (question1, question2)
+    )
+    overlap = [len(one & two) / max(len(one | two), 1) for one, two in zip(first, second)]
+    return np.array(overlap, dtype=np.float64)
 
 
 def baselines(question1: Sequence, question2: Sequence, labels: Any) -> dict[str, Metrics]:
     """What any model must beat: the majority class, and counting shared words.
 
     Args:
-      question1: n texts (or lists of words).
+      question1: n texts.
       question2: n texts.
       labels: bool or 0/1 [n].
 

@@ -39,19 +39,18 @@ class Calibration:
 
     method: str
     n: int
-    slope: float = 0.0
-    intercept: float = 0.0
+    slope: float | None = None
+    intercept: float | None = None
     scores: tuple[float, ...] = ()
     probabilities: tuple[float, ...] = ()
 
     def __post_init__(self):
         one_of(self.method, "method", tuple(_PARAMETERS))
-        numbers = np.array([self.slope, self.intercept, *self.scores, *self.probabilities], float)
-        rising = all((np.diff(line) >= 0).all() for line in (self.scores, self.probabilities))
-        inside = all(0 <= p <= 1 for p in self.probabilities)
-        fits = len(self.scores) == len(self.probabilities)
-        enough = self.method == "platt" or len(self.scores)
-        if not (np.isfinite(numbers).all() and rising and inside and fits and enough):
+        used = [np.array(getattr(self, name), float) for name in _PARAMETERS[self.method]]
+        good = used[0].size == used[1].size > 0 and np.isfinite(used).all()
+        if good and self.method == "isotonic":
+            good = (np.diff(used) >= 0).all() and used[1].min() >= 0 and used[1].max() <= 1
+        if not good:
             raise ArgumentError(
                 "A calibration needs finite numbers and, if isotonic, as many rising probabilities "
                 "from 0 to 1 as rising scores."
@@ -78,15 +77,8 @@ class Calibration:
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
         """From what `to_dict` made; CheckpointError where anything is missing, unknown or no number."""
         try:
-            known = dict(values)
-            wanted = {"method", "n", *_PARAMETERS.get(known.get("method"), ())}
-            if set(known) != wanted:
-                raise ArgumentError(f"It has {sorted(known)} and should have {sorted(wanted)}.")
-            for name in _PARAMETERS["platt"]:
-                known[name] = float(known.get(name, 0.0))
-            for name in _PARAMETERS["isotonic"]:
-                known[name] = tuple(float(number) for number in known.get(name, ()))
-            return cls(**known)
+            values = dict(values).items()
+            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values})
         except (ArgumentError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"The calibration is damaged: {error} Train the model again."
@@ -113,31 +105,22 @@ def fit_calibration(scores: Any, labels: Any, method: str = "best") -> Calibrati
     """
     one_of(method, "method", (*_PARAMETERS, "best"))
     scores, truth = check_scores(scores, labels)
-    if method == "best":
-        method = "platt"  # With two numbers the safer choice where nothing can be left out.
-        if min(truth.sum(), (~truth).sum()) > 1:
-            brier = cross_validated_brier(scores, truth)
-            method = min(brier, key=brier.__getitem__)
-    return _FITS[method](scores, truth)
-
-
-def cross_validated_brier(scores: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Mean squared error of the probabilities of each method, on pairs it was not fitted on.
-
-    Args:
-      scores: float [n].
-      truth: bool [n], at least two pairs of each class; with fewer than five there are fewer folds.
-    """
-    from sklearn.model_selection import StratifiedKFold
-
     folds = min(5, int(truth.sum()), int((~truth).sum()))
-    squared = dict.fromkeys(_FITS, 0.0)
-    divide = StratifiedKFold(folds, shuffle=True, random_state=0)
-    for fitted, left_out in divide.split(scores, truth):
-        for name, fit in _FITS.items():
-            found = fit(scores[fitted], truth[fitted])(scores[left_out])
-            squared[name] += float(((found - truth[left_out]) ** 2).sum())
-    return {name: total / len(truth) for name, total in squared.items()}
+    if (
+        method == "best" and folds < 2
+    ):  # With two numbers the safer choice where nothing can be left out.
+        method = "platt"
+    if method == "best":
+        from sklearn.model_selection import StratifiedKFold
+
+        squared = dict.fromkeys(_FITS, 0.0)
+        divide = StratifiedKFold(folds, shuffle=True, random_state=0)
+        for fitted, left_out in divide.split(scores, truth):
+            for name, fit in _FITS.items():
+                found = fit(scores[fitted], truth[fitted])(scores[left_out])
+                squared[name] += float(((found - truth[left_out]) ** 2).sum())
+        method = min(squared, key=squared.__getitem__)
+    return _FITS[method](scores, truth)
 
 
 def _platt(scores: np.ndarray, truth: np.ndarray) -> Calibration:

@@ -94,13 +94,13 @@ def _dot(axes, x: float, y: float, threshold: float) -> None:
     axes.plot(x, y, "o", color=DARK, markersize=8, label=f"at the threshold {threshold:.3f}")
 
 
-def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None, bins: int = 40):
+def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None):
     """Scores of duplicates and of the others, each as a share of its own class, and the threshold."""
     names = "Scores of both classes", "similarity", "share of the class"
     with _one_plot(*names) as (figure, axes):
         values, truth = check_scores(scores, labels)
         low, high = values.min(), values.max()
-        edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+        edges = np.linspace(low, high if high > low else low + 1, 41)
         hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
         filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
         for name, chosen, look in (
@@ -165,10 +165,10 @@ def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None
     return figure
 
 
-def plot_accuracy_by(
-    values: Any, scores: Any, labels: Any, threshold: float, name: str, bins: int = 8
-):
+def plot_accuracy_by(values: Any, scores: Any, labels: Any, threshold: float, name: str):
     """Accuracy for groups of pairs: by length, by word overlap, or by any other number of a pair.
+
+    There are at most eight groups of about equal size; equal values stay together.
 
     Args:
       values: float [n], what the pairs are grouped by.
@@ -176,7 +176,6 @@ def plot_accuracy_by(
       labels: bool or 0/1 [n].
       threshold: a pair counts as a duplicate where its score is above it.
       name: of `values`, for the axis; such as "tokens of the longer question".
-      bins: at most so many groups, of about equal size; equal values stay together.
     """
     with _one_plot(f"Accuracy by {name}", name, "accuracy", legend="upper left") as (figure, axes):
         scores, truth = check_scores(scores, labels)
@@ -184,7 +183,7 @@ def plot_accuracy_by(
         values = np.asarray(values, dtype=float)
         if values.shape != truth.shape:
             raise DataError(f"values has shape {values.shape}; one for each of {len(truth)} pairs.")
-        edges = np.unique(np.quantile(values, np.arange(1, bins) / bins))
+        edges = np.unique(np.quantile(values, np.arange(1, 8) / 8))
         group = np.searchsorted(edges, values, side="right")
         groups = [np.flatnonzero(group == g) for g in np.unique(group)]
         count = np.array([len(rows) for rows in groups])

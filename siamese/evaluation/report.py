@@ -1,4 +1,7 @@
-"""An evaluation as one HTML page that stands alone: no network, no scripts, any text escaped."""
+"""What an evaluation finds on labelled pairs: a table for the terminal, and a page.
+
+The page is one HTML file that stands alone: no network, no scripts, any text escaped.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,154 @@ import base64
 import html
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import as_number
 from siamese.data.vocabulary import word_tokenize
 from siamese.errors import DataError
 from siamese.evaluation import plots
+from siamese.evaluation.baselines import baselines, word_overlap
+from siamese.evaluation.bootstrap import Interval, bootstrap_interval
+from siamese.evaluation.calibration import STRATEGIES, expected_calibration_error
+from siamese.evaluation.metrics import Metrics, check_scores, evaluate_scores
 from siamese.evaluation.picture import to_png
-from siamese.evaluation.summary import FIGURES, Evaluation, worst_mistakes
 from siamese.storage.atomic import explain, write_text_atomically
+
+# What the tables show, in this order, and how it is called there.
+FIGURES = {
+    "accuracy": "accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "mcc": "Matthews correlation",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A model's scores on n labelled pairs, and what they are worth; made by `evaluate_pairs`."""
+
+    question1: Sequence[str]
+    question2: Sequence[str]
+    scores: np.ndarray  # float64 [n]
+    labels: np.ndarray  # bool [n]
+    overlap: np.ndarray  # float64 [n], the pairs' word overlap
+    probabilities: np.ndarray | None  # float64 [n]; None where the model is not calibrated
+    threshold_from: str  # Where the threshold was chosen, in words.
+    metrics: Metrics  # Of the model at the threshold, which stands there too.
+    intervals: Mapping[str, Interval]  # Name of a metric -> its bootstrap interval.
+    baselines: Mapping[str, Metrics]  # Their thresholds are chosen on these pairs.
+    calibration_error: Mapping[str, float]  # Strategy of the bins -> ECE; {} without probabilities.
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain values, for JSON; without the pairs."""
+        return {
+            **self.metrics.to_dict(),
+            "threshold_from": self.threshold_from,
+            "intervals": {name: [found.low, found.high] for name, found in self.intervals.items()},
+            "baselines": {name: found.to_dict() for name, found in self.baselines.items()},
+            "calibration_error": dict(self.calibration_error),
+        }
+
+
+def evaluate_pairs(
+    question1: Sequence[str],
+    question2: Sequence[str],
+    scores: Any,
+    labels: Any,
+    threshold: float,
+    *,
+    threshold_from: str = "given",
+    probabilities: Any = None,
+) -> Evaluation:
+    """Metrics with 95 % intervals, baselines and calibration error of scores on labelled pairs.
+
+    Args:
+      question1: n texts.
+      question2: n texts.
+      scores: float [n], from any model.
+      labels: bool or 0/1 [n].
+      threshold: a pair counts as a duplicate where its score is above it.
+      threshold_from: where it was chosen, such as "best accuracy on the validation rows".
+      probabilities: float [n], calibrated probabilities; None without a calibration.
+
+    Raises:
+      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; texts of another number.
+    """
+    values, truth = check_scores(scores, labels)
+    threshold = as_number(threshold, "threshold")
+    for name, texts in (("question1", question1), ("question2", question2)):
+        if len(texts) != len(truth):
+            raise DataError(f"{name} holds {len(texts)} texts for {len(truth)} labels.")
+    errors = {}
+    if probabilities is not None:
+        probabilities, _ = check_scores(probabilities, labels)
+        errors = {
+            s: expected_calibration_error(probabilities, truth, strategy=s) for s in STRATEGIES
+        }
+    return Evaluation(
+        question1=list(question1),
+        question2=list(question2),
+        scores=values,
+        labels=truth,
+        overlap=word_overlap(question1, question2),
+        probabilities=probabilities,
+        threshold_from=threshold_from,
+        metrics=evaluate_scores(values, truth, threshold),
+        intervals={
+            name: bootstrap_interval(name, values, truth, threshold=threshold) for name in FIGURES
+        },
+        baselines=baselines(question1, question2, truth),
+        calibration_error=errors,
+    )
+
+
+def figures(evaluation: Evaluation) -> Iterator[list[str]]:
+    """The rows of a table: a name, this model's figure with its interval, those of the baselines."""
+    beside = evaluation.baselines
+    yield ["", "this model", *beside]
+    for name, title in FIGURES.items():
+        others = (f"{getattr(other, name):.3f}" for other in beside.values())
+        yield [title, str(evaluation.intervals[name]), *others]
+    for strategy, error in evaluation.calibration_error.items():
+        yield ["calibration error", f"{error:.3f} (15 {strategy.replace('_', '-')} bins)"]
+
+
+def short_table(evaluation: Evaluation) -> str:
+    """The figures as a table of text for the terminal, at most 80 columns wide."""
+    metrics = evaluation.metrics
+    rows = (
+        f"{title:<22}{own:<24}" + "".join(f"{other:>14}" for other in others)
+        for title, own, *others in figures(evaluation)
+    )
+    return "\n".join(
+        (
+            f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates",
+            f"threshold {metrics.threshold:.4f} ({evaluation.threshold_from})",
+            "",
+            *rows,
+            "",
+            "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs.",
+        )
+    )
+
+
+def worst_mistakes(evaluation: Evaluation, count: int = 15) -> tuple[np.ndarray, np.ndarray]:
+    """The surest wrong answers: (taken for duplicates, missed duplicates), rows, worst first."""
+    order = np.argsort(-evaluation.scores, kind="stable")
+    answers, labels = (
+        evaluation.scores[order] > evaluation.metrics.threshold,
+        evaluation.labels[order],
+    )
+    return order[answers & ~labels][:count], order[~answers & labels][::-1][:count]
+
 
 # Nothing is loaded from anywhere, whatever a question holds.
 _HEAD = """<!DOCTYPE html>
@@ -71,11 +210,9 @@ def write_report(
     return path
 
 
-def report_page(
-    evaluation: Evaluation, facts: Mapping[str, Any] | None = None, mistakes: int = 15
-) -> str:
-    """The page that `write_report` writes, with so many wrong answers of each direction as text."""
-    wrongly, missed = worst_mistakes(evaluation, mistakes)
+def report_page(evaluation: Evaluation, facts: Mapping[str, Any] | None = None) -> str:
+    """The page that `write_report` writes, as text."""
+    wrongly, missed = worst_mistakes(evaluation)
     metrics, accuracy = evaluation.metrics, evaluation.intervals["accuracy"]
     beside = ", ".join(
         f"{_text(name)} in {found.accuracy:.1%}" for name, found in evaluation.baselines.items()
@@ -92,7 +229,7 @@ def report_page(
         f"({accuracy.low:.1%} to {accuracy.high:.1%}); {beside}.</p>",
         _table(about.items()),
         "<h2>Figures</h2>",
-        _table(_figures(evaluation)),
+        _table(figures(evaluation)),
         "<p>In brackets: 95 % bootstrap intervals over the pairs. The baselines' thresholds are chosen "
         "on these pairs.</p>",
         '<h2>Pictures</h2><div class="pictures">',
@@ -118,20 +255,10 @@ def _table(rows: Iterable[Sequence[Any]]) -> str:
     return f"<table><tbody>{body}</tbody></table>"
 
 
-def _figures(evaluation: Evaluation) -> Iterable[Sequence[str]]:
-    beside = evaluation.baselines
-    yield ["", "this model", *beside]
-    for name, title in FIGURES.items():
-        others = (f"{getattr(other, name):.3f}" for other in beside.values())
-        yield [title, str(evaluation.intervals[name]), *others]
-    for strategy, error in evaluation.calibration_error.items():
-        yield [f"calibration error, {strategy.replace('_', '-')} bins", f"{error:.3f}"]
-
-
 def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
     """Each picture with the sentence under it, which is also read out in its place."""
     pairs = evaluation.scores, evaluation.labels
-    at, overlap = evaluation.threshold, {"word overlap": evaluation.overlap}
+    at, overlap = evaluation.metrics.threshold, {"word overlap": evaluation.overlap}
     yield (
         plots.plot_roc(*pairs, at, overlap),
         "True positive against false positive rate over all thresholds; further up and left is better.",

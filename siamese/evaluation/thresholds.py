@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,14 +10,11 @@ from siamese.data.arguments import one_of
 from siamese.evaluation.metrics import check_scores
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(NamedTuple):
     """A threshold chosen on scores, and what it reached on them."""
 
     threshold: float  # A pair counts as a duplicate where its score is above it.
-    metric: str  # What it was chosen for: 'accuracy' or 'f1'.
-    value: float  # That metric on the scores it was chosen on.
-    recall: float  # The share of duplicates above it, on the same scores.
+    value: float  # The metric it was chosen for, on the scores it was chosen on.
 
 
 def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Threshold:
@@ -48,7 +44,7 @@ def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Thresh
     else:
         values = 2 * hits / (above + duplicates)
     at = int(np.argmax(values))
-    return Threshold(float(thresholds[at]), metric, float(values[at]), float(hits[at] / duplicates))
+    return Threshold(float(thresholds[at]), float(values[at]))
 
 
 def threshold_cuts(

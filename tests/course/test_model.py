@@ -20,10 +20,6 @@ def made(**options):
     return model
 
 
-def test_prints_as_in_the_documents():
-    assert str(Siamese()) == golden.MODEL_PRINTED
-
-
 def test_has_the_documents_number_of_weights():
     model = Siamese()
     model.init(shapes.signature((QUESTIONS[0],) * 2))

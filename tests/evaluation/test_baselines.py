@@ -11,17 +11,14 @@ from siamese.evaluation.baselines import baselines, word_overlap
     [
         ("", "", 0.0),
         ("", "word", 0.0),
-        ("same words", "Same WORDS", 1.0),
-        ("same words", "words same", 1.0),
+        ("same words", "words Same", 1.0),
         ("a a a b", "a b", 1.0),
         ("How old are you?", "What age are you?", 3 / 7),
         ("one", "two", 0.0),
     ],
 )
 def test_shared_of_all_distinct_words(first, second, expected):
-    assert word_overlap(first, second) == pytest.approx(expected)
-    assert word_overlap(second, first) == pytest.approx(expected)
-    assert word_overlap([first], [second]).tolist() == [pytest.approx(expected)]
+    assert word_overlap([first, second], [second, first]).tolist() == [pytest.approx(expected)] * 2
 
 
 def test_wrong_questions():
@@ -29,8 +26,6 @@ def test_wrong_questions():
         word_overlap(["a", "b"], ["a"])
     with pytest.raises(ArgumentError, match="5"):
         word_overlap(["a", 5], ["a", "b"])
-    with pytest.raises(ArgumentError, match="None"):
-        word_overlap(["a"], [None])
 
 
 FIRST = ["a b", "a b", "c d", "e f", "g h"]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.evaluation.calibration import (
     Calibration,
-    cross_validated_brier,
     expected_calibration_error,
     fit_calibration,
     reliability_curve,
@@ -62,16 +61,13 @@ def test_the_better_method_is_chosen():
 
 
 def test_cross_validation_never_sees_the_pairs_it_measures():
-    # Labels that the scores say nothing about: isotonic fits them where it has seen them; on pairs
-    # it has not seen nothing is better than 0.25 in the mean.
-    seen, unseen = [], []
-    for seed in range(10):
-        generator = np.random.default_rng(seed)
-        scores, labels = generator.random(60), np.arange(60) % 2
-        found = fit_calibration(scores, labels, method="isotonic")(scores)
-        seen.append(((found - labels) ** 2).mean())
-        unseen.append(cross_validated_brier(scores, labels == 1)["isotonic"])
-    assert np.mean(seen) < 0.24 and np.mean(unseen) > 0.25
+    # Labels that the scores say nothing about: on pairs it has seen, isotonic always fits them better; on
+    # others Platt's nearly level line is mostly better.
+    chosen = [
+        fit_calibration(np.random.default_rng(seed).random(60), np.arange(60) % 2).method
+        for seed in range(10)
+    ]
+    assert chosen.count("platt") >= 6
 
 
 @settings(max_examples=50, deadline=None)

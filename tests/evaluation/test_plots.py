@@ -52,7 +52,7 @@ def test_accuracy_against_threshold_equals_trying_each():
 
 def test_histogram_shows_shares_of_each_class():
     scores, labels = made()
-    axes = plots.plot_score_histogram(scores, labels, 0.3, bins=10).axes[0]
+    axes = plots.plot_score_histogram(scores, labels, 0.3).axes[0]
     assert len(axes.patches) == 2  # one outline each
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names[0] == f"not duplicates ({(~labels).sum()})" and "threshold 0.300" in names
@@ -71,7 +71,7 @@ def test_reliability_holds_the_curve_and_its_error():
 def test_accuracy_by_groups_counted_by_hand():
     values = [1, 1, 1, 2, 2, 9]
     scores, labels = [0.9, 0.1, 0.9, 0.1, 0.9, 0.9], [1, 0, 0, 0, 1, 0]
-    axes = plots.plot_accuracy_by(values, scores, labels, 0.5, "tokens", bins=6).axes[0]
+    axes = plots.plot_accuracy_by(values, scores, labels, 0.5, "tokens").axes[0]
     assert [bar.get_height() for bar in axes.patches] == pytest.approx([2 / 3, 1.0, 0.0])
     names = [text.get_text() for text in axes.get_xticklabels()]
     assert names == ["1\n(3)", "2\n(2)", "9\n(1)"]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from siamese.errors import DataError
-from siamese.evaluation import report, summary
+from siamese.evaluation import report
 from siamese.evaluation.metrics import evaluate_scores
-from siamese.evaluation.summary import FIGURES, worst_mistakes
+from siamese.evaluation.report import FIGURES, worst_mistakes
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -32,7 +32,7 @@ def made(probabilities=True, n=80):
     second = [NASTY[(i * 3 + 1) % len(NASTY)] for i in range(n)]
     promised = (scores + 1) / 2 if probabilities else None
     options = {"probabilities": promised, "threshold_from": "best accuracy on <valid>"}
-    return summary.evaluate_pairs(first, second, scores, labels, 0.2, resamples=50, **options)
+    return report.evaluate_pairs(first, second, scores, labels, 0.2, **options)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ class Reader(html.parser.HTMLParser):
             self.text.append(data)
 
 
-def test_well_formed_and_nothing_of_the_questions_became_markup(page):
+def test_well_formed_and_the_questions_are_text_and_no_markup(page, evaluation):
     reader = Reader(page)
     assert reader.open == []
     assert set(reader.tags) <= {
@@ -79,6 +79,9 @@ def test_well_formed_and_nothing_of_the_questions_became_markup(page):
         *("lang", "charset", "http-equiv", "content", "name", "class", "src", "alt")
     }
     text = "".join(reader.text)
+    for row in np.concatenate(worst_mistakes(evaluation)):
+        for question in (evaluation.question1[row], evaluation.question2[row]):
+            assert question in text or "null" in question
     assert "runs/<best>" in text and "<Model>" in text and "best accuracy on <valid>" in text
 
 
@@ -96,7 +99,7 @@ def test_loads_nothing_from_anywhere(page):
 
 def test_figures_stand_in_the_page_and_in_the_table(evaluation, page):
     expected = evaluate_scores(evaluation.scores, evaluation.labels, 0.2)
-    text, table = "".join(Reader(page).text), summary.short_table(evaluation)
+    text, table = "".join(Reader(page).text), report.short_table(evaluation)
     for name, title in FIGURES.items():
         value = getattr(expected, name)
         assert f"{title}{value:.3f} [" in text
@@ -122,21 +125,12 @@ def test_without_probabilities():
 def test_worst_mistakes_by_hand():
     scores, labels = [0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0, 1, 0, 1, 0, 1]
     texts = list("abcdef")
-    evaluation = summary.evaluate_pairs(texts, texts, scores, labels, 0.5, resamples=5)
+    evaluation = report.evaluate_pairs(texts, texts, scores, labels, 0.5)
     wrongly, missed = worst_mistakes(evaluation)
     assert (wrongly.tolist(), missed.tolist()) == ([0, 2], [3, 5])
     assert [rows.tolist() for rows in worst_mistakes(evaluation, 1)] == [[0], [3]]
-    page = report.report_page(evaluation, mistakes=1)
-    assert page.count("<li>") == 2 and "4 of 6 answers are wrong" in page
-
-
-def test_questions_are_shown_whole(page, evaluation):
-    shown = "".join(Reader(page).text)
-    wrongly, missed = worst_mistakes(evaluation)
-    for row in [*wrongly, *missed]:
-        for text in (evaluation.question1[row], evaluation.question2[row]):
-            if "null" not in text:
-                assert text in shown
+    page = report.report_page(evaluation)
+    assert page.count("<li>") == 4 and "4 of 6 answers are wrong" in page
 
 
 def test_written_whole_as_utf8_over_an_older_one(tmp_path, evaluation):
@@ -150,13 +144,9 @@ def test_written_whole_as_utf8_over_an_older_one(tmp_path, evaluation):
     assert [entry.name for entry in path.parent.iterdir()] == ["index.html"]
 
 
-def test_where_it_cannot_be_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "report_page", lambda *_: "page")
+def test_what_cannot_be_written_or_measured_is_refused(tmp_path, evaluation):
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="file"):
-        report.write_report(tmp_path / "file", None)
-
-
-def test_texts_of_another_number_than_labels():
+        report.write_report(tmp_path / "file", evaluation)
     with pytest.raises(DataError, match="question2 holds 1 texts for 2 labels"):
-        summary.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
+        report.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
