@@ -16,6 +16,7 @@ from typing import Any
 
 from siamese.errors import ArgumentError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
+from siamese.search.index import QuestionIndex
 from siamese.serving import page
 from siamese.serving.guard import Guard
 
@@ -31,17 +32,9 @@ def serve(
     port: int = 7860,
     wait: bool = True,
 ) -> Any:
-    """Serves the page until Ctrl-C; prints its address.
+    """Serves the page for a model, and its index where there is one, until Ctrl-C; prints its address.
 
-    Args:
-      model: directory of a saved model or of a training run.
-      index: directory of a `QuestionIndex` of that model, or None.
-      host: the address to listen on.
-      port: the port; 0 picks a free one.
-      wait: False returns at once; close what is returned to end it.
-
-    Returns:
-      The running page: ``.local_url`` and ``.close()``.
+    Port 0 picks a free one. Without `wait` the running page is returned at once.
 
     Raises:
       MissingDependencyError: Gradio is not installed.
@@ -50,11 +43,7 @@ def serve(
     """
     gradio = _gradio()
     detector = DuplicateDetector.load(model)
-    questions = None
-    if index is not None:
-        from siamese.search.index import QuestionIndex
-
-        questions = QuestionIndex.load(index, detector)
+    questions = None if index is None else QuestionIndex.load(index, detector)
     port = _free_port(host, port)
     theme = gradio.themes.Default(font=FONTS, font_mono=["monospace"])
     options = {"footer_links": [], "run_history": False, "ssr_mode": False, "theme": theme}
@@ -74,12 +63,7 @@ def serve(
 
 
 class RunningPage:
-    """A page that is served in a thread.
-
-    Attributes:
-      local_url: its address.
-      thread: the thread; it ends after `close`.
-    """
+    """A page that is served at `local_url` in a thread, which ends after `close`."""
 
     def __init__(self, app: Any, host: str, port: int):
         import uvicorn
@@ -100,16 +84,8 @@ class RunningPage:
         self.thread.join(timeout=5)
 
 
-def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
-    """The page as Gradio blocks, not yet served.
-
-    Args:
-      detector: the model.
-      index: a `QuestionIndex`, or None for a page without search.
-
-    Raises:
-      MissingDependencyError: Gradio is not installed.
-    """
+def build_page(detector: DuplicateDetector, index: QuestionIndex | None = None) -> Any:
+    """The page as Gradio blocks, not yet served; with search where there is an index."""
     gradio = _gradio()
     quiet = {"show_progress": "hidden", "api_visibility": "private"}
     cut = round(detector.threshold, 3)
@@ -128,9 +104,7 @@ def build_page(detector: DuplicateDetector, index: Any = None) -> Any:
                 gradio.Textbox(label="Figures", lines=2, interactive=False, elem_id="figures"),
             ]
             for name in ("first", "second"):
-                label = (
-                    f"What each word of the {name} does to the cosine (with it, less without it)"
-                )
+                label = f"What each word of the {name} does to the cosine: with it, less without it"
                 shown.append(gradio.HighlightedText(label=label, elem_id=f"words_{name}"))
             compare = functools.partial(page.comparison, detector)
             for event in (button.click, *(box.submit for box in boxes), slider.release):

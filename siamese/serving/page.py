@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from siamese.errors import CheckpointError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless
 from siamese.search.explain import WordEffect, explain, unknown_note
+from siamese.search.index import QuestionIndex
 
 ASK_TWO = "Write two questions, and press Compare."
 MOST_SHOWN = 40  # words of a question; a longer one is cut on the page, not in the answer
@@ -45,7 +44,7 @@ def comparison(
 
 
 def hits_table(
-    index: Any, question: str, k: int = 10, threshold: float | None = None
+    index: QuestionIndex, question: str, k: int = 10, threshold: float | None = None
 ) -> tuple[list[list[str]], str]:
     """The old questions most similar to a new one as rows of `COLUMNS`, and what is to be noted.
 
