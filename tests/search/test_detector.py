@@ -13,17 +13,13 @@ from siamese.nn.encoder import FEW, TowerConfig
 from siamese.search.detector import DuplicateDetector
 
 
-def unmasked():
-    """A detector as the course's: padding counts in the mean."""
-    made = make_detector(threshold=0.5)
-    return DuplicateDetector(
-        made.weights, made.vocabulary, TowerConfig(made.tower.vocab_size, made.tower.d_model)
-    )
-
-
 @pytest.fixture(scope="module", params=["masked", "as the course's"])
 def detector(request):
-    return make_detector(threshold=0.5) if request.param == "masked" else unmasked()
+    made = make_detector(threshold=0.5)
+    if request.param == "masked":
+        return made
+    tower = TowerConfig(made.tower.vocab_size, made.tower.d_model)  # padding counts in the mean
+    return DuplicateDetector(made.weights, made.vocabulary, tower, threshold=0.5)
 
 
 def test_similarity_is_the_product_of_the_encoders_vectors(detector):
@@ -42,17 +38,11 @@ def test_the_answer_is_the_same_alone_and_in_company(detector):
     second = random_questions(len(first), seed=2)
     together = detector.similarity(first, second)  # above FEW: by JAX
     assert len(first) > FEW and together.dtype == np.float32
-    for i in range(0, len(first), 7):
+    for i in range(0, len(first), 17):
         assert detector.similarity(first[i], second[i]) == pytest.approx(together[i], abs=1e-5)
     assert detector.encode("how far").shape == (8,)
-    some = detector.encode(first[:20])
-    np.testing.assert_allclose(detector.encode(first)[:20], some, atol=1e-5)
-
-
-def test_many_questions_are_encoded_as_few(detector):
-    questions = random_questions(4500)
-    vectors = detector.encode(questions)
-    np.testing.assert_allclose(vectors[-30:], detector.encode(questions[-30:]), atol=1e-5)
+    many = random_questions(4500)  # tokenized on all cores
+    np.testing.assert_allclose(detector.encode(many)[-30:], detector.encode(many[-30:]), atol=1e-5)
 
 
 def test_predict_follows_the_threshold(detector):
@@ -66,18 +56,12 @@ def test_predict_follows_the_threshold(detector):
     assert detector.predict([], []).tolist() == []
 
 
-@pytest.mark.parametrize("name", ODD)
-def test_odd_questions_have_an_answer(detector, name):
-    text = ODD[name]
-    cosine = detector.similarity(text, text)
-    nothing = not text.strip()
-    assert cosine == pytest.approx(0 if nothing else 1, abs=1e-5)
-    assert detector.predict(text, "how far ?") in (True, False)
-    assert detector.similarity(text, "how far ?") == 0 or not nothing
-    assert np.isfinite(detector.encode([text])).all()
-
-
-def test_unknown_words_are_named_and_all_look_the_same(detector):
+def test_odd_questions_and_unknown_words_have_an_answer(detector):
+    for text in ODD.values():
+        nothing = not text.strip()
+        assert detector.similarity(text, text) == pytest.approx(0 if nothing else 1, abs=1e-5)
+        assert detector.predict(text, "how far ?") in (True, False)
+        assert detector.similarity(text, "how far ?") == 0 or not nothing
     assert detector.unknown_words("how xyzzy is plugh ?") == ["xyzzy", "plugh"]
     assert detector.similarity("how xyzzy ?", "how plugh ?") == pytest.approx(1, abs=1e-6)
 
@@ -107,7 +91,7 @@ def test_threads_get_the_answers_of_one_thread():
     detector, reference = make_detector(threshold=0.5), make_detector(threshold=0.5)
     batches = [
         (random_questions(count, seed=seed), random_questions(count, seed=100 + seed))
-        for seed, count in enumerate([1, 3, FEW, FEW + 1, 60, 200, 1, 100] * 3)
+        for seed, count in enumerate([1, FEW, FEW + 1, 60, 200] * 3)
     ]
     wanted = [reference.similarity(*batch) for batch in batches]
     with ThreadPoolExecutor(8) as pool:
@@ -123,7 +107,6 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
         "print(DuplicateDetector.load(sys.argv[1]).predict('how far', 'how far'));"
         "print([m for m in ('trax', 'tensorflow', 'jax', 'pickle5') if m in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", code, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["True", "[]"]

@@ -8,6 +8,8 @@ import sys
 import pytest
 from programs import ROOT
 
+KILLED = ("index_add_killed", "model_save_killed", "duplicates_output_killed")
+
 
 def run(tmp_path, part, *arguments):
     done = subprocess.run(
@@ -20,19 +22,14 @@ def run(tmp_path, part, *arguments):
 
 
 @pytest.mark.slow
-def test_shared_by_writers_and_readers_and_killed(tmp_path):
+def test_shared_by_writers_and_readers_killed_and_in_threads(tmp_path):
     found = run(tmp_path, "sharing", "--seconds", 4, "--writers", 2, "--readers", 2, "--kills", 3)
     assert found["shared"]["changes_saved"] > 2 and found["shared"]["loads"] > 2
-    parts = ("index_add_killed", "model_save_killed", "duplicates_output_killed")
-    assert [found[part]["kills"] for part in parts] == [3, 3, 3]
-
-
-@pytest.mark.slow
-def test_twenty_threads(tmp_path):
+    assert [found[part]["kills"] for part in KILLED] == [3, 3, 3]
     found = run(tmp_path, "threads", "--seconds", 4)
     assert all(found[what] for what in ("encode", "similarity", "search", "change"))
 
 
 def test_an_addition_writes_kilobytes(tmp_path):
-    found = run(tmp_path, "add", "--questions", 30_000, "--times", 12)
+    found = run(tmp_path, "add", "--questions", 10_000, "--times", 5)
     assert found["largest_bytes_of_new_files"] < 100_000 < 1e6 * found["index_MB"]

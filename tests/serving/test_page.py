@@ -15,16 +15,13 @@ def detector():
 
 @pytest.mark.parametrize("threshold", [None, -0.999, 0.999])
 def test_the_answer_is_the_detectors(detector, threshold):
-    answer, figures, *words = page.comparison(detector, "how far ?", "how old are you ?", threshold)
-    yes = detector.predict("how far ?", "how old are you ?", threshold)
+    one, two = "how far ?", "how old are you ?"
+    answer, figures, *words = page.comparison(detector, one, two, threshold)
+    yes = detector.predict(one, two, threshold)
     assert answer == ("Duplicate" if yes else "Not a duplicate")
-    cosine = detector.similarity("how far ?", "how old are you ?")
-    assert (
-        figures == f"Cosine {cosine:.3f}, threshold {0.5 if threshold is None else threshold:.3f}."
-    )
-    assert [[text.split()[0] for text, _ in side] for side in words] == [
-        ["how", "far", "?"], ["how", "old", "are", "you", "?"],
-    ]  # fmt: skip
+    shown = 0.5 if threshold is None else threshold
+    assert figures == f"Cosine {detector.similarity(one, two):.3f}, threshold {shown:.3f}."
+    assert [[text.split()[0] for text, _ in side] for side in words] == [one.split(), two.split()]
     assert max(abs(effect) for side in words for _, effect in side) == 1
 
 
@@ -35,18 +32,15 @@ def test_the_probability_is_shown_where_the_model_has_one():
     assert "(25%)" in page.hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][0]
 
 
-@pytest.mark.parametrize(
-    ("pair", "said"),
-    [
+def test_questions_without_words_get_a_sentence(detector):
+    for pair, said in (
         (("", ""), "Write two questions"),
         ((None, None), "Write two questions"),
         (("", "how"), "first question has no words"),
         (("how", " \n"), "second question has no words"),
-    ],
-)
-def test_questions_without_words_get_a_sentence(detector, pair, said):
-    answer, *rest = page.comparison(detector, *pair)
-    assert said in answer and rest == ["", [], []]
+    ):
+        answer, *rest = page.comparison(detector, *pair)
+        assert said in answer and rest == ["", [], []]
 
 
 def test_long_and_odd_questions_are_shown_harmlessly(detector):
@@ -55,10 +49,8 @@ def test_long_and_odd_questions_are_shown_harmlessly(detector):
     assert "first 40 words" in figures and len(first) == 40
     index = QuestionIndex.build(detector, ["how far", odd], ids=["\x07", 2])
     rows, note = page.hits_table(index, odd)
-    shown = [answer, figures, note, *(text for text, _ in second), *rows[0], *rows[1]]
-    assert "".join(shown).encode() and all(
-        c.isprintable() or c in "\n\u200d" for t in shown for c in t
-    )
+    shown = "".join([answer, figures, note, *(text for text, _ in second), *rows[0], *rows[1]])
+    assert shown.encode() and all(c.isprintable() or c in "\n\u200d" for c in shown)
     assert r"\x1b[31m" in rows[0][1] and "👩‍👩‍👧" in rows[0][1]
     assert page.comparison(detector, "rice", "rice")[2] == [("rice (the only word)", None)]
 
@@ -77,7 +69,6 @@ def test_hits_are_those_of_the_index(detector):
 def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path):
     path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
     shown = QuestionIndex.load(path, detector)
-    assert len(page.hits_table(shown, "how old")[0]) == 1
     with QuestionIndex.open_for_change(path, detector) as index:
         index.add("how old")
     assert page.hits_table(shown, "how old", 1)[0][0][1:] == ["how old", "1"]
