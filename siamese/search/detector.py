@@ -65,11 +65,10 @@ class DuplicateDetector:
         card: dict[str, Any] | None = None,
     ):
         self.vocabulary, self.tower = vocabulary, tower
-        self.threshold = float(threshold)
-        self.calibration = calibration
+        self.threshold, self.calibration = float(threshold), calibration
         self.card = dict(card or {})
-        self.weights = dict(weights)
-        self.encoder = Encoder(tower, self.weights)
+        self.encoder = Encoder(tower, weights)
+        self.weights = self.encoder.weights
 
     def __repr__(self) -> str:
         return (
@@ -83,7 +82,7 @@ class DuplicateDetector:
         digest = hashlib.sha256(repr(self.tower).encode())
         for name, array in sorted(self.weights.items()):
             digest.update(f"{name} {array.shape}".encode())
-            digest.update(np.ascontiguousarray(array, "<f4").data)
+            digest.update(array.astype("<f4", copy=False).data)
         words = self.vocabulary
         digest.update(json.dumps([words.lowercase, words.words, words.unknown_ids]).encode())
         return digest.hexdigest()
@@ -156,8 +155,7 @@ class DuplicateDetector:
         def fill(folder: Path, older: Path | None) -> None:
             from safetensors.numpy import save
 
-            arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
-            (folder / "weights.safetensors").write_bytes(save(arrays))
+            (folder / "weights.safetensors").write_bytes(save(self.weights))
             self.vocabulary.save(folder / "vocabulary.json")
             text = json.dumps(facts, indent=1, ensure_ascii=False)
             (folder / "detector.json").write_text(text, encoding="utf-8")

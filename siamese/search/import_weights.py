@@ -47,13 +47,7 @@ def import_weights(
             f"{model.path} holds arrays of shapes {shapes}; the course's model has an embedding "
             "[words, d], an LSTM kernel [2 d, 4 d] and a bias [4 d]. It is another model."
         )
-    for array in model.weights:
-        if array.dtype.kind != "f":
-            raise CheckpointError(
-                f"{model.path} holds arrays of {array.dtype}; weights are floating-point numbers. "
-                "Take the file that training wrote."
-            )
-    embedding, kernel, bias = (np.asarray(array, np.float32) for array in model.weights)
+    embedding, kernel, bias = model.weights
     rows = len(embedding)
     if rows not in (vocabulary.size, vocabulary.size - 1):
         raise CheckpointError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -264,11 +265,9 @@ class QuestionIndex:
             if ids is None:
                 ids = self._free_ids(len(questions))
             else:
-                seen = set(self._state.rows_of(ids))
-                for i in ids:
-                    if i in seen:
-                        raise DataError(f"The id {i!r} is taken; ids must be all different.")
-                    seen.add(i)
+                twice = [i for i, times in Counter(ids).items() if times > 1]
+                for i in (*self._state.rows_of(ids), *twice):
+                    raise DataError(f"The id {i!r} is taken; ids must be all different.")
             entries = Entries.of(
                 {"id": i, "question": question, "columns": dict(more)}
                 for i, question, more in zip(ids, questions, columns or [{}] * len(questions))

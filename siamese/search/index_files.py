@@ -7,8 +7,8 @@ index/                       a store (`siamese.storage.store`); in its current g
   NAME-offsets.npy           int64 [rows + 1]: where each line of it starts
   NAME-keys.npy              uint64 [rows]: the keys of the ids (`siamese.search.segments.id_keys`)
   NAME-graph.usearch         the graph over the first segment, where there is one
-  removed.npy                int64: the rows removed, counted through all segments; where there are any
-  index.json                 version, the model's checksum, the names and rows of the segments
+  index.json                 version, the model's checksum, the names and rows of the segments, and the rows
+                             that were removed, counted through all segments
 
 The arrays are mapped, not read, so that a large index opens at once. A generation has hard links to the
 segments of the one before, so adding a question writes kilobytes.
@@ -26,7 +26,7 @@ import numpy as np
 
 from siamese.errors import CheckpointError
 from siamese.search.approximate import Graph
-from siamese.search.nearest import NONE, STORAGES, StoredVectors
+from siamese.search.nearest import STORAGES, StoredVectors
 from siamese.search.segments import Entries, Segment, State
 from siamese.storage.store import Generation, check_files, generation, read_store, write_store
 
@@ -56,11 +56,9 @@ def write_index(
             graph = f"{start}graph.usearch"
             if segment.graph is not None and not _linked(older, folder, [graph]):
                 segment.graph.save(folder / graph)
-        if len(state.removed):
-            np.save(folder / "removed.npy", state.removed)
         segments = [[segment.name, len(segment)] for segment in state.segments]
-        body = {"version": FORMAT_VERSION, "segments": segments, **facts}
-        text = json.dumps(body, indent=1, ensure_ascii=False)
+        rows = {"segments": segments, "removed": state.removed.tolist()}
+        text = json.dumps({"version": FORMAT_VERSION, **facts, **rows}, ensure_ascii=False)
         (folder / "index.json").write_text(text, encoding="utf-8")
 
     return write_store(path, "index", fill, **options)
@@ -93,12 +91,9 @@ def read_index(
             segments = tuple(_segment(folder, files, name, n) for name, n in facts["segments"])
             if len({(s.vectors.values.dtype, s.vectors.values.shape[1]) for s in segments}) != 1:
                 raise ValueError("index.json names no segments, or of different vectors")
-            removed = NONE
-            if "removed.npy" in files:
-                removed = _mapped(folder, files, "removed.npy", (None,), ("int64",))
-            size = sum(map(len, segments))
+            removed, size = np.array(facts["removed"], np.int64), sum(map(len, segments))
             if (np.diff(removed, prepend=-1, append=size) <= 0).any():
-                raise ValueError("removed.npy does not fit the segments")
+                raise ValueError("the rows removed do not fit the segments")
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise CheckpointError(f"{path} is damaged: {error}. Make the index again.") from error
         return State(segments, removed), facts, found
@@ -119,40 +114,27 @@ def _linked(older: Path | None, folder: Path, names: list[str]) -> bool:
 
 
 def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segment:
-    def array(what: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
-        return _mapped(folder, files, f"{name}-{what}.npy", shape, dtypes)
+    def path(what: str) -> Path:
+        if f"{name}-{what}" not in files:  # Only those have been checked.
+            raise ValueError(f"{folder} has no {name}-{what}")
+        return folder / f"{name}-{what}"
 
-    values = array("vectors", (rows, None), *STORAGES)
-    scales = array("scales", (rows,), "float32") if values.dtype == np.int8 else None
+    def mapped(what: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
+        array = np.load(path(what), mmap_mode="r", allow_pickle=False)
+        fits = len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape))
+        if array.dtype.name not in dtypes or not fits:
+            kinds = " or ".join(dtypes)
+            raise ValueError(f"{name}-{what} is {array.dtype} {array.shape}, not {kinds} {shape}")
+        return array
+
+    values = mapped("vectors.npy", (rows, None), *STORAGES)
+    scales = mapped("scales.npy", (rows,), "float32") if values.dtype == np.int8 else None
     vectors = StoredVectors(values, scales)
-    offsets, keys = array("offsets", (rows + 1,), "int64"), array("keys", (rows,), "uint64")
-    file = _file(folder, files, f"{name}-questions.jsonl")
-    text = np.memmap(file, np.uint8, "r") if rows else np.zeros(0, np.uint8)
+    offsets = mapped("offsets.npy", (rows + 1,), "int64")
+    text = np.memmap(path("questions.jsonl"), np.uint8, "r") if rows else np.zeros(0, np.uint8)
     if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
         raise ValueError("offsets.npy does not fit questions.jsonl")
-    graph = f"{name}-graph.usearch"
-    graph = Graph.load(folder / graph, vectors) if graph in files else None
+    graph = folder / f"{name}-graph.usearch"
+    graph = Graph.load(graph, vectors) if graph.name in files else None
+    keys = mapped("keys.npy", (rows,), "uint64")
     return Segment(vectors, Entries(text, offsets), keys, name, graph)
-
-
-def _mapped(
-    folder: Path,
-    files: dict[str, Any],
-    name: str,
-    shape: tuple[int | None, ...],
-    dtypes: tuple[str, ...],
-) -> np.ndarray:
-    path = _file(folder, files, name)
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    fits = len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape))
-    if array.dtype.name not in dtypes or not fits:
-        raise ValueError(
-            f"{name} is {array.dtype} {array.shape}, not {' or '.join(dtypes)} {shape}"
-        )
-    return array
-
-
-def _file(folder: Path, files: dict[str, Any], name: str) -> Path:
-    if name not in files:  # Only those have been checked.
-        raise ValueError(f"{folder} has no {name}")
-    return folder / name

@@ -140,7 +140,8 @@ def test_a_change_that_fails_changes_nothing(detector, path, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [*(({"version": n}, f"format version {n}; this siamese reads 3. Make it") for n in (1, 2, 4)),
-     *(({"segments": value}, "damaged") for value in ([["../../x", 1]], [], 3, [["a"]], "left out"))],
+     *(({"segments": value}, "damaged") for value in ([["../../x", 1]], [], 3, [["a"]], "left out")),
+     *(({"removed": value}, "damaged") for value in ([1], [0, 0], [-1], "x", 3, "left out"))],
 )  # fmt: skip
 def test_other_versions_and_crafted_facts_are_refused(detector, path, changes, message):
     folder = find_current(path, "index")
