@@ -139,7 +139,7 @@ class DuplicateDetector:
         return cls(load(files["weights.safetensors"]), vocabulary, tower, **options)
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Writes the model's directory atomically; an older model there is replaced at the end.
+        """Writes the model's directory atomically, in place of an older model there.
 
         Raises:
           CheckpointError: it cannot be written, or `path` holds something other than a saved model.
@@ -186,7 +186,7 @@ class DuplicateDetector:
         padding in its mean, as the course's, sees each question padded to a power of two.)
 
         Args:
-          questions: the texts; where there are thousands, each distinct one is encoded once.
+          questions: the texts; of thousands, each distinct one is encoded once.
           processes: how many processes tokenize thousands; every core where None.
         """
         if isinstance(questions, str):

@@ -19,11 +19,7 @@ LAYOUT = "\t\n\r\u061c\u200e\u200f\u2028\u2029" + "".join(
 
 
 def harmless(text: Any, keep: str = "") -> str:
-    r"""Text with control characters, changes of direction and lone surrogates written as escapes.
-
-    Args:
-      text: what is to be shown.
-      keep: control characters that stay.
+    r"""Text with control characters, changes of direction and lone surrogates as escapes, but `keep`.
 
     Example:
       >>> harmless("how \x1b[31mfar?")
@@ -36,10 +32,7 @@ def harmless(text: Any, keep: str = "") -> str:
 
 
 def excel_cell(value: Any) -> Any:
-    """A cell that a spreadsheet does not take for a formula: an apostrophe before =, +, - and @.
-
-    Numbers stay as they are.
-    """
+    """A cell that a spreadsheet does not take for a formula: an apostrophe before =, +, - and @ of text."""
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
     try:

@@ -94,10 +94,7 @@ class Explanation(NamedTuple):
 
 
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:
-    """What each word of a pair of questions does to its similarity, by leaving the word out.
-
-    Returns:
-      An `Explanation`; print it, or draw its numbers.
+    """What each word of a pair of questions does to its similarity, by leaving the word out; print it.
 
     Raises:
       DataError: a question without words, or that is not text.
@@ -139,10 +136,7 @@ def unknown_note(detector: DuplicateDetector, words: list[str]) -> str:
 
 
 def plot_explanation(explanation: Explanation):
-    """Bars for the words of both questions: to the right what makes them alike, to the left what does not.
-
-    Returns:
-      A Matplotlib figure; `siamese.evaluation.picture.save_picture` writes it to a file.
+    """A Matplotlib figure with bars for the words of both questions: to the right what makes them alike.
 
     Raises:
       MissingDependencyError: where Matplotlib is not installed.

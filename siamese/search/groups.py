@@ -58,11 +58,7 @@ def similar_pairs(
 
 
 def duplicate_groups(vectors: StoredVectors, threshold: float) -> list[list[Member]]:
-    """Groups of questions joined by pairs above a threshold, directly or through others.
-
-    Args:
-      vectors: the questions' vectors, rows of length 1.
-      threshold: cosine above which two are joined. A low one joins nearly all to one group.
+    """Groups of questions joined by pairs whose cosine is above a threshold, directly or through others.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
