@@ -20,7 +20,7 @@ import zlib
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from siamese.errors import DataError
 
@@ -198,7 +198,7 @@ class OpenFile:
             self.__exit__()
             raise
 
-    def __enter__(self) -> OpenFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception) -> None:
@@ -243,7 +243,7 @@ class OpenFile:
                 "Download the file again."
             )
 
-    def lines(self, report: ReadReport) -> Iterator[list[str]]:
+    def line_blocks(self, report: ReadReport) -> Iterator[list[str]]:
         r"""The lines of each block, without their ``\n``; what was mended goes into `report`."""
         for block in self._whole_lines():
             if not self.lines_read and block.startswith(_BOM):

@@ -41,7 +41,7 @@ class BadRow(NamedTuple):
     cut: bool = False  # a cut line of a tab-separated file
 
 
-class Records:
+class Records(OpenFile):
     """The records of one file, in order; a context manager.
 
     Args:
@@ -55,20 +55,17 @@ class Records:
     """
 
     def __init__(self, path: Any, report: ReadReport, known: Collection[str]):
-        self.file, self.report = OpenFile(path), report
-        self.name, self.first, self.delimiter = self.file.name, "", ""
+        super().__init__(path)
+        self.report, self.first, self.delimiter = report, "", ""
         self.header: list[str] = []
-        start = self.file.start[:4]
-        if start == b"PAR1":
-            self.format = "Parquet"
-            report.unit = "row"
-            self._table = _parquet_table(self.file)
+        self._blocks = self.line_blocks(report)
+        if self.start.startswith(b"PAR1"):
+            self.format, report.unit = "Parquet", "row"
+            self._table = _parquet_table(self)
             self.header = self._table.schema_arrow.names
-        elif start[:1] in (b"{", b"["):
+        elif self.start.startswith((b"{", b"[")):
             self.format = "JSON Lines"
-            self._blocks = self.file.lines(report)
         else:
-            self._blocks = self.file.lines(report)
             self._block = next(self._blocks)
             self.first = self._block[0]
             self.header, self.delimiter = split_header(self.first, known)
@@ -76,13 +73,7 @@ class Records:
         self.is_json = self.format == "JSON Lines"
         self.is_delimited = bool(self.delimiter)
         self.width = len(self.header)
-        report.format = self.format + (", gzipped" if self.file.is_gzip else "")
-
-    def __enter__(self) -> Records:
-        return self
-
-    def __exit__(self, *exception) -> None:
-        self.file.__exit__(*exception)
+        report.format = self.format + (", gzipped" if self.is_gzip else "")
 
     def __iter__(self) -> Iterator[Chunk]:
         if self.is_json:
@@ -91,7 +82,7 @@ class Records:
 
     def good(self) -> Iterator[Chunk]:
         """The chunks without bad rows, which go into the report; of JSON Lines the objects alone."""
-        if self.file.start.startswith(b"["):
+        if self.start.startswith(b"["):
             raise DataError(
                 f"{self.name}, line 1: a JSON array. Write one JSON object on each line instead."
             )
