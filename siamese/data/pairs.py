@@ -231,35 +231,28 @@ def _checked_columns(path: Any, report: ReadReport) -> Iterator[Columns]:
     """Columns of question pairs by our names, checked, with the rows' numbers and lines."""
     known = {name for names in COLUMN_NAMES.values() for name in names}
     with Records(path, report, known) as records:
-        if records.is_json:
-            for rows, lines in _json_rows(records, report):
-                yield _checked(
-                    {name: [row[name] for row in rows] for name in rows[0]}, lines, report
-                )
-            return
-        places = column_places(records.header, f"{records.name}, line 1", REQUIRED, ("id",))
+        places: dict[str, int] = {}
+        if not records.is_json:
+            places = column_places(records.header, f"{records.name}, line 1", REQUIRED, ("id",))
         for rows, lines in records.good():
-            values = list(zip(*rows))
-            yield _checked({name: values[at] for name, at in places.items()}, lines, report)
-
-
-def _json_rows(records: Records, report: ReadReport) -> Iterator[tuple[list[dict], list[int]]]:
-    """The objects by our names; the first decides which keys they have in this file."""
-    keys: dict[str, str] = {}  # our column -> the key in this file
-    for rows, lines in records.good():
-        if not keys:
-            names = list(rows[0])
-            places = column_places(names, f"{records.name}, line {lines[0]:,}", REQUIRED, ("id",))
-            keys = {column: names[at] for column, at in places.items()}
-        kept = []
-        for row, line in zip(rows, lines):
-            if missing := [key for key in keys.values() if key not in row]:
-                why = f": no {' or '.join(missing)}; found: {', '.join(row)[:200]}."
-                report.add_bad_row(line, why)
-            else:
-                kept.append(({column: row[key] for column, key in keys.items()}, line))
-        if kept:
-            yield [row for row, _ in kept], [line for _, line in kept]
+            if records.is_json:
+                if not places:  # The first object decides which keys the columns have in this file.
+                    keys = list(rows[0])
+                    where = f"{records.name}, line {lines[0]:,}"
+                    places = column_places(keys, where, REQUIRED, ("id",))
+                wanted = [keys[at] for at in places.values()]
+                missing = [[key for key in wanted if key not in row] for row in rows]
+                for row, line, lost in zip(rows, lines, missing):
+                    if lost:
+                        why = f": no {' or '.join(lost)}; found: {', '.join(row)[:200]}."
+                        report.add_bad_row(line, why)
+                lines = [line for line, lost in zip(lines, missing) if not lost]
+                rows = [
+                    [row.get(key) for key in keys] for row, lost in zip(rows, missing) if not lost
+                ]
+            if rows:
+                values = list(zip(*rows))
+                yield _checked({name: values[at] for name, at in places.items()}, lines, report)
 
 
 def _checked(columns: Columns, lines: Sequence[int], report: ReadReport) -> Columns:

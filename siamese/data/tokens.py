@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import logging
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ _BLOCK = 500  # texts of one task, some 50 ms of NLTK
 _TEXT = ("utf-8", "surrogatepass")  # a question may hold half a surrogate pair
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class TokenizedQuestions:
     """Questions as rows of word ids, each distinct question once.
 
@@ -44,16 +45,9 @@ class TokenizedQuestions:
       [6, 4, 5]
     """
 
-    def __init__(self, words: list[str], ids: Ragged, rows: np.ndarray):
-        self.words, self.ids, self.rows = words, ids, np.asarray(rows, dtype=np.int64)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __repr__(self) -> str:
-        return (
-            f"<TokenizedQuestions: {len(self)}, {len(self.ids)} distinct, {len(self.words)} words>"
-        )
+    words: list[str]
+    ids: Ragged
+    rows: np.ndarray
 
     def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options) -> Vocabulary:
         """The course's vocabulary of training pairs, as `Vocabulary.from_pairs` makes it.
@@ -127,7 +121,10 @@ def tokenize_questions(
     path = _cache_file(list(places), cache_dir)
     kept = _read(path, len(places)) if path else None
     if kept is None:
-        kept = _numbered(_tokenize(list(places), processes, not progress))
+        numbers: dict[str, int] = {}  # of the distinct words, in order of first sight
+        tokens = _tokenize(list(places), processes, not progress)
+        ids = [[numbers.setdefault(word, len(numbers)) for word in row] for row in tokens]
+        kept = list(numbers), Ragged.from_lists(ids)
         if path:
             _write(path, *kept)
     return TokenizedQuestions(*kept, np.asarray(rows, dtype=np.int64))
@@ -148,27 +145,18 @@ def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list
         if wanted > 1:  # Workers of a killed process end by themselves after the idle time.
             workers = Parallel(wanted, return_as="generator", idle_worker_timeout=10)
             answers = workers(map(delayed(tokenize_many), tasks))
-        done = 0
         try:
             for block, answer in zip(blocks, answers):
                 for place, found in zip(block, answer):
                     tokens[place] = found
-                done += 1
                 show.update(len(block))
         except (BrokenExecutor, OSError) as error:
             reason = str(error).strip().partition(".")[0]
             _log.warning("siamese: tokenized in one process, as a worker failed: %s", reason)
-            for place in itertools.chain.from_iterable(blocks[done:]):
+            for place in [place for place in hard if tokens[place] is None]:
                 tokens[place] = word_tokenize(texts[place])
                 show.update()
     return tokens
-
-
-def _numbered(tokens: list[list[str]]) -> tuple[list[str], Ragged]:
-    """The distinct words in order of first sight, and each row of tokens as places among them."""
-    numbers: dict[str, int] = {}
-    ids = [[numbers.setdefault(word, len(numbers)) for word in row] for row in tokens]
-    return list(numbers), Ragged.from_lists(ids)
 
 
 # ---- The file that keeps tokens: NumPy's .npz, whose CRC-32s are checked as it is read ----
@@ -212,8 +200,6 @@ def _write(path: Path, words: list[str], ids: Ragged) -> None:
         with open_atomically(path) as file:
             text = np.frombuffer("\n".join(words).encode(*_TEXT), np.uint8)
             np.savez(file, words=text, values=ids.values, offsets=ids.offsets)
-    except OSError as error:
-        why = explain(error, path.parent, "make")
+    except (OSError, DataError) as error:
+        why = explain(error, path.parent, "make") if isinstance(error, OSError) else error
         _log.warning("siamese: tokens are not kept on disk: %s", why)
-    except DataError as error:
-        _log.warning("siamese: tokens are not kept on disk: %s", error)

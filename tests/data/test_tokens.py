@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import siamese
@@ -43,7 +43,7 @@ def test_each_distinct_question_once_in_order():
     found = tokenize_questions(QUESTIONS, cache_dir=False)
     assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
     assert found.rows.tolist() == [0, 1, 0, 2, 3, 4, 5] and found.rows.dtype == np.int64
-    assert len(found.ids) == 6 and len(found) == 7
+    assert len(found.ids) == 6
     assert found.words[:8] == ["When", "will", "I", "see", "you", "?", "can", "again"]
     assert found.ids.values.dtype == np.int32 and len(set(found.words)) == len(found.words)
 
@@ -64,7 +64,6 @@ def test_bad_input(questions, processes, kind, message):
 texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "<PAD>"])
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(texts, texts), max_size=10),
     st.integers(1, 4),
