@@ -6,6 +6,7 @@ import os
 import random
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -50,6 +51,8 @@ class UnlistedSkips:
 def pytest_configure(config):
     if os.environ.get("CI") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(UnlistedSkips(), "unlisted-skips")
+    hypothesis.settings.register_profile("any machine", deadline=None)  # however busy it is
+    hypothesis.settings.load_profile("any machine")
     # As the commands do: a test that trains or encodes compiles what another has compiled before.
     siamese.keep_memory()
     siamese.compat.after_import("jax", lambda module: siamese.enable_compile_cache())

@@ -197,27 +197,15 @@ def test_line_numbers_hold_far_into_a_file_and_after_multi_line_rows(tmp_path, m
     assert_refused(file_of(tmp_path, delimited(rows)), line)
 
 
-@pytest.mark.parametrize("edge", [1 << 16, (1 << 16) + (1 << 20)], ids=["head", "block"])
-@pytest.mark.parametrize("back", range(3))
-def test_oddities_across_the_edge_of_a_block(tmp_path, edge, back):
-    """Files are read in blocks: a character or a line end may lie half in each of two."""
-    for odd, kind in ((b"\xc3\xa9", None), (b"\xff\xfe", "bytes"), (b"\r\n", "crlf")):
-        # Lines of 100 bytes up to 10 before the edge, then as many letters as it takes.
-        count, first = divmod(edge - 10, 100)
-        before = b"a" * (first - 1) + b"\n" + (b"x" * 99 + b"\n") * count + b"x" * (10 - back)
-        found = read_questions(file_of(tmp_path, before + odd + b"y\nz\n"))
-        lines = (before + odd + b"y\nz\n").replace(b"\r", b"").decode("utf-8", "replace")
-        assert found.questions == lines.split("\n")[:-1]
-        assert found_in(found) == ({} if kind is None else {kind: [count + 2]})
-
-
 pieces = [b"a", b"b c", b"\n", b"\r\n", b"\0", b"\xc3\xa9", b"\xe9", b"\xff", b"\n\n"]
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @same_folder
 @given(st.lists(st.sampled_from(pieces), max_size=30), st.booleans())
-def test_lines_equal_the_whole_file_decoded_at_once(tmp_path, parts, zipped):
+def test_lines_equal_the_whole_file_decoded_at_once(tmp_path, monkeypatch, parts, zipped):
+    """In blocks of 8 bytes: a character or a line end may lie half in each of two."""
+    monkeypatch.setattr("siamese.data.files.BLOCK_BYTES", 8)
     # The letters before keep the file from being empty or mostly NUL bytes.
     data = b"a" * 400 + b"".join(parts)
     clean = data.replace(b"\0", b"").replace(b"\r\n", b"\n").decode("utf-8", "replace")
@@ -268,7 +256,6 @@ GOOD = '{"question1": "a", "question2": "b", "is_duplicate": 1}\n'
 HEAD = delimited(PLAIN[:1])
 REFUSED = {
     "nothing": ("", "is empty"),
-    "a byte order mark only": ("\ufeff", "is empty"),
     "blank lines only": (" \n\n", "is empty"),
     "a gzip of nothing": (gzip.compress(b""), "is empty"),
     "a header only": (",".join(HEADER), "no rows after its header"),
@@ -283,7 +270,6 @@ REFUSED = {
     "a JSON key missing": ('{"question1": "a", "is_duplicate": 1}',
                            "line 1: no column question2; found: question1, is_duplicate"),
     "a web page": ("<!DOCTYPE html><body>question1", "line 1", "a web page"),
-    "a web page after blanks": ("\n <html lang='en'>question1", "line 1", "a web page"),
     "a web page after a mark": ("\ufeff<HTML>question1", "line 1", "a web page"),
     "a ZIP archive": (b"PK\x03\x04train.csv", "a ZIP archive; unpack it"),
     "bzip2": (b"BZh91AY", "bzip2"),
@@ -313,7 +299,7 @@ for width in (4, 8):
             "\n".join(lines),
             f"line 3: {width} fields where the header has 6 ({', '.join(HEADER)})",
         )
-for label in ("2", "-1", "duplicate", "yes", "", "0.5", "nan"):
+for label in ("2", "yes", "", "0.5"):
     for mark in ",\t":
         rows = [PLAIN[0], [*PLAIN[1][:5], label]]
         REFUSED[f"label {label!r} between {mark!r}"] = (
@@ -360,14 +346,14 @@ def test_what_is_no_file_is_refused(tmp_path):
     assert_refused("x" * 5000, "cannot be read: file name too long")
 
 
-def test_truncated_and_damaged_gzip(tmp_path):
-    more = "and again " * 20
-    rows = [["0", "1", "2", f"Question {i * i} {more}?", f"Query {i}?", "1"] for i in range(40_000)]
+def test_truncated_and_damaged_gzip(tmp_path, monkeypatch):
+    monkeypatch.setattr("siamese.data.files.BLOCK_BYTES", 1 << 12)
+    rows = [["0", "1", "2", f"Question {i * i}?", f"Query {i}?", "1"] for i in range(2_000)]
     data = gzip.compress(delimited(rows).encode(), 1)
-    path = file_of(tmp_path, data[:-4000])
+    path = file_of(tmp_path, data[: -len(data) // 4])
     message = assert_refused(path, "gzip stream ends", "cut short")
     after = int(message.split("after line ")[1].split(":")[0].replace(",", ""))
-    assert message.startswith(f"{path}, after line") and 20_000 < after < 40_000
+    assert message.startswith(f"{path}, after line") and 1_000 < after < 2_000
     for content, what in (
         (data[:30], "cut short"),
         (data[:-8] + b"\0\0\0\0" + data[-4:], "CRC check failed"),

@@ -79,18 +79,6 @@ def test_known_tokens(text, plain_nltk):
     assert plain_nltk(text) == BY_HAND[text]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("I cannot", "GIMME that", "d'ye", "I'd've", "'tis", "Dr. No", "a ''", "wait...", "x'y"),
-        *("a--b", "café", "a\tb", "a,,b", 'x?"y', "`a`", "(it.)", "'a'"),
-    ],
-)
-def test_where_a_rule_could_have_a_choice_nltk_decides(text, plain_nltk):
-    assert fast_path(text) is None
-    assert word_tokenize(text) == plain_nltk(text)
-
-
 def test_every_short_text_over_the_marks_that_matter(plain_nltk):
     short = 0
     for length in range(5):
@@ -115,7 +103,7 @@ PIECES = (
 mixes = st.lists(st.sampled_from(PIECES), max_size=16).map("".join)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(mixes | st.text(max_size=40))
 def test_any_text_equals_nltk(plain_nltk, text):
     assert word_tokenize(text) == plain_nltk(text)

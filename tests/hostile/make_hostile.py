@@ -1,6 +1,4 @@
-"""Makes a corpus of hostile and damaged ``.pkl.gz`` and ``.npy.gz`` files; run it, or import it.
-
-    python tests/hostile/make_hostile.py DIRECTORY
+"""Makes a corpus of hostile and damaged ``.pkl.gz`` and ``.npy.gz`` files.
 
 Every file that could run something would create the file ``CANARY`` in the directory. Nothing here is
 loaded by this script: it only writes.
@@ -14,7 +12,6 @@ import os
 import pickle
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -266,7 +263,3 @@ def write_corpus(directory: Path) -> list[Path]:
     for name, content in files.items():
         (directory / name).write_bytes(content)
     return [directory / name for name in sorted(files)]
-
-
-if __name__ == "__main__":
-    print(f"{len(write_corpus(Path(sys.argv[1])))} files in {sys.argv[1]}")

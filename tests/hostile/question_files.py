@@ -1,7 +1,4 @@
-"""Makes files of questions that are odd, damaged or hostile; run it, or import it.
-
-python tests/hostile/question_files.py DIRECTORY
-"""
+"""Makes files of questions that are odd, damaged or hostile."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import bz2
 import gzip
 import json
 import random
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -176,7 +172,3 @@ def write_files(folder: Path) -> list[Path]:
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return [folder / name for name in files]
-
-
-if __name__ == "__main__":
-    print(f"{len(write_files(Path(sys.argv[1])))} files in {sys.argv[1]}")
