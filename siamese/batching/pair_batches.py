@@ -8,26 +8,24 @@ import zlib
 from collections import Counter, deque, namedtuple
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.batching.pairs import LabelledPairs, Pairs, cluster_numbers, sides
-from siamese.batching.plan import PlannedBatch, batch_lengths, plan_epoch
+from siamese.batching.plan import PlannedBatch, choose_lengths, plan_epoch
 from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 
 
-class PairBatches(Iterator):
+class PairBatches(Iterator, contextlib.AbstractContextManager):
     """Endless batches of duplicate pairs, each epoch in a new order, every pair once an epoch.
 
-    Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens.
-    The batch lengths are a few, chosen from the data so that they pad least; so few shapes are
-    compiled. Questions of like length are duplicates of each other more often than questions at
-    random: give `clusters`, so that none is taken for a negative. NumPy makes the batches in a
-    background thread.
+    Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens, and
+    padded to a few lengths chosen from the data, so few shapes are compiled. Questions of like length are
+    duplicates of each other more often than questions at random: give `clusters`, so that none is taken
+    for a negative. NumPy makes the batches in a background thread.
 
     Args:
       q1: the first questions' token ids: Ragged, or lists of integers.
@@ -35,13 +33,11 @@ class PairBatches(Iterator):
       batch_size: pairs in a batch.
       rows: two integer arrays [pairs]; pair i is then ``q1[rows[0][i]]`` and ``q2[rows[1][i]]``.
         With one table of distinct questions: ``PairBatches(table, table, rows=(rows1, rows2))``.
-      pad: the token id after each question's end.
       seed: decides all that is random; nothing is drawn from global generators.
-      shuffle: False keeps the order of pairs but for the bucketing; for evaluation.
       last: the remainder that does not fill a batch: 'short' gives it as one shorter batch (below an
         eighth of a batch it joins another one, for a handful of pairs has too few negatives), 'drop'
         leaves it out, other pairs each epoch.
-      lengths: how many batch lengths to choose from the data; or the lengths themselves.
+      lengths: how many batch lengths to choose from the data.
       window: batches whose pairs are bucketed together.
       topic_block: neighbouring pairs that stay together up to the bucketing: topic-homogeneous
         batches, where the pairs are ordered by topic. 1 is a full shuffle.
@@ -58,9 +54,9 @@ class PairBatches(Iterator):
       prefetch: batches kept ready; 0 makes them when asked for, without a thread.
 
     Yields:
-      A named tuple: q1 and q2, int32 [batch, length]; then false_negative_mask, bool [batch, batch],
-      True where q1[i] and q2[j], i != j, are of one cluster; then labelled_q1, labelled_q2, int32
-      [pair_batch_size, length], and is_duplicate, int32 [pair_batch_size]. `fields` has the names.
+      A named tuple: q1 and q2, int32 [batch, length], padded with 1; then false_negative_mask, bool
+      [batch, batch], True where q1[i] and q2[j], i != j, are of one cluster; then labelled_q1,
+      labelled_q2, int32 [pair_batch_size, length], and is_duplicate, int32 [pair_batch_size].
 
     Raises:
       DataError: for pairs, clusters or labels that do not go together, or empty questions.
@@ -80,11 +76,9 @@ class PairBatches(Iterator):
         batch_size: int = 256,
         *,
         rows: tuple[np.ndarray, np.ndarray] | None = None,
-        pad: int = 1,
         seed: int = 0,
-        shuffle: bool = True,
         last: str = "short",
-        lengths: int | Sequence[int] = 14,
+        lengths: int = 14,
         window: int = 128,
         topic_block: int = 1,
         swap: bool = False,
@@ -97,7 +91,6 @@ class PairBatches(Iterator):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
         self._prefetch = whole_number(prefetch, "prefetch", 0)
-        pad = whole_number(pad, "pad", 0)
         window = whole_number(window, "window", 1) * self.batch_size
         block = whole_number(topic_block, "topic_block", 1)
         one_of(last, "last", ("short", "drop"))
@@ -115,32 +108,32 @@ class PairBatches(Iterator):
         if labelled is not None:
             extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
         histogram = np.bincount(pairs.lengths)
-        self.lengths = batch_lengths(lengths, histogram, extra.lengths.max() if extra else 0)
-        for some in filter(None, (pairs, extra)):
-            some.prepare(self.lengths, pad)
-        choices = {"window": window, "block": block, "last": last, "shuffle": bool(shuffle)}
+        self.lengths = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
+        if extra and extra.lengths.max() > self.lengths[-1]:
+            self.lengths = np.append(self.lengths, extra.lengths.max())
         plan = functools.partial(
-            plan_epoch, pairs.lengths, self.lengths, self.batch_size, swap=bool(swap), **choices,
-            clusters=ids if false_negatives == "separate" else None,
+            plan_epoch, pairs.lengths, self.lengths, self.batch_size, window=window, block=block,
+            last=last, swap=bool(swap), clusters=ids if false_negatives == "separate" else None,
         )  # fmt: skip
-        self._maker = _Maker(
-            pairs,
-            plan=functools.lru_cache(maxsize=2)(plan),
-            clusters=ids if false_negatives == "mask" else None,
-            labelled=extra,
-        )
-        if not self._maker.plan(seed=self._seed, epoch=0):
+        self._plan = functools.lru_cache(maxsize=2)(plan)
+        if not self._plan(seed=self._seed, epoch=0):
             raise ArgumentError(
                 f"{self.pairs} pairs make no batch of {self.batch_size} with last={last!r}: "
                 "take a smaller batch_size, or last='short'."
             )
-        mask = ("false_negative_mask",) if false_negatives == "mask" else ()
-        labels = ("labelled_q1", "labelled_q2", "is_duplicate") if extra else ()
-        self.fields = ("q1", "q2", *mask, *labels)
-        self._batch_type = namedtuple("PairBatch", self.fields)
+        mask = false_negatives == "mask"
+        fields = ["q1", "q2"] + ["false_negative_mask"] * mask
+        if extra:
+            extra.choose_pools(self.lengths)
+            fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
+        self._batch_type = namedtuple("PairBatch", fields)
+        # Not a method: the thread that runs it must not keep this object alive.
+        self._make = functools.partial(
+            _batches, pairs, self.lengths, self._plan, ids if mask else None, extra
+        )
         apart = None if false_negatives == "keep" else false_negatives
-        settings = (*choices.values(), apart, bool(swap), extra.size if extra else 0)
-        settings = (settings, self.lengths.tolist(), pad)
+        settings = (window, block, last, apart, bool(swap), extra.size if extra else 0)
+        settings = (settings, self.lengths.tolist())
         self._fingerprint = zlib.crc32(
             histogram.astype("<i8").tobytes(), zlib.crc32(repr(settings).encode())
         )
@@ -153,7 +146,7 @@ class PairBatches(Iterator):
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._ready is None:
-            made = self._maker.batches(self._seed, self._epoch, self._batch)
+            made = self._make(self._seed, self._epoch, self._batch)
             self._ready = prefetched(made, self._prefetch) if self._prefetch else made
         try:
             batch = next(self._ready)
@@ -176,7 +169,7 @@ class PairBatches(Iterator):
     @property
     def batches_per_epoch(self) -> int:
         """How many batches the present epoch has; with 'separate' they may differ by epoch."""
-        return len(self._maker.plan(seed=self._seed, epoch=self._epoch))
+        return len(self._plan(seed=self._seed, epoch=self._epoch))
 
     def state(self) -> dict[str, int]:
         """The position after the batches given out so far, as a few integers.
@@ -201,17 +194,13 @@ class PairBatches(Iterator):
         """
         mine = self.state()
         numbers = {name: whole_number(state.get(name), f"state[{name!r}]", 0) for name in mine}
-        for name in ("pairs", "batch_size"):
+        for name in ("pairs", "batch_size", "settings"):
             if numbers[name] != mine[name]:
                 raise ArgumentError(
-                    f"The state belongs to batches with {name} {numbers[name]}; these have "
-                    f"{mine[name]}. Restore it with the same pairs and arguments."
+                    f"The state belongs to other questions or settings: {name} {numbers[name]} there, "
+                    f"{mine[name]} here ('settings' is a checksum of the lengths of questions and of the "
+                    "arguments). Restore it with the same pairs and arguments."
                 )
-        if numbers["settings"] != mine["settings"]:
-            raise ArgumentError(
-                "The state belongs to other questions, or to other settings (lengths, window, last, "
-                "false_negatives, swap, ...). Restore it with the same pairs and arguments."
-            )
         self.close()
         self._seed, self._epoch, self._batch = (numbers[k] for k in ("seed", "epoch", "batch"))
         self._start_report()
@@ -237,9 +226,6 @@ class PairBatches(Iterator):
             self._ready.close()
         self._ready = None
 
-    def __enter__(self) -> PairBatches:
-        return self
-
     def __exit__(self, *exception) -> None:
         self.close()
 
@@ -255,38 +241,35 @@ class _MadeBatch(NamedTuple):
     left_out: int  # pairs that the epoch gives to no batch
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Makes the planned batches; apart from PairBatches, so that the thread does not keep that alive."""
-
-    pairs: Pairs
-    plan: Callable[..., list[PlannedBatch]]  # of a seed and an epoch
-    clusters: np.ndarray | None  # integers [2, pairs], where the mask is wanted
-    labelled: LabelledPairs | None
-
-    def batches(self, seed: int, epoch: int, start: int) -> Generator[_MadeBatch]:
-        """All batches from number `start` of an epoch on, epoch after epoch without end."""
-        while True:
-            plan = self.plan(seed=seed, epoch=epoch)
-            left_out = len(self.pairs) - sum(len(batch.pairs) for batch in plan)
-            turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
-            for index in range(start, len(plan)):
-                batch = plan[index]
-                arrays = tuple(self.pairs.padded(batch))
-                if self.clusters is not None:
-                    one, two = sides(self.clusters, batch)
-                    # No cluster on one side equals none on the other.
-                    mask = (one[:, None] == two) & (two >= 0)  # [batch, batch]
-                    np.fill_diagonal(mask, False)
-                    arrays += (mask,)
-                if self.labelled is not None:
-                    turn = turns[batch.bucket]
-                    arrays += self.labelled.draw(seed, epoch, batch.bucket, turn)
-                turns[batch.bucket] += 1
-                position = (epoch, index + 1) if index + 1 < len(plan) else (epoch + 1, 0)
-                tokens = int(self.pairs.tokens[batch.pairs].sum())
-                yield _MadeBatch(arrays, position, tokens, left_out)
-            epoch, start = epoch + 1, 0
+def _batches(
+    pairs: Pairs,
+    lengths: np.ndarray,
+    plan_of: Callable[..., list[PlannedBatch]],
+    clusters: np.ndarray | None,
+    labelled: LabelledPairs | None,
+    seed: int,
+    epoch: int,
+    start: int,
+) -> Generator[_MadeBatch]:
+    """All batches from number `start` of an epoch on, with a mask where `clusters` [2, pairs] is given."""
+    while True:
+        plan = plan_of(seed=seed, epoch=epoch)
+        left_out = len(pairs) - sum(len(batch.pairs) for batch in plan)
+        turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
+        for index, batch in enumerate(plan[start:], start + 1):
+            arrays = tuple(pairs.padded(batch, lengths))
+            if clusters is not None:
+                one, two = sides(clusters, batch)
+                # No cluster on one side equals none on the other.
+                mask = (one[:, None] == two) & (two >= 0)  # [batch, batch]
+                np.fill_diagonal(mask, False)
+                arrays += (mask,)
+            if labelled is not None:
+                arrays += labelled.draw(seed, epoch, batch.bucket, turns[batch.bucket])
+            turns[batch.bucket] += 1
+            position = (epoch, index) if index < len(plan) else (epoch + 1, 0)
+            yield _MadeBatch(arrays, position, int(pairs.tokens[batch.pairs].sum()), left_out)
+        epoch, start = epoch + 1, 0
 
 
 def prefetched(items: Iterator, depth: int) -> Generator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,8 @@ class Pairs:
         if rows is None:
             check_pairs(table1, table2, f"{name}q1", f"{name}q2")
             rows = [np.arange(len(table1))] * 2
-        else:
-            rows = [integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)]
-            check_pairs(*rows, f"{name}rows[0]", f"{name}rows[1]")
+        rows = [integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)]
+        check_pairs(*rows, f"{name}rows[0]", f"{name}rows[1]")
         for side, table in enumerate((table1, table2)):
             outside = (rows[side] < 0) | (rows[side] >= len(table))
             if outside.any():
@@ -64,14 +64,10 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def prepare(self, lengths: np.ndarray, pad: int) -> None:
-        """Takes the lengths of batches, int64 [buckets], and the token after each question's end."""
-        self.batch_lengths, self.pad = lengths, pad
-
-    def padded(self, batch: PlannedBatch) -> np.ndarray:
+    def padded(self, batch: PlannedBatch, lengths: np.ndarray) -> np.ndarray:
         """Both sides of a batch's pairs, int32 [2, batch, length], padded behind each question's end."""
-        rows, length = sides(self.rows, batch).ravel(), int(self.batch_lengths[batch.bucket])
-        return self.table.padded(rows, length, self.pad).reshape(2, -1, length)
+        length = int(lengths[batch.bucket])
+        return self.table.padded(sides(self.rows, batch).ravel(), length).reshape(2, -1, length)
 
 
 class LabelledPairs(Pairs):
@@ -101,9 +97,9 @@ class LabelledPairs(Pairs):
             )
         self.labels, self.size = labels.astype(np.int32), size
 
-    def prepare(self, lengths: np.ndarray, pad: int) -> None:
-        """The same, and decides which pairs go with the batches of each length."""
-        super().prepare(lengths, pad)
+    def choose_pools(self, lengths: np.ndarray) -> None:
+        """Decides which pairs go with the batches of each length, int64 [buckets]."""
+        self.batch_lengths = lengths
         buckets = np.searchsorted(lengths, self.lengths)
         enough = min(self.size, len(self))
         self._pools: list[tuple[np.ndarray, int]] = []  # for each bucket: pairs, their own bucket
@@ -112,26 +108,24 @@ class LabelledPairs(Pairs):
             while (pool := (buckets >= low) & (buckets <= high)).sum() < enough:
                 low, high = (low - 1, high) if low else (0, high + 1)
             self._pools.append((np.flatnonzero(pool), high))
-        self._orders: dict[int, tuple[tuple, np.ndarray]] = {}  # the newest order of each bucket
+        self._order = functools.lru_cache(maxsize=len(lengths))(self._new_order)
 
-    def draw(
-        self, seed: int, epoch: int, bucket: int, turn: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _new_order(self, seed: int, epoch: int, bucket: int, number: int) -> np.ndarray:
+        draw = np.random.default_rng([seed, epoch, LABELLED, bucket, number])
+        return draw.permutation(self._pools[bucket][0])
+
+    def draw(self, seed: int, epoch: int, bucket: int, turn: int) -> tuple[np.ndarray, ...]:
         """The pairs that go with the epoch's batch number `turn` of a bucket.
 
         Returns:
           q1 and q2, int32 [size, length], and is_duplicate, int32 [size].
         """
         pool, longest = self._pools[bucket]
-        passes, places = np.divmod(np.arange(turn * self.size, (turn + 1) * self.size), len(pool))
-        pairs = np.empty(self.size, dtype=np.int64)
-        for number in range(passes[0], passes[-1] + 1):
-            key = (seed, epoch, LABELLED, bucket, int(number))
-            if self._orders.get(bucket, ((), None))[0] != key:
-                self._orders[bucket] = key, np.random.default_rng(list(key)).permutation(pool)
-            here = passes == number
-            pairs[here] = self._orders[bucket][1][places[here]]
-        q1, q2 = self.padded(PlannedBatch(pairs, longest))
+        start, end = turn * self.size, (turn + 1) * self.size
+        first, last = start // len(pool), (end - 1) // len(pool)
+        orders = [self._order(seed, epoch, bucket, number) for number in range(first, last + 1)]
+        pairs = np.concatenate(orders)[start - first * len(pool) :][: self.size]
+        q1, q2 = self.padded(PlannedBatch(pairs, longest), self.batch_lengths)
         return q1, q2, self.labels[pairs]
 
 
@@ -152,12 +146,12 @@ def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
       DataError: where they are not integers, or not one for each pair.
     """
     both = clusters if isinstance(clusters, tuple) else (clusters, clusters)
-    if len(both) != 2:
-        raise DataError(f"clusters must be one array, or a tuple of two; it has {len(both)}.")
     columns = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(both)]
-    for column in columns:
-        if len(column) != pairs:
-            raise DataError(f"clusters holds {len(column)} ids for {pairs} pairs; give one a pair.")
+    if [len(column) for column in columns] != [pairs, pairs]:
+        raise DataError(
+            f"clusters must be {pairs} ids, one a pair, or a tuple of two such arrays; it holds "
+            f"{' and '.join(str(len(column)) for column in columns)} ids."
+        )
     ids = np.stack(columns)
     known, numbers = np.unique(ids, return_inverse=True)
     one, two = numbers = numbers.reshape(ids.shape)
@@ -170,11 +164,7 @@ def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
 
 
 def integer_column(values: Any, name: str) -> np.ndarray:
-    """`values` as a one-dimensional integer array.
-
-    Raises:
-      DataError: where it is not.
-    """
+    """`values` as a one-dimensional integer array; DataError where it is not."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise DataError(

@@ -9,14 +9,11 @@ padded by more than the distance to a bucket's length.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-
-from siamese.data.arguments import whole_number
-from siamese.errors import ArgumentError
 
 # What a random stream is for: streams of one seed must not be the same numbers.
 ORDER, WINDOW, EMISSION, SWAP, LABELLED = range(5)
@@ -46,7 +43,6 @@ def plan_epoch(
     window: int,
     block: int = 1,
     last: str = "short",
-    shuffle: bool = True,
     swap: bool = False,
     clusters: np.ndarray | None = None,
 ) -> list[PlannedBatch]:
@@ -61,16 +57,15 @@ def plan_epoch(
       window: pairs brought together at a time.
       block: neighbouring pairs that are visited together; 1 for a full shuffle.
       last: 'short' gives the remainder as one shorter batch, 'drop' leaves it out.
-      shuffle: False visits the pairs in their own order.
       swap: whether each pair's sides are exchanged with probability 1/2.
       clusters: integers [2, pairs], the cluster of each question, negative for none; where given, no
         batch holds two pairs that share one, and pairs that fit in no batch are left out.
 
     Example:
       >>> plan = plan_epoch(
-      ...     np.array([3, 9, 3, 9]), np.array([3, 9]), 2, seed=0, epoch=0, window=4, shuffle=False
+      ...     np.array([3, 9, 3, 9]), np.array([3, 9]), 2, seed=0, epoch=0, window=4
       ... )
-      >>> [(batch.pairs.tolist(), batch.bucket) for batch in plan]
+      >>> sorted((sorted(batch.pairs.tolist()), batch.bucket) for batch in plan)
       [([0, 2], 0), ([1, 3], 1)]
     """
     # A small integer type is sorted by radix, several times faster.
@@ -81,15 +76,13 @@ def plan_epoch(
         count -= count % batch_size
 
     def shuffled(batches: list[PlannedBatch], number: int) -> list[PlannedBatch]:
-        if not shuffle:
-            return batches
         order = np.random.default_rng([seed, epoch, EMISSION, number]).permutation(len(batches))
         return [batches[i] for i in order]
 
     pending = [NO_PAIRS] * len(lengths)  # pairs of each bucket that wait for a whole batch
     deferred = NO_PAIRS  # pairs that another pair of their cluster kept out of a batch
     groups: list[list[PlannedBatch]] = []  # the batches of each window
-    windows = _windows(len(pair_lengths), count, window, block, shuffle, seed, epoch)
+    windows = _windows(len(pair_lengths), count, window, block, seed, epoch)
     for number, pairs in enumerate(windows):
         pairs = pairs[np.argsort(buckets[pairs], kind="stable")]
         arrived = np.split(pairs, np.searchsorted(buckets[pairs], np.arange(1, len(lengths))))
@@ -126,18 +119,17 @@ def plan_epoch(
 
 
 def _windows(
-    pairs: int, count: int, window: int, block: int, shuffle: bool, seed: int, epoch: int
+    pairs: int, count: int, window: int, block: int, seed: int, epoch: int
 ) -> Iterator[np.ndarray]:
     """The first `count` pairs in the epoch's order, a window at a time, int64 [<= window]."""
     blocks = np.arange(-(-pairs // block))
-    if shuffle:
-        np.random.default_rng([seed, epoch, ORDER]).shuffle(blocks)
+    np.random.default_rng([seed, epoch, ORDER]).shuffle(blocks)
     per_window = max(1, window // block)
     for number, start in enumerate(range(0, len(blocks), per_window)):
         starts = blocks[start : start + per_window] * block
         visited = (starts[:, None] + np.arange(block)).ravel()
         visited = visited[visited < pairs]  # the last block may be shorter
-        if shuffle and block > 1:
+        if block > 1:
             np.random.default_rng([seed, epoch, WINDOW, number]).shuffle(visited)
         yield visited[:count]
         count -= len(visited[:count])
@@ -220,15 +212,13 @@ def _swapped(groups: list[list[PlannedBatch]], seed: int, epoch: int) -> list[Pl
 
 
 def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
-    """The `count` batch lengths that pad a set of pairs least.
+    """The batch lengths that pad a set of pairs least, by dynamic programming over the lengths that occur.
 
-    Every pair is padded to the first length at or above its own; with ``h[n]`` pairs of length n,
-    the cells in use are the sum over pairs of that length. Solved exactly by dynamic programming
-    over the lengths that occur.
+    Every pair is padded to the first length at or above its own.
 
     Args:
       histogram: integers [longest + 1]; how many pairs have each length.
-      count: how many lengths at most, so how many shapes XLA compiles.
+      count: how many at most, so how many shapes XLA compiles.
 
     Returns:
       int64 [<= count], rising; the last is the longest length that occurs.
@@ -238,54 +228,18 @@ def choose_lengths(histogram: np.ndarray, count: int) -> np.ndarray:
       [4, 9]
     """
     occurring = np.flatnonzero(histogram)
-    pairs_up_to = np.concatenate([[0], np.cumsum(histogram[occurring])])
+    up_to = np.cumsum(histogram[occurring])
     size = len(occurring)
-    # cells[k][i]: least cells for the i shortest lengths with k + 1 batch lengths, and the choice.
-    cells = occurring * pairs_up_to[1:].astype(np.float64)
-    choices = []
+    # bucket[j, i]: the cells of a bucket of the lengths after number j up to number i.
+    bucket = occurring * np.subtract(up_to, up_to[:, None], dtype=np.float64)
+    bucket[np.tril_indices(size)] = np.inf
+    cells = occurring * up_to.astype(np.float64)  # of all lengths up to number i, in one bucket
+    choices = []  # for each further bucket: the number before its first length
     for _ in range(min(count, size) - 1):
-        new, choice = cells.copy(), np.full(size, -1)
-        for i in range(1, size):
-            # The last bucket takes the lengths after j up to i.
-            options = cells[:i] + occurring[i] * (pairs_up_to[i + 1] - pairs_up_to[1 : i + 1])
-            best = int(options.argmin())
-            if options[best] < new[i]:
-                new[i], choice[i] = options[best], best
-        cells = new
-        choices.append(choice)
-    lengths, at = [], size - 1
+        options = cells[:, None] + bucket
+        choices.append(options.argmin(axis=0))
+        cells = options.min(axis=0)
+    chosen = [size - 1]
     for choice in reversed(choices):
-        if choice[at] >= 0:
-            lengths.append(occurring[at])
-            at = choice[at]
-    lengths.append(occurring[at])
-    return np.array(lengths[::-1], dtype=np.int64)
-
-
-def batch_lengths(
-    lengths: int | Sequence[int], histogram: np.ndarray, at_least: int = 0
-) -> np.ndarray:
-    """The lengths of batches: given, or so many chosen for the pairs.
-
-    Args:
-      lengths: the lengths themselves, or how many.
-      histogram: integers [longest + 1]; how many pairs have each length.
-      at_least: the last length is no shorter than this.
-
-    Returns:
-      int64, rising; the last holds every pair.
-
-    Raises:
-      ArgumentError: where a pair is longer than the longest length given.
-    """
-    longest = max(len(histogram) - 1, at_least)
-    if np.ndim(lengths) == 0:
-        chosen = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
-        return chosen if longest <= chosen[-1] else np.append(chosen, longest)
-    chosen = np.unique([whole_number(length, "lengths", 1) for length in lengths])
-    if not len(chosen) or chosen[-1] < longest:
-        raise ArgumentError(
-            f"The longest question has {longest} tokens, more than any of lengths {list(lengths)}: "
-            "add a longer one, or cut the questions."
-        )
-    return chosen.astype(np.int64)
+        chosen.append(choice[chosen[-1]])
+    return occurring[chosen[::-1]]

@@ -3,12 +3,10 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese.batching.plan import batch_lengths, choose_lengths, plan_epoch
-from siamese.errors import ArgumentError
+from siamese.batching.plan import choose_lengths, plan_epoch
 
 
 def cells(lengths, chosen):
@@ -28,17 +26,6 @@ def test_chosen_lengths_pad_least(lengths, count):
         if some[-1] == distinct[-1]
     )
     assert cells(lengths, chosen) == least
-
-
-def test_batch_lengths_given_and_chosen():
-    histogram = np.bincount([2, 2, 5])
-    assert batch_lengths((8, 4, 8), histogram).tolist() == [4, 8]
-    assert batch_lengths(1, histogram).tolist() == [5]
-    assert batch_lengths(1, histogram, at_least=9).tolist() == [5, 9]
-    with pytest.raises(ArgumentError, match="5 tokens"):
-        batch_lengths((4,), histogram)
-    with pytest.raises(ArgumentError, match="5 tokens"):
-        batch_lengths((), histogram)
 
 
 def plan_of(lengths, **changes):

@@ -12,55 +12,33 @@ from siamese.nn.ragged import Ragged
 TRAINING = {"batch_size": 32, "seed": 34, "swap": True, "last": "drop", "clusters": True}
 # Options; the start of the SHA-256 of the first 50 batches; the state's fingerprint of the settings.
 GOLDEN = {
-    "as they come": (
-        {"batch_size": 32, "shuffle": False},
-        "c97a105b70706b62", 3270147235),
-    "shuffled, a short last batch": (
-        {"batch_size": 32, "seed": 1},
-        "9dc14752955bb543", 3693890541),
+    "a short last batch": ({"batch_size": 32, "seed": 1}, "9dc14752955bb543", 1778660992),
     "a remainder that joins": (
-        {"batch_size": 128, "seed": 2, "lengths": 3},
-        "1b60437ee6a27d3b", 1664631368),
-    "one batch": (
-        {"batch_size": 2000, "seed": 2},
-        "4b0fe8b257a4ebe4", 3753450387),
-    "dropped, two tables, swapped": (
-        {"batch_size": 32, "seed": 3, "last": "drop", "two_tables": True, "swap": True, "pad": 0},
-        "6bbe0a26a5f91d7e", 2514340853),
+        {"batch_size": 128, "seed": 2, "lengths": 3}, "1b60437ee6a27d3b", 3751026738),
+    "one batch": ({"batch_size": 2000, "seed": 2}, "4b0fe8b257a4ebe4", 3693548327),
     "small windows, blocks": (
-        {"batch_size": 16, "seed": 4, "window": 2, "topic_block": 5, "lengths": (8, 20, 64), "swap": True},
-        "6c9b8d3a7b500772", 3500184036),
-    "blocks in their order": (
-        {"batch_size": 64, "window": 1, "topic_block": 7, "shuffle": False, "last": "drop"},
-        "da173aee494984bc", 1355638078),
+        {"batch_size": 16, "seed": 4, "window": 2, "topic_block": 5, "lengths": 3, "swap": True},
+        "4b05fcf42678ef41", 1290574472),
     "masked": (
         {"batch_size": 32, "seed": 5, "clusters": True, "window": 4, "swap": True},
-        "452e6e1b1a77242a", 179022750),
-    "masked, training": (
-        {**TRAINING},
-        "23214016d42dccee", 65301742),
+        "452e6e1b1a77242a", 3609183228),
+    "masked, training": (TRAINING, "23214016d42dccee", 1404650714),
     "topics": (
-        {**TRAINING, "window": 16, "lengths": 6, "topic_block": 32},
-        "651d05eb203fc340", 2747160842),
+        {**TRAINING, "window": 16, "lengths": 6, "topic_block": 32}, "651d05eb203fc340", 3809216018),
     "separate": (
         {"batch_size": 32, "seed": 6, "clusters": True, "false_negatives": "separate", "lengths": 4},
-        "09dec404100f2d60", 4005073631),
+        "09dec404100f2d60", 2287767381),
     "separate, small windows": (
-        {**TRAINING, "false_negatives": "separate", "window": 2},
-        "36461bde2c1db2bb", 3774684512),
-    "separate, in order": (
-        {"batch_size": 16, "clusters": True, "false_negatives": "separate", "window": 3, "shuffle": False,
-         "topic_block": 3},
-        "7efeb09d8b3f6b59", 1062357919),
+        {**TRAINING, "false_negatives": "separate", "window": 2}, "36461bde2c1db2bb", 991474226),
     "labelled": (
         {"batch_size": 32, "seed": 8, "labelled": True, "pair_batch_size": 24},
-        "5de4a5ae1f327bb7", 2991984158),
+        "5de4a5ae1f327bb7", 386027128),
     "labelled, masked": (
         {**TRAINING, "labelled": True, "pair_batch_size": 64, "window": 3, "topic_block": 4},
-        "94c5fec4332d44e7", 214622399),
+        "94c5fec4332d44e7", 4084843573),
     "labelled, separate": (
         {**TRAINING, "labelled": True, "pair_batch_size": 500, "false_negatives": "separate"},
-        "b5eb37687437128e", 2073119275),
+        "b5eb37687437128e", 1024979851),
 }  # fmt: skip
 
 
@@ -73,17 +51,10 @@ def made_up(options):
     clusters = np.repeat(draw.integers(-20, 150, 900)[None], 2, axis=0)
     clusters[1, ::5] = draw.integers(-20, 150, 180)
     labelled = (table, table, draw.integers(0, 2, 400), tuple(draw.integers(0, 700, (2, 400))))
-    options = dict(options)
-    if options.pop("two_tables", False):
-        q1, q2 = table.take(rows[0]), table.take(rows[1])
-    else:
-        q1 = q2 = table
-        options["rows"] = tuple(rows)
-    if options.pop("clusters", False):
-        options["clusters"] = tuple(clusters)
-    if options.pop("labelled", False):
-        options["labelled"] = labelled
-    return PairBatches(q1, q2, **options)
+    for name, value in (("clusters", tuple(clusters)), ("labelled", labelled)):
+        if name in options:
+            options = {**options, name: value}
+    return PairBatches(table, table, rows=tuple(rows), **options)
 
 
 @pytest.mark.parametrize("name", GOLDEN)

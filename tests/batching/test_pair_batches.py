@@ -41,10 +41,10 @@ def pairs_in(batches):
     ]
 
 
-def same_batch(one, two):
-    return len(one) == len(two) and all(
-        a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(one, two)
-    )
+def assert_same_batch(one, two):
+    for a, b in zip(one, two, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
 
 
 lengths = st.lists(
@@ -56,10 +56,9 @@ options = st.fixed_dictionaries(
         "seed": st.integers(0, 5),
         "window": st.integers(1, 4),
         "topic_block": st.sampled_from([1, 3, 64]),
-        "lengths": st.sampled_from([1, 3, 13, (4, 12), (2, 5, 7, 30)]),
+        "lengths": st.sampled_from([1, 3, 13]),
         "swap": st.booleans(),
         "prefetch": st.sampled_from([0, 0, 0, 2]),
-        "shuffle": st.booleans(),
     }
 )
 
@@ -106,16 +105,12 @@ def test_drop_leaves_out_other_pairs_each_epoch():
 
 
 @settings(deadline=None)
-@given(lengths, options, st.integers(0, 25), st.sampled_from(["short", "drop"]), st.data())
-def test_resume_equals_no_interruption(lengths, options, taken, last, data):
+@given(lengths, options, st.integers(0, 25), st.data())
+def test_resume_equals_no_interruption(lengths, options, taken, data):
     first, second = make_pairs(*zip(*lengths))
-    if last == "drop" and len(first) < options["batch_size"]:
-        last = "short"
     false_negatives = data.draw(st.sampled_from(["keep", "mask", "separate"]))
-    if false_negatives == "separate":
-        last = "short"
     clusters = np.arange(len(first)) // 3
-    extra = {"last": last, "clusters": clusters, "false_negatives": false_negatives}
+    extra = {"clusters": clusters, "false_negatives": false_negatives}
     if data.draw(st.booleans()):
         extra["labelled"] = (first, second, np.arange(len(first)) % 2)
         extra["pair_batch_size"] = 5
@@ -124,14 +119,13 @@ def test_resume_equals_no_interruption(lengths, options, taken, last, data):
             next(whole)
         state = json.loads(json.dumps(whole.state()))
         expected = [next(whole) for _ in range(12)]
-    assert all(type(number) is int for number in state.values())
     options = {**options, "seed": 99, "prefetch": 0}  # the state brings its own seed
     with PairBatches(first, second, **options, **extra) as resumed:
         next(resumed)
         resumed.restore(state)
         assert resumed.state() == state
         for batch in expected:
-            assert same_batch(next(resumed), batch)
+            assert_same_batch(next(resumed), batch)
 
 
 def test_the_state_tells_batches_given_out_not_those_made_ahead():
@@ -154,22 +148,21 @@ clustered = st.lists(
 )
 
 
-def cluster_sides(drawn):
-    one = np.array([a for _, a, _, _ in drawn])
-    two = np.array([a if duplicate else b for _, a, b, duplicate in drawn])
-    return one, two
+def clustered_pairs(drawn, offset=0):
+    """Both sides of the pairs, their clusters, and question -> cluster."""
+    one = np.array([a if a < 0 else a + offset for _, a, _, _ in drawn])
+    two = np.array([b if b < 0 else b + offset for _, _, b, _ in drawn])
+    two = np.where([duplicate for *_, duplicate in drawn], one, two)
+    first, second = make_pairs([n for n, *_ in drawn], [n for n, *_ in drawn])
+    questions = map(tuple, [*first, *second])
+    return first, second, (one, two), dict(zip(questions, [*one.tolist(), *two.tolist()]))
 
 
 @settings(deadline=None)
 @given(clustered, st.integers(1, 16), st.booleans(), st.sampled_from([0, 2**40]))
 def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, swap, offset):
-    one, two = cluster_sides(drawn)
-    one, two = np.where(one < 0, one, one + offset), np.where(two < 0, two, two + offset)
-    first, second = make_pairs([n for n, *_ in drawn], [n for n, *_ in drawn])
-    cluster_of = dict(zip(map(tuple, first), one.tolist()))
-    cluster_of |= dict(zip(map(tuple, second), two.tolist()))
-    with PairBatches(first, second, batch_size, clusters=(one, two), swap=swap) as batches:
-        assert batches.fields == ("q1", "q2", "false_negative_mask")
+    first, second, clusters, cluster_of = clustered_pairs(drawn, offset)
+    with PairBatches(first, second, batch_size, clusters=clusters, swap=swap) as batches:
         for batch in batches.one_epoch():
             left, right = rows_of(batch.q1), rows_of(batch.q2)
             expected = [
@@ -184,15 +177,10 @@ def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, sw
 @settings(deadline=None)
 @given(clustered, st.integers(1, 16), st.booleans(), st.sampled_from(["short", "drop"]))
 def test_separate_holds_no_two_pairs_of_a_cluster(drawn, batch_size, swap, last):
-    one, two = cluster_sides(drawn)
-    first, second = make_pairs([n for n, *_ in drawn], [n for n, *_ in drawn])
-    clusters_of = {
-        frozenset((tuple(a), tuple(b))): {c for c in (x, y) if c >= 0}
-        for a, b, x, y in zip(first, second, one.tolist(), two.tolist())
-    }
+    first, second, clusters, cluster_of = clustered_pairs(drawn)
     try:
         batches = PairBatches(
-            first, second, batch_size, clusters=(one, two), false_negatives="separate", swap=swap,
+            first, second, batch_size, clusters=clusters, false_negatives="separate", swap=swap,
             last=last,
         )  # fmt: skip
     except ArgumentError as error:
@@ -203,7 +191,7 @@ def test_separate_holds_no_two_pairs_of_a_cluster(drawn, batch_size, swap, last)
         epoch = list(batches.one_epoch())
         assert len(epoch) == promised
         for batch in epoch:
-            taken = [clusters_of[frozenset(pair)] for pair in pairs_in([batch])]
+            taken = [{cluster_of[q] for q in pair} - {-1} for pair in pairs_in([batch])]
             assert sum(map(len, taken)) == len(set().union(*taken))
         seen = Counter(frozenset(pair) for pair in pairs_in(epoch))
         assert max(seen.values()) == 1  # none repeated; what is missing is told
@@ -219,9 +207,9 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     with PairBatches(
         first, second, 8, lengths=2, labelled=(labelled1, labelled2, labels), pair_batch_size=6
     ) as batches:
-        assert batches.fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
         drawn = Counter()
         for batch in batches.one_epoch():
+            assert batch._fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
             assert batch.labelled_q1.shape == batch.labelled_q2.shape == (6, batch.q1.shape[1])
             assert batch.is_duplicate.dtype == np.int32
             got = list(zip(rows_of(batch.labelled_q1), rows_of(batch.labelled_q2)))
@@ -242,13 +230,12 @@ def test_labelled_pairs_shorter_and_longer_than_all_others_are_drawn():
 
 def test_padding_and_shapes_are_reported():
     first, second = make_pairs([1, 1, 2, 4], [1, 1, 4, 2])
-    with PairBatches(first, second, 2, lengths=(1, 4)) as batches:
+    with PairBatches(first, second, 2, lengths=2) as batches:
         list(batches.one_epoch())
         report = batches.report()
     # Two batches: cells 2*2*1 + 2*2*4 = 20, tokens 4 + 12.
     assert report["shapes"] == {(2, 1): 1, (2, 4): 1}
     assert report["padding"] == pytest.approx(1 - 16 / 20)
-    assert report["tokens"] == 16
 
 
 def test_bucketing_pads_far_less_than_batches_at_random():
@@ -296,12 +283,11 @@ def test_a_table_with_rows_gives_the_batches_of_its_questions():
     table = Ragged.from_lists([[10 * i + k + 2 for k in range(i % 7)] for i in range(30)])
     rows = np.random.default_rng(1).integers(0, 30, (2, 200))
     rows[rows % 7 == 0] += 1  # a question without a token that no pair uses may stand in the table
-    for swap in (False, True):
-        sides = PairBatches(table.take(rows[0]), table.take(rows[1]), 16, swap=swap)
-        shared = PairBatches(table, table, 16, rows=tuple(rows), swap=swap)
-        with sides, shared:
-            for _ in range(20):
-                assert same_batch(next(sides), next(shared))
+    sides = PairBatches(table.take(rows[0]), table.take(rows[1]), 16, swap=True)
+    shared = PairBatches(table, table, 16, rows=tuple(rows), swap=True)
+    with sides, shared:
+        for _ in range(20):
+            assert_same_batch(next(sides), next(shared))
 
 
 GOOD = make_pairs([3, 4, 5], [3, 4, 5])
@@ -311,9 +297,7 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
     ("arguments", "error", "message"),
     [
         ({"batch_size": 0}, ArgumentError, "batch_size"),
-        ({"batch_size": 2.5}, ArgumentError, "batch_size"),
         ({"seed": -1}, ArgumentError, "seed"),
-        ({"pad": "x"}, ArgumentError, "pad"),
         ({"last": "first"}, ArgumentError, "last must be one of"),
         ({"false_negatives": "mask"}, ArgumentError, "needs the clusters"),
         (
@@ -321,11 +305,10 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
             ArgumentError,
             "false_negatives must be one of",
         ),
-        ({"clusters": [1, 2]}, DataError, "2 ids for 3 pairs"),
+        ({"clusters": [1, 2]}, DataError, "3 ids, one a pair.*holds 2 and 2 ids"),
         ({"clusters": [0.5, 1, 2]}, DataError, r"clusters\[0\] must be one integer per pair"),
         ({"clusters": ([1, 2, 3],)}, DataError, "tuple of two"),
         ({"lengths": 0}, ArgumentError, "lengths"),
-        ({"lengths": (2, 4)}, ArgumentError, "longest question has 5 tokens"),
         ({"window": 0}, ArgumentError, "window"),
         ({"topic_block": 0}, ArgumentError, "topic_block"),
         ({"prefetch": -1}, ArgumentError, "prefetch"),
@@ -338,7 +321,6 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
         ({"rows": ([0, 3], [0, 1])}, DataError, r"rows\[0\]\[1\] is 3, but q1 has 3"),
         ({"rows": ([0, -1], [0, 1])}, DataError, r"rows\[0\]\[1\] is -1"),
         ({"rows": ([], [])}, DataError, "no pair"),
-        ({"q1": [], "q2": []}, DataError, "empty"),
         ({"q1": [[2]], "q2": [[2], [3]]}, DataError, "q1 holds 1 questions and q2 holds 2"),
         ({"q1": [[2], [3]], "q2": [[2], []]}, DataError, "q2.1. is an empty question"),
         ({"q1": [["a"]], "q2": [[2]]}, DataError, "q1.*integer token ids"),
@@ -350,16 +332,15 @@ def test_bad_arguments_are_refused_at_the_call(arguments, error, message):
 
 
 def test_a_state_of_other_pairs_or_settings_is_refused():
-    batches = PairBatches(*GOOD, 2)
-    state = batches.state()
+    state = PairBatches(*GOOD, 2).state()
     for other, message in (
-        (PairBatches(*make_pairs([3, 4], [3, 4]), 2), "pairs 3; these have 2"),
-        (PairBatches(*GOOD, 3), "batch_size 2; these have 3"),
-        (PairBatches(*GOOD, 2, swap=True), "other settings"),
+        (PairBatches(*make_pairs([3, 4], [3, 4]), 2), "pairs 3 there, 2 here"),
+        (PairBatches(*GOOD, 3), "batch_size 2 there, 3 here"),
+        (PairBatches(*GOOD, 2, swap=True), "settings"),
         (PairBatches(*make_pairs([3, 4, 6], [3, 4, 5]), 2), "other questions"),
     ):
         with pytest.raises(ArgumentError, match=message):
             other.restore(state)
     for damaged in ({}, {**state, "batch": "x"}, {**state, "epoch": -1}):
         with pytest.raises(ArgumentError):
-            batches.restore(damaged)
+            PairBatches(*GOOD, 2).restore(damaged)
