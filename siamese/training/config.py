@@ -15,16 +15,15 @@ _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
 
 def _choice(default: Any, help: str, *, least=None, above=None, below=None, **needs: Any) -> Any:
-    """A field with its bounds, and what it needs of other fields where it is not the default."""
+    """A field with its bounds, or with a tuple of accepted values, the default first.
+
+    Where it is not the default, the other fields must be as `needs` says.
+    """
+    accepted = default if isinstance(default, tuple) else None
     bounds = {"at least": least, "above": above, "below": below}
     given = {word: bound for word, bound in bounds.items() if bound is not None}
-    return field(default=default, metadata={"help": help, "bounds": given, "needs": needs})
-
-
-def _one_of(help: str, *accepted: str, **needs: Any) -> Any:
-    """A field with its accepted values, the default first."""
-    metadata = {"help": help, "accepted": accepted, "needs": needs}
-    return field(default=accepted[0], metadata=metadata)
+    metadata = {"help": help, "accepted": accepted, "bounds": given, "needs": needs}
+    return field(default=accepted[0] if accepted else default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,13 @@ class TrainConfig:
     lowercase: bool = _choice(False, "fold words to lower case before looking them up")
     d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors", least=1)
     mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
-    lstm_bias: str = _one_of(
+    lstm_bias: str = _choice(
+        ("all_gates", "forget_gate"),
         "where the LSTM's bias starts at 1: in all gates as in Trax, or in the forget gate alone",
-        "all_gates",
-        "forget_gate",
     )
     bidirectional: bool = _choice(False, "add a second LSTM that reads each question from its end")
-    vocabulary: str = _one_of(
-        "take the words of the training duplicates, or of all training pairs", "duplicates", "all"
+    vocabulary: str = _choice(
+        ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
     )
     min_count: int = _choice(1, "leave out words seen fewer times in training", least=1)
     unknown_ids: int = _choice(
@@ -70,10 +68,9 @@ class TrainConfig:
         False, "train also on duplicates that follow from others: a = b and b = c, so a = c"
     )
     # The loss
-    loss: str = _one_of(
+    loss: str = _choice(
+        ("triplet", "softmax"),
         "the course's triplet loss, or the multiple-negatives ranking loss (a softmax)",
-        "triplet",
-        "softmax",
     )
     temperature: float = _choice(0.05, "the ranking loss divides cosines by it", above=0)
     pair_batch_size: int = _choice(
@@ -96,24 +93,21 @@ class TrainConfig:
     margin: float = _choice(
         0.25, "how much more similar a duplicate must be than a negative", least=0
     )
-    closest: str = _one_of("which negative is the closest", "hardest", "semi_hard")
-    direction: str = _one_of("which side's negatives count", "rows", "columns", "both")
-    precision: str = _one_of(
+    closest: str = _choice(("hardest", "semi_hard"), "which negative is the closest")
+    direction: str = _choice(("rows", "columns", "both"), "which side's negatives count")
+    precision: str = _choice(
+        ("float32", "bfloat16"),
         "arithmetic inside the tower; weights and loss stay float32 (for accelerators)",
-        "float32",
-        "bfloat16",
     )
     # The batches
-    batches: str = _one_of(
-        "the course's generator, or batches of questions of like length", "course", "bucketed"
+    batches: str = _choice(
+        ("course", "bucketed"), "the course's generator, or batches of questions of like length"
     )
     batch_size: int = _choice(256, "pairs in a batch", least=2)
     swap: bool = _choice(False, "swap the two questions of a pair at random", batches="bucketed")
-    false_negatives: str = _one_of(
+    false_negatives: str = _choice(
+        ("keep", "mask", "separate"),
         "pairs of one cluster in a batch: kept as negatives, masked, or put in separate batches",
-        "keep",
-        "mask",
-        "separate",
         batches="bucketed",
     )
     topic_block: int = _choice(
@@ -128,10 +122,9 @@ class TrainConfig:
         False, "Adam moves only the embeddings of a batch's words: quicker with many words"
     )
     warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
-    schedule: str = _one_of(
+    schedule: str = _choice(
+        ("rsqrt", "linear"),
         "the learning rate after the warm-up: 1/sqrt(step), or linear to zero at the run's end",
-        "rsqrt",
-        "linear",
     )
     # The run
     steps: int = _choice(1000, "training steps, unless epochs is given", least=1)
@@ -155,30 +148,26 @@ class TrainConfig:
 
     def __post_init__(self):
         for name, kind in typing.get_type_hints(type(self)).items():
-            value, declared = getattr(self, name), self.__dataclass_fields__[name].metadata
+            value, info = getattr(self, name), self.__dataclass_fields__[name]
             if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
                 value = float(value)
                 object.__setattr__(self, name, value)
             if type(value) is not kind:
                 raise ArgumentError(f"{name} must be of type {kind.__name__}; it is {value!r}.")
-            accepted = declared.get("accepted", (value,))
-            if value not in accepted:
+            accepted = info.metadata["accepted"]
+            if accepted and value not in accepted:
                 raise ArgumentError(
                     f"{name} must be one of {', '.join(accepted)}; it is {value!r}."
                 )
-            for word, bound in declared.get("bounds", {}).items():
+            for word, bound in info.metadata["bounds"].items():
                 if not _BOUNDS[word](value, bound):
                     raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
-            if value != self.__dataclass_fields__[name].default:
-                self._check_needs(name, declared["needs"])
-
-    def _check_needs(self, name: str, needs: dict[str, Any]) -> None:
-        for other, needed in needs.items():
-            value = getattr(self, other)
-            if needed is True and not value:
-                raise ArgumentError(f"{name} needs {other}: give it too.")
-            if needed is not True and value != needed:
-                raise ArgumentError(f"{name} needs {other}={needed!r}; it is {value!r}.")
+            for other, needed in info.metadata["needs"].items() if value != info.default else ():
+                found = getattr(self, other)
+                if needed is True and not found:
+                    raise ArgumentError(f"{name} needs {other}: give it too.")
+                if needed is not True and found != needed:
+                    raise ArgumentError(f"{name} needs {other}={needed!r}; it is {found!r}.")
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
@@ -201,16 +190,14 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
-        """From a dict of fields, also with the names of earlier versions.
-
-        Raises:
-          ArgumentError: unknown fields.
-        """
-        values = {_OLD_NAMES.get(name, name): value for name, value in values.items()}
+        """From a dict of fields; ArgumentError where there are unknown ones."""
         unknown = set(values) - set(cls.__dataclass_fields__)
         if unknown:
-            raise ArgumentError(f"Unknown fields of a training configuration: {sorted(unknown)}.")
-        return cls(**{name: _OLD_VALUES.get((name, v), v) for name, v in values.items()})
+            raise ArgumentError(
+                f"Unknown fields of a training configuration: {sorted(unknown)}. Another version of "
+                "siamese wrote it: train anew, in another directory or with --overwrite."
+            )
+        return cls(**values)
 
     def __str__(self) -> str:
         lines = []
@@ -255,18 +242,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
-# Fields and values as version 0.1 wrote them into config.json.
-_OLD_NAMES = {
-    "implied": "transitive_closure",
-    "labelled_size": "pair_batch_size",
-    "labelled_weight": "pair_loss_weight",
-    "labelled_duplicates": "pair_duplicates",
-    "near_misses": "hard_negatives",
-    "same": "false_negatives",
-    "subject_block": "topic_block",
-}
-_OLD_VALUES = {("false_negatives", "negatives"): "keep", ("closest", "below_positive"): "semi_hard"}
-
 
 def add_config_flags(parser: argparse.ArgumentParser) -> None:
     """Adds ``--preset`` and a flag for every field of `TrainConfig`."""
@@ -279,7 +254,7 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
         options: dict[str, Any] = {"type": kind, "metavar": kind.__name__.upper()}
         if kind is bool:
             options = {"action": argparse.BooleanOptionalAction}
-        elif "accepted" in info.metadata:
+        elif info.metadata["accepted"]:
             options = {"choices": info.metadata["accepted"]}
         options["help"] = f"{info.metadata['help']} [course: {info.default}]"
         group.add_argument(f"--{name.replace('_', '-')}", default=None, **options)

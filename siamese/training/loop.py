@@ -1,9 +1,8 @@
 """Loop: Trax's training loop with exact resume, clean stops and checks of the loss.
 
-A subclass of `trax.supervised.training.Loop`: same arguments, same attributes, same history, same
-printed lines, same arithmetic. It differs in what surrounds a step: checkpoints through
-`siamese.storage.checkpoints` instead of pickles, the caller's random generators left as they were,
-any number of devices with one and the same loss, and a stop at any moment that loses nothing.
+A subclass of `trax.supervised.training.Loop`: same arguments, history, printed lines and arithmetic. It
+differs in what surrounds a step: checkpoints instead of pickles, the caller's random generators left as
+they were, any number of devices with one and the same loss, and a stop at any moment that loses nothing.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from siamese.storage.atomic import explain
 from siamese.storage.trees import leaves_with_places, unflatten
 from siamese.training import devices
 from siamese.training.monitor import (
-    CollapseWatch,
+    COLLAPSE_STEPS,
     StopSignals,
     TrainingError,
     add_metrics,
     check_finite,
     forget_metrics_after,
-    out_of_patience,
+    is_collapsed,
 )
 from siamese.training.step import update_step
 
@@ -51,7 +50,6 @@ class Loop(training.Loop):
       checkpoint_extras: function () -> dict with more of `checkpoints.Checkpoint`'s fields to save. A
         vocabulary among them must be that of the checkpoint a run goes on from.
       on_step: called after each step with (loop, loss); `loss` is a JAX scalar that may not be ready.
-      margin: the loss's margin, to recognise collapse; None looks at the loss layer.
       keep: how many of the last checkpoints stay.
       best_metric: name of an eval metric whose lowest checkpoint stays too.
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
@@ -61,7 +59,6 @@ class Loop(training.Loop):
       **stock: what else Trax's Loop takes: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
 
     Attributes:
-      warnings: the warnings about collapse so far.
       resumed_from: the checkpoint that the run goes on from, or None.
 
     Raises:
@@ -76,7 +73,6 @@ class Loop(training.Loop):
         *,
         checkpoint_extras: Callable[[], dict[str, Any]] | None = None,
         on_step: Callable[[Loop, Any], None] | None = None,
-        margin: float | None = None,
         keep: int = 3,
         best_metric: str | None = None,
         course_file: bool = False,
@@ -93,9 +89,9 @@ class Loop(training.Loop):
             raise ArgumentError("Several processes need the same random_seed: give one.")
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
-        if margin is None:
-            margin = getattr(task.loss_layer, "_margin", None)
-        self._collapse, self._patience = CollapseWatch(margin), patience
+        self._margin = getattr(task.loss_layer, "_margin", None)
+        self._collapsed = 0  # For so many steps the loss has been that of equal vectors.
+        self._patience = patience
         self._mesh = devices.mesh()
         self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
         self._extras = checkpoint_extras or dict
@@ -106,7 +102,6 @@ class Loop(training.Loop):
         self._sums: dict[str, Any] = {}
         self._summed = 0
         self.on_step = on_step
-        self.warnings: list[str] = []
         self.resumed_from: Path | None = None
         # Trax loads a checkpoint before it sets the eval tasks, whose batches have a position too.
         self.load_checkpoint = lambda: None
@@ -166,7 +161,15 @@ class Loop(training.Loop):
             if self._saved_step != self._step:
                 self.save_checkpoint("model")
             if self._course_file and self._writes:
-                self.write_course_file()
+                trax_files.write_course_model(
+                    Path(self._output_dir),
+                    _on_host(self._model.weights),
+                    _on_host(self._model.state),
+                    input_signature=self._batch_signature[: self._model.n_in],
+                    slots=[_on_host(self.slots)],
+                    step=self._step,
+                    history=self._history.to_dict(),
+                )
             if signals.received:
                 go_on = " Run the same again to go on from there." if self._output_dir else ""
                 self._warn(f"Stopped by {signals.received.name} after step {self._step}.{go_on}")
@@ -184,9 +187,14 @@ class Loop(training.Loop):
     def _report(self, seconds: float, writers) -> None:
         """Prints and records the means since the last report, then runs the evaluations."""
         sums, steps = self._sums, self._summed
-        if warning := self._collapse.warning(float(sums["loss"]) / steps, steps):
-            self.warnings.append(warning)
-            self._warn("Warning: " + warning)
+        mean, before = float(sums["loss"]) / steps, self._collapsed
+        self._collapsed = before + steps if is_collapsed(mean, self._margin) else 0
+        if before < COLLAPSE_STEPS <= self._collapsed:
+            self._warn(
+                f"Warning: The loss has stayed at {mean:.3f}, twice the margin, for {self._collapsed} "
+                "steps: all questions have the same vector (collapse). Try lstm_bias='forget_gate', a "
+                "smaller learning rate, a longer warm-up, closest='semi_hard', or another seed."
+            )
         with self._as_quiet_as_asked():
             self._log_training_progress(
                 task=self._tasks[0],
@@ -204,10 +212,11 @@ class Loop(training.Loop):
             add_metrics(self._output_dir, self._history, self._step)
 
     def _is_out_of_patience(self) -> bool:
-        if not self._eval_tasks:
+        if not self._patience or not self._eval_tasks:
             return False
         name = f"metrics/{self._eval_tasks[0].metric_names[0]}"
-        return out_of_patience([v for _, v in self._history.get("eval", name)], self._patience)
+        losses = [loss for _, loss in self._history.get("eval", name)]
+        return bool(losses) and len(losses) - 1 - np.argmin(losses) >= self._patience
 
     def _as_quiet_as_asked(self):
         quiet = self._quiet or jax.process_index() > 0
@@ -310,18 +319,12 @@ class Loop(training.Loop):
             self._writer.save(checkpoint)
         self._saved_step = self._step
 
-    def load_checkpoint(self, directory=None, filename=None) -> None:
+    def load_checkpoint(self, directory=None) -> None:
         """Restores the newest complete checkpoint of a directory, or Trax's own file where it has none.
-
-        Args:
-          directory: where the checkpoints are; `output_dir` by default.
-          filename: must be None; for Trax's own file use ``model.init_from_file``.
 
         Raises:
           CheckpointError: the checkpoint is of another model or vocabulary; both are named.
         """
-        if filename is not None:
-            raise ArgumentError("load_checkpoint reads a directory; give no filename.")
         directory = directory or self._output_dir
         found = None if directory is None else self._newest(Path(directory))
         if found is None:
@@ -371,18 +374,6 @@ class Loop(training.Loop):
             vocabulary = self._extras().get("vocabulary") if found.vocabulary else None
             checkpoints.check_compatible(found, vocabulary, self._model.weights, self.slots)
         return found
-
-    def write_course_file(self) -> Path:
-        """Writes ``model.pkl.gz`` and its companions as Trax's Loop does, for `init_from_file`."""
-        return trax_files.write_course_model(
-            Path(self._output_dir),
-            _on_host(self._model.weights),
-            _on_host(self._model.state),
-            input_signature=self._batch_signature[: self._model.n_in],
-            slots=[_on_host(self.slots)],
-            step=self._step,
-            history=self._history.to_dict(),
-        )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What watches a run: NaN, collapse, patience, stop signals, metrics.jsonl."""
+"""What watches a run: NaN, collapse, stop signals, metrics.jsonl."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from siamese.errors import CheckpointError, SiameseError
 from siamese.storage.atomic import explain, write_text_atomically
@@ -34,35 +31,13 @@ def check_finite(loss: float, step: int) -> None:
         )
 
 
-def out_of_patience(losses: Sequence[float], patience: int) -> bool:
-    """Whether the lowest of the validation losses lies `patience` evaluations back; never with 0."""
-    return bool(patience and len(losses)) and len(losses) - 1 - np.argmin(losses) >= patience
-
-
-class CollapseWatch:
-    """Notices that all questions have the same vector; with the margin None it notices nothing.
+def is_collapsed(loss: float, margin: float | None) -> bool:
+    """Whether a mean loss is that of equal vectors, twice the margin; never with the margin None.
 
     Every similarity is 1 then: the mean and the closest negative each exceed the positive by exactly the
-    margin, and the loss stays at twice the margin.
+    margin.
     """
-
-    def __init__(self, margin: float | None):
-        self._margin, self._steps, self._warned = margin, 0, False
-
-    def warning(self, loss: float, steps: int = 1) -> str | None:
-        """The warning about collapse, once, where it has lasted too long; `loss` is the mean of `steps`."""
-        if self._margin is None or self._warned:
-            return None
-        at_collapse = abs(loss - 2 * self._margin) < 0.004 * self._margin
-        self._steps = self._steps + steps if at_collapse else 0
-        self._warned = self._steps >= COLLAPSE_STEPS
-        if not self._warned:
-            return None
-        return (
-            f"The loss has stayed at {loss:.3f}, twice the margin, for {self._steps} steps: all "
-            "questions have the same vector (collapse). Try lstm_bias='forget_gate', a smaller "
-            "learning rate, a longer warm-up, closest='semi_hard', or another seed."
-        )
+    return margin is not None and abs(loss - 2 * margin) < 0.004 * margin
 
 
 class StopSignals:

@@ -90,17 +90,11 @@ class Trainer:
         found, _ = checkpoints.load_newest(self.output_dir)
         if found is None:
             return
-        saved = found.config or {}
-        if saved.get("loss") == "softmax" and "labelled_size" in saved:
-            raise CheckpointError(
-                f"{self.output_dir} holds a run of an earlier version, whose metric SoftmaxLoss is "
-                "RankingLoss now: --overwrite starts anew, or give another directory."
-            )
+        # A field that an earlier version did not have had its default.
+        there = dataclasses.asdict(TrainConfig.from_dict(found.config or {}))
         if resume:
             return
         asked = dataclasses.asdict(self.config)
-        # A field that an earlier version did not have had its default.
-        there = dataclasses.asdict(TrainConfig.from_dict(saved))
         # A rate that reaches zero at the run's end is another one where the end is another.
         ends = {"steps", "epochs"} if self.config.schedule == "linear" else set()
         different = [
@@ -120,16 +114,14 @@ class Trainer:
 
     def _make_loop(self) -> Loop:
         config, data = self.config, self.data
-        # The course's generator draws from Python's global generator: the run has a state of it of its
-        # own, which is in place while the run works and put away in between.
+        # The course's generator draws from Python's global generator. The run has a state of it of its own.
         with keeping_generators():
             random.seed(config.seed)
-            train, valid = make_batches(data, config)
-            self._train_batches = train
+            self._train_batches, valid = make_batches(data, config)
             loss, valid_loss = losses(config)
             self._loss_name = valid_loss.name
             task = training.TrainTask(
-                train,
+                self._train_batches,
                 loss,
                 trax.optimizers.Adam(config.learning_rate, eps=config.adam_epsilon),
                 learning_rate(config, lambda: self.total_steps),
@@ -194,13 +186,17 @@ class Trainer:
     def evaluate(self, test: QuestionPairs) -> Report:
         """Measures the model on pairs it has not seen; chooses the threshold on the held-out pairs."""
         history = self.loop.history
+        train_loss, valid_loss = (
+            float(history.get(mode, f"metrics/{self._loss_name}")[-1][1])
+            for mode in ("train", "eval")
+        )
         report, self.calibration = measure(
             self.loop.eval_model,
             self.data,
             test,
             steps=self.loop.step,
-            train_loss=float(history.get("train", f"metrics/{self._loss_name}")[-1][1]),
-            valid_loss=float(history.get("eval", f"metrics/{self._loss_name}")[-1][1]),
+            train_loss=train_loss,
+            valid_loss=valid_loss,
         )
         return report
 
@@ -245,9 +241,8 @@ def losses(config: TrainConfig):
 def learning_rate(config: TrainConfig, total_steps: Callable[[], int]) -> Callable[[int], float]:
     """The schedule of a run: step, from 1, to Adam's learning rate.
 
-    'rsqrt' is the course's own, `trax.lr.warmup_and_rsqrt_decay`. 'linear' goes up to the full rate in the
-    warm-up and then straight down to zero, which it would reach one step after the run's last;
-    `total_steps` gives the length of the run and is called at the first step.
+    'rsqrt' is the course's own. 'linear' goes up to the full rate in the warm-up and then straight down to
+    zero, which it would reach one step after the run's last; `total_steps` is called at the first step.
     """
     if config.schedule == "rsqrt":
         return lr.warmup_and_rsqrt_decay(config.warmup_steps, config.learning_rate)

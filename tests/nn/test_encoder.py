@@ -5,9 +5,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from trax import shapes
 
+from siamese import Siamese
+from siamese.course.model import tower_weights
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.tower import PAD, Dropout, TowerConfig, drop_numbers, drop_words, encode
@@ -37,10 +41,6 @@ def padded(rows, length):
 
 @pytest.fixture(scope="module")
 def trax_model():
-    from trax import shapes
-
-    from siamese import Siamese
-
     model = Siamese(VOCAB, D_MODEL, fast=False)
     batch = padded(questions(4), 16)
     model.init(shapes.signature((batch, batch)))
@@ -49,8 +49,6 @@ def trax_model():
 
 @pytest.mark.parametrize("length", [1, 2, 16, 64])
 def test_equals_the_trax_model_on_the_same_weights(trax_model, length):
-    from siamese.course.model import tower_weights
-
     batch = padded([row[:length] for row in questions(5)], length)
     weights = tower_weights(trax_model)
     expected = trax_model.sublayers[0](batch)
@@ -76,10 +74,9 @@ def test_masked_a_question_is_the_same_alone_and_in_company(config):
     encoder, rows = Encoder(config, weights_of(config)), questions(300, longest=40)
     together = encoder.encode(rows)
     for i in (0, 7, 299):
-        np.testing.assert_allclose(encoder.encode([rows[i]])[0], together[i], rtol=0, atol=1e-6)
-        np.testing.assert_allclose(
-            encoder.encode([rows[i]], length=64)[0], together[i], rtol=0, atol=1e-6
-        )
+        for length in (None, 64):
+            alone = encoder.encode([rows[i]], length=length)[0]
+            np.testing.assert_allclose(alone, together[i], rtol=0, atol=1e-6)
 
 
 def test_unmasked_each_question_has_its_own_power_of_two():
@@ -156,9 +153,6 @@ print([name for name in ("jax", "trax", "tensorflow") if name in sys.modules])
 
 
 def test_dropout_zeroes_its_share_and_keeps_the_mean():
-    import jax
-    import jax.numpy as jnp
-
     x = jnp.ones((40, 25, 20))
     dropped = np.asarray(drop_numbers(x, Dropout(embedding=0.3), jax.random.PRNGKey(1)))
     assert (dropped == 0).mean() == pytest.approx(0.3, abs=0.01)

@@ -1,4 +1,4 @@
-"""What watches a run: collapse, NaN, patience, stop signals."""
+"""What watches a run: collapse, NaN, stop signals."""
 
 import math
 import signal
@@ -6,32 +6,13 @@ import threading
 
 import pytest
 
-from siamese.training.monitor import (
-    COLLAPSE_STEPS,
-    CollapseWatch,
-    StopSignals,
-    TrainingError,
-    check_finite,
-    out_of_patience,
-)
+from siamese.training.monitor import StopSignals, TrainingError, check_finite, is_collapsed
 
 
-def test_a_loss_at_twice_the_margin_for_long_is_collapse_and_is_reported_once():
-    watch = CollapseWatch(0.25)
-    warnings = [watch.warning(0.5001) for _ in range(COLLAPSE_STEPS + 50)]
-    assert [i for i, warning in enumerate(warnings) if warning] == [COLLAPSE_STEPS - 1]
-    assert "all questions have the same vector" in warnings[COLLAPSE_STEPS - 1]
-
-
-def test_a_loss_that_leaves_it_starts_the_count_anew():
-    watch = CollapseWatch(0.25)
-    assert not any(watch.warning(0.5 if i % 50 else 0.3) for i in range(2000))
-
-
-def test_means_over_several_steps_count_as_so_many():
-    assert CollapseWatch(0.1).warning(0.2, COLLAPSE_STEPS)
-    assert not CollapseWatch(0.1).warning(0.2, COLLAPSE_STEPS - 1)
-    assert not CollapseWatch(None).warning(0.5, COLLAPSE_STEPS)
+def test_a_loss_at_twice_the_margin_is_collapse():
+    losses = [0.5, 0.5001, 0.4, 0.55]
+    assert [is_collapsed(loss, 0.25) for loss in losses] == [True, True, False, False]
+    assert not is_collapsed(0.5, None)
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
@@ -39,22 +20,6 @@ def test_a_loss_that_is_not_finite_names_step_and_way_out(loss):
     with pytest.raises(TrainingError, match=r"step 7.*smaller learning rate"):
         check_finite(loss, 7)
     check_finite(0.0, 7)
-
-
-@pytest.mark.parametrize(
-    "losses, over",
-    [
-        ([], False),
-        ([0.5], False),
-        ([0.5, 0.4, 0.41], False),
-        ([0.5, 0.4, 0.41, 0.42], True),
-        ([0.5, 0.4, 0.41, 0.39], False),
-        ([0.4, 0.4, 0.4], True),  # No lower loss is no progress.
-    ],
-)
-def test_patience_counts_evaluations_since_the_lowest_loss(losses, over):
-    assert out_of_patience(losses, patience=2) == over
-    assert not out_of_patience(losses, patience=0)
 
 
 @pytest.mark.parametrize(

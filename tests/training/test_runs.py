@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from programs import ROOT
 
-from siamese import ArgumentError, CheckpointError, DataError, DuplicateDetector, embedded_corpus
+from siamese import ArgumentError, CheckpointError, DataError, DuplicateDetector
 from siamese.cli.main import main
 from siamese.data.pairs import QuestionPairs
 from siamese.storage.checkpoints import load_newest
@@ -30,12 +30,6 @@ SMALL = {
 }  # fmt: skip
 COURSE = TrainConfig.course(**SMALL)
 DROPOUT = TrainConfig.course(word_dropout=0.2, batches="bucketed", **SMALL)
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    """160 pairs, about 60 of them duplicates: an epoch has three or four batches."""
-    return embedded_corpus(train_pairs=160, valid_pairs=150, test_pairs=50)
 
 
 def trainer_of(corpus, config, output=None, **options):
@@ -142,6 +136,8 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     assert test.question1 == rows.question1[60:80]
     with pytest.raises(ArgumentError, match="between 1 and 59"):
         split(rows, 60, 20, valid_rows=60)
+    with pytest.raises(DataError, match=r"test pairs hold 0 duplicates among 10.*--split shuffled"):
+        split(SORTED, how="rows")
 
 
 def test_a_split_by_clusters_shares_no_question():
@@ -157,34 +153,30 @@ def test_a_split_by_clusters_shares_no_question():
     assert not {*train.question1, *train.question2} & {*test.question1, *test.question2}
 
 
-def test_one_label_is_refused_before_the_first_step():
-    with pytest.raises(DataError, match=r"test pairs hold 0 duplicates among 10.*--split shuffled"):
-        split(SORTED, how="rows")
+def test_a_model_is_saved_before_it_is_evaluated(questions_csv, tmp_path, capsys, monkeypatch):
+    command = ["train", "--questions", str(questions_csv), "--output", str(tmp_path)]
+    command += ["--d-model", "8", "--batch-size", "8", "--steps", "2"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "evaluate", lambda *_: (_ for _ in ()).throw(DataError("no.")))
+        assert main(command) == 2
+    assert DuplicateDetector.load(tmp_path).threshold == 0.7
+    capsys.readouterr()
+    assert main([*command, "--json"]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["base_rate"] < 1
 
 
-def test_a_sorted_file_trains_its_own_order_is_refused_and_saving_comes_before_evaluating(
-    corpus, tmp_path, capsys, monkeypatch
-):
-    order = np.argsort(~corpus.train.is_duplicate, kind="stable")
-    rows = corpus.train.select(order)
+def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
+    rows = corpus.train.select(np.argsort(~corpus.train.is_duplicate, kind="stable"))
     path = tmp_path / "sorted.csv"
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["question1", "question2", "is_duplicate"])
         writer.writerows(zip(rows.question1, rows.question2, rows.is_duplicate.astype(int)))
-    command = ["train", "--questions", str(path), "--output", str(tmp_path / "run")]
-    command += ["--d-model", "8", "--batch-size", "8", "--steps", "2"]
     for flags, what in ((["--split", "rows"], "test"), (["--train-rows", "50"], "threshold")):
-        assert main([*command, *flags]) == 2
+        assert main(["train", "--questions", str(path), "--output", str(tmp_path), *flags]) == 2
         message = capsys.readouterr().err.splitlines()[-1]
         assert what in message and "--split shuffled" in message
     assert not list(tmp_path.rglob("step-*"))
-    with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "evaluate", lambda *_: (_ for _ in ()).throw(DataError("no.")))
-        assert main(command) == 2
-    assert DuplicateDetector.load(tmp_path / "run").threshold == 0.7
-    assert main([*command, "--json"]) == 0
-    assert 0 < json.loads(capsys.readouterr().out)["base_rate"] < 1
 
 
 def test_best_trains_on_nearly_all_duplicates_of_a_large_file_and_on_80_percent_of_a_small_one():
