@@ -38,12 +38,6 @@ def test_a_small_remainder_joins_a_batch_and_a_larger_one_stands_alone():
     assert sizes == {1: [1], 17: [17], 18: [2, 16], 31: [15, 16]}
 
 
-def test_every_batch_but_the_remainder_is_of_one_length():
-    lengths = np.random.default_rng(0).integers(1, 6, 2000)
-    mixed = [b for b in plan_of(lengths) if len(set(lengths[b.pairs])) > 1]
-    assert len(mixed) <= 5  # at most one for each length
-
-
 def test_neighbours_stay_together_only_where_asked():
     for block, together in ((1, False), (64, True)):
         first = np.concatenate([b.pairs for b in plan_of([3] * 4096, window=256, block=block)[:16]])

@@ -3,7 +3,6 @@
 import gc
 import json
 import threading
-import time
 from collections import Counter
 
 import numpy as np
@@ -128,19 +127,6 @@ def test_resume_equals_no_interruption(lengths, options, taken, data):
             assert_same_batch(next(resumed), batch)
 
 
-def test_the_state_tells_batches_given_out_not_those_made_ahead():
-    first, second = make_pairs([3] * 50, [4] * 50)
-    with (
-        PairBatches(first, second, 5, prefetch=4) as ahead,
-        PairBatches(first, second, 5, prefetch=0) as plain,
-    ):
-        for _ in range(13):
-            assert ahead.state() == plain.state()
-            next(ahead), next(plain)
-            time.sleep(0.005)  # lets the thread run ahead, into the next epoch too
-        assert (ahead.state()["epoch"], ahead.state()["batch"]) == (1, 3)
-
-
 clustered = st.lists(
     st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9), st.booleans()),
     min_size=2,
@@ -228,16 +214,6 @@ def test_labelled_pairs_shorter_and_longer_than_all_others_are_drawn():
         assert set(batch.is_duplicate.tolist()) == {0, 1}
 
 
-def test_padding_and_shapes_are_reported():
-    first, second = make_pairs([1, 1, 2, 4], [1, 1, 4, 2])
-    with PairBatches(first, second, 2, lengths=2) as batches:
-        list(batches.one_epoch())
-        report = batches.report()
-    # Two batches: cells 2*2*1 + 2*2*4 = 20, tokens 4 + 12.
-    assert report["shapes"] == {(2, 1): 1, (2, 4): 1}
-    assert report["padding"] == pytest.approx(1 - 16 / 20)
-
-
 def test_bucketing_pads_far_less_than_batches_at_random():
     lengths = np.random.default_rng(0).geometric(0.09, (2, 20_000)) + 3
     first, second = (Ragged.from_lists([[7] * n for n in side]) for side in lengths)
@@ -294,40 +270,36 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        ({"batch_size": 0}, ArgumentError, "batch_size"),
-        ({"seed": -1}, ArgumentError, "seed"),
-        ({"last": "first"}, ArgumentError, "last must be one of"),
-        ({"false_negatives": "mask"}, ArgumentError, "needs the clusters"),
-        (
-            {"clusters": [1, 2, 3], "false_negatives": "both"},
-            ArgumentError,
-            "false_negatives must be one of",
-        ),
-        ({"clusters": [1, 2]}, DataError, "3 ids, one a pair.*holds 2 and 2 ids"),
-        ({"clusters": [0.5, 1, 2]}, DataError, r"clusters\[0\] must be one integer per pair"),
-        ({"clusters": ([1, 2, 3],)}, DataError, "tuple of two"),
-        ({"lengths": 0}, ArgumentError, "lengths"),
-        ({"window": 0}, ArgumentError, "window"),
-        ({"topic_block": 0}, ArgumentError, "topic_block"),
-        ({"prefetch": -1}, ArgumentError, "prefetch"),
-        ({"batch_size": 4, "last": "drop"}, ArgumentError, "3 pairs make no batch of 4"),
-        ({"labelled": ([[1]], [[1]])}, ArgumentError, "labelled must be"),
-        ({"labelled": ([[2]], [[2]], [2])}, DataError, "0 or 1"),
-        ({"labelled": ([[2]], [[]], [1])}, DataError, "labelled q2.*empty question"),
-        ({"labelled": ([[2]], [[2]], [1]), "pair_batch_size": 0}, ArgumentError, "pair_batch_size"),
-        ({"rows": ([0, 1], [0])}, DataError, r"rows\[0\] holds 2.*rows\[1\] holds 1"),
-        ({"rows": ([0, 3], [0, 1])}, DataError, r"rows\[0\]\[1\] is 3, but q1 has 3"),
-        ({"rows": ([0, -1], [0, 1])}, DataError, r"rows\[0\]\[1\] is -1"),
-        ({"rows": ([], [])}, DataError, "no pair"),
-        ({"q1": [[2]], "q2": [[2], [3]]}, DataError, "q1 holds 1 questions and q2 holds 2"),
-        ({"q1": [[2], [3]], "q2": [[2], []]}, DataError, "q2.1. is an empty question"),
-        ({"q1": [["a"]], "q2": [[2]]}, DataError, "q1.*integer token ids"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"seed": -1}, "seed"),
+        ({"lengths": 0}, "lengths"),
+        ({"window": 0}, "window"),
+        ({"topic_block": 0}, "topic_block"),
+        ({"prefetch": -1}, "prefetch"),
+        ({"last": "first"}, "last must be one of"),
+        ({"false_negatives": "mask"}, "needs the clusters"),
+        ({"clusters": [1, 2, 3], "false_negatives": "both"}, "false_negatives must be one of"),
+        ({"clusters": [1, 2]}, "3 ids, one a pair.*holds 2 and 2 ids"),
+        ({"clusters": [0.5, 1, 2]}, r"clusters\[0\] must be one integer per pair"),
+        ({"clusters": ([1, 2, 3],)}, "tuple of two"),
+        ({"batch_size": 4, "last": "drop"}, "3 pairs make no batch of 4"),
+        ({"labelled": ([[1]], [[1]])}, "labelled must be"),
+        ({"labelled": ([[2]], [[2]], [2])}, "0 or 1"),
+        ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
+        ({"labelled": ([[2]], [[2]], [1]), "pair_batch_size": 0}, "pair_batch_size"),
+        ({"rows": ([0, 1], [0])}, r"rows\[0\] holds 2.*rows\[1\] holds 1"),
+        ({"rows": ([0, 3], [0, 1])}, r"rows\[0\]\[1\] is 3, but q1 has 3"),
+        ({"rows": ([0, -1], [0, 1])}, r"rows\[0\]\[1\] is -1"),
+        ({"rows": ([], [])}, "no pair"),
+        ({"q1": [[2]], "q2": [[2], [3]]}, "q1 holds 1 questions and q2 holds 2"),
+        ({"q1": [[2], [3]], "q2": [[2], []]}, "q2.1. is an empty question"),
+        ({"q1": [["a"]], "q2": [[2]]}, "q1.*integer token ids"),
     ],
 )
-def test_bad_arguments_are_refused_at_the_call(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_arguments_are_refused_at_the_call(arguments, message):
+    with pytest.raises((ArgumentError, DataError), match=message):
         PairBatches(**{"q1": GOOD[0], "q2": GOOD[1], **arguments})
 
 

@@ -1,9 +1,6 @@
 """The model on the fast tower: printed, weighted and trained as the model of Trax's layers."""
 
 import copy
-import functools
-import random
-import shutil
 
 import jax
 import numpy as np
@@ -12,7 +9,7 @@ from trax import layers as tl
 from trax import shapes
 from trax.layers import base
 
-from siamese import Siamese, TripletLoss, data_generator, train_model
+from siamese import Siamese
 from siamese.course.model import tower_weights
 from siamese.nn.tower import PAD
 
@@ -62,33 +59,6 @@ def test_vectors_equal_those_of_the_layers(length2):
     for found, expected in zip(fast((q1, q2)), stock((q1, q2))):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
     np.testing.assert_allclose(fast.sublayers[0](q1), stock.sublayers[0](q1), rtol=0, atol=1e-6)
-
-
-def train(output_dir, steps, fast):
-    random.seed(34)
-    generator = data_generator(tokens(200, seed=1), tokens(200, seed=2), 64)
-    losses = []
-    loop = train_model(
-        functools.partial(Siamese, 30, 16, fast=fast),
-        TripletLoss,
-        generator,
-        iter([next(generator)] * 1000),
-        output_dir,
-        random_seed=7,
-        on_step=lambda loop, loss: losses.append(float(loss)),
-    )
-    loop.run(steps)
-    return losses, loop
-
-
-def test_checkpoints_of_the_layers_go_on_in_the_fast_tower(tmp_path):
-    _, saved = train(tmp_path / "a", 3, fast=False)
-    shutil.copytree(tmp_path / "a", tmp_path / "b")
-    expected, _ = train(tmp_path / "a", 3, fast=False)
-    found, resumed = train(tmp_path / "b", 3, fast=True)
-    assert resumed.step == 6 and resumed.resumed_from is not None
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-    assert tower_weights(saved.model)["embedding"].shape == (30, 16)
 
 
 def test_dropout_is_done_in_training_alone():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from siamese import CheckpointError, DataError, DuplicateDetector
+from siamese import CheckpointError, DataError, DuplicateDetector, embedded_corpus
 from siamese.course.classify import pair_scores
 from siamese.data.pairs import QuestionPairs
 from siamese.training.batches import make_batches
@@ -18,9 +18,6 @@ from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
 from siamese.training.trainer import Trainer
 
-SUBJECTS = ["cats", "dogs", "fish", "birds", "trains", "boats", "cars", "planes"]
-ASKED = ("how do i feed {} well", "what is the best food for {}", "why do people like {} so much",
-         "where can i buy cheap {} today", "are {} dangerous for small children")  # fmt: skip
 SMALL = TrainConfig.best(
     d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
     bidirectional=False, epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2,
@@ -28,23 +25,14 @@ SMALL = TrainConfig.best(
 )  # fmt: skip
 
 
-def pairs(seed=0):
-    """Duplicates are one question in two wordings; the others have another subject or another matter."""
-    draw = np.random.default_rng(seed)
-    rows = []
-    for i in range(160):
-        subject, matter = SUBJECTS[draw.integers(8)], draw.integers(5)
-        first = ASKED[matter].format(subject) + f" {'really ' * int(draw.integers(3))}?"
-        if i % 4:
-            second = f"tell me {ASKED[matter].format(subject)} ?"
-        else:
-            second = ASKED[(matter + 1 + draw.integers(4)) % 5].format(subject) + f" x{i} ?"
-        rows.append((first, second, i % 4 > 0))
-    return QuestionPairs(*map(list, zip(*rows)))
-
-
-EVERYTHING = pairs()
-TRAIN, VALID = EVERYTHING.rows(0, 120), EVERYTHING.rows(120, 160)
+CORPUS = embedded_corpus(train_pairs=200, valid_pairs=150, test_pairs=50)
+CHAIN = int(CORPUS.train.is_duplicate.argmax())  # A second duplicate of one question.
+TRAIN = QuestionPairs(
+    [*CORPUS.train.question1, CORPUS.train.question2[CHAIN]],
+    [*CORPUS.train.question2, f"again : {CORPUS.train.question2[CHAIN]}"],
+    [*CORPUS.train.is_duplicate, True],
+)
+VALID = CORPUS.valid
 
 
 def prepared(rows=TRAIN, valid=VALID, **changes):
@@ -80,28 +68,24 @@ def test_labelled_pairs_have_their_own_labels_and_proportion():
 
 def test_held_out_labels_are_not_looked_at():
     changes = {"hard_negatives": 0, "topic_block": 0}
-    data = prepared(EVERYTHING, None, **changes)
-    flipped = EVERYTHING.is_duplicate.copy()
+    flipped = TRAIN.is_duplicate.copy()
     first = np.flatnonzero(flipped)[int(flipped.sum() * SMALL.train_share)]
     flipped[first + 1 :] = np.roll(flipped[first + 1 :], 1)  # As many of each, elsewhere.
-    rows = QuestionPairs(EVERYTHING.question1, EVERYTHING.question2, flipped)
-    other = prepared(rows, None, **changes)
-    for mine, its in zip(
-        (*data.labelled, *data.train_clusters), (*other.labelled, *other.train_clusters)
-    ):
-        np.testing.assert_array_equal(mine, its)
+    rows = QuestionPairs(TRAIN.question1, TRAIN.question2, flipped)
+    mine, its = (prepared(given, None, **changes) for given in (TRAIN, rows))
+    for a, b in zip((*mine.labelled, *mine.train_clusters), (*its.labelled, *its.train_clusters)):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_the_transitive_closure_is_trained_on_with_their_cluster():
     plain, more = (prepared(transitive_closure=closure) for closure in (False, True))
-    number = {}
+    cluster_of = {}
     for data in (plain, more):
         for row1, row2, cluster1, cluster2 in zip(*data.train, *data.train_clusters):
             assert cluster1 == cluster2
-            number.setdefault(row1, cluster1)
-            assert number[row1] == number.setdefault(row2, cluster1) == cluster1
-    labelled = {frozenset(pair) for pair in zip(*plain.train)}
-    trained = {frozenset(pair) for pair in zip(*more.train)}
+            for row in (row1, row2):
+                assert cluster_of.setdefault(row, cluster1) == cluster1
+    labelled, trained = ({frozenset(pair) for pair in zip(*data.train)} for data in (plain, more))
     assert labelled < trained
     assert len(more.train[0]) - len(plain.train[0]) == len(trained - labelled)
 
@@ -116,47 +100,43 @@ def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
     assert len(mine[0]) == len(its[0])
 
 
-def trained(folder, steps, config=SMALL):
-    trainer = Trainer(TRAIN, config, folder, valid=VALID, quiet=True)
-    trainer.loop.run(steps)
-    return trainer
-
-
 def test_another_length_is_another_run_where_the_rate_falls_to_the_end(tmp_path):
-    trainer = trained(tmp_path / "run", 1)
+    trainer = Trainer(TRAIN, SMALL, tmp_path, valid=VALID, quiet=True)
+    trainer.loop.run(1)
+    longer = dataclasses.replace(SMALL, steps=12)
     with pytest.raises(CheckpointError, match="steps 9 there, 12 asked for"):
-        trained(tmp_path / "run", 1, dataclasses.replace(SMALL, steps=12))
+        Trainer(TRAIN, longer, tmp_path, valid=VALID)
     rates = [trainer.loop.tasks[0].learning_rate(step) for step in range(1, 10)]
     np.testing.assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3)
     assert rates[2] == max(rates) and 0 < rates[-1] < 0.002
 
 
 def test_the_saved_model_answers_as_the_trained_one(tmp_path):
-    config = dataclasses.replace(SMALL, bidirectional=True)
-    trainer = trained(tmp_path / "run", 2, config)
+    config = dataclasses.replace(SMALL, bidirectional=True, steps=2)
+    trainer = Trainer(TRAIN, config, tmp_path, valid=VALID, quiet=True)
+    trainer.train()
     report = trainer.evaluate(VALID)
     trainer.save(report)
-    loaded = DuplicateDetector.load(tmp_path / "run")
+    loaded = DuplicateDetector.load(tmp_path)
     assert loaded.tower.bidirectional and loaded.vocabulary.unknown_ids == 5
     assert loaded.threshold == report.threshold
     held = [trainer.data.ids.take(rows) for rows in trainer.data.held_out_rows]
-    wanted = pair_scores(*held, trainer.loop.eval_model, trainer.data.vocabulary)
+    expected = pair_scores(*held, trainer.loop.eval_model, trainer.data.vocabulary)
     many = loaded.similarity(VALID.question1, VALID.question2)
     few = [loaded.similarity(a, b) for a, b in zip(VALID.question1, VALID.question2)]
-    np.testing.assert_allclose(many, wanted, atol=2e-6)
-    np.testing.assert_allclose(few, wanted, atol=2e-6)
+    np.testing.assert_allclose(many, expected, atol=2e-6)
+    np.testing.assert_allclose(few, expected, atol=2e-6)
 
 
 DEVICES = """
-import dataclasses, jax, sys
+import dataclasses
 from test_training_batches import SMALL, TRAIN, VALID, Trainer
-assert jax.device_count() == int(sys.argv[1])
-losses = []
 config = dataclasses.replace(SMALL, pair_batch_size=8)
-trainer = Trainer(TRAIN, config, None, valid=VALID, quiet=True)
-trainer.loop.on_step = lambda loop, loss: losses.append(float(loss))
-trainer.loop.run(4)
-print(losses)
+losses = []
+trainer = Trainer(TRAIN, config, valid=VALID, quiet=True)
+trainer.train(on_step=lambda loop, loss: losses.append(float(loss)))
+import jax
+print([jax.device_count(), *losses])
 """
 
 
@@ -164,14 +144,12 @@ print(losses)
 def test_several_devices_give_the_same_losses():
     found = []
     for count in (1, 4):
-        flag = f"--xla_force_host_platform_device_count={count}"
-        paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+        env = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}"}
+        env["PYTHONPATH"] = f"{Path(__file__).parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
         done = subprocess.run(
-            [sys.executable, "-c", DEVICES, str(count)],
-            env={**os.environ, "XLA_FLAGS": flag, "PYTHONPATH": paths},
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", DEVICES], env=env, check=True, stdout=subprocess.PIPE, text=True
         )
-        assert done.returncode == 0, done.stderr[-2000:]
-        found.append(json.loads(done.stdout.splitlines()[-1]))
+        devices, *losses = json.loads(done.stdout.splitlines()[-1])
+        assert devices == count
+        found.append(losses)
     np.testing.assert_allclose(found[0], found[1], rtol=2e-5)
