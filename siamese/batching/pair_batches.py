@@ -35,12 +35,11 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         With one table of distinct questions: ``PairBatches(table, table, rows=(rows1, rows2))``.
       seed: decides all that is random; nothing is drawn from global generators.
       last: the remainder that does not fill a batch: 'short' gives it as one shorter batch (below an
-        eighth of a batch it joins another one, for a handful of pairs has too few negatives), 'drop'
-        leaves it out, other pairs each epoch.
+        eighth of a batch it joins another one), 'drop' leaves it out, other pairs each epoch.
       lengths: how many batch lengths to choose from the data.
       window: batches whose pairs are bucketed together.
-      topic_block: neighbouring pairs that stay together up to the bucketing: topic-homogeneous
-        batches, where the pairs are ordered by topic. 1 is a full shuffle.
+      topic_block: neighbouring pairs that stay together up to the bucketing, for topic-homogeneous
+        batches where the pairs are ordered by topic; 1 is a full shuffle.
       swap: whether the two sides of each pair change places at random.
       clusters: the cluster id of each pair, integers [pairs], or a tuple of one such array for each
         side; questions of one cluster are duplicates of each other, negative ids are of no cluster.
@@ -172,11 +171,7 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         return len(self._plan(seed=self._seed, epoch=self._epoch))
 
     def state(self) -> dict[str, int]:
-        """The position after the batches given out so far, as a few integers.
-
-        `restore` on a PairBatches over the same pairs with the same settings goes on exactly from
-        there, however many batches had been made ahead, and with another `prefetch` too.
-        """
+        """The position after the batches given out so far, as a few integers, for `restore`."""
         return {
             "seed": self._seed,
             "epoch": self._epoch,
@@ -187,7 +182,7 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         }
 
     def restore(self, state: dict[str, int]) -> None:
-        """Goes to the position that `state` told, with its seed.
+        """Goes to the position that `state` told, with its seed; `prefetch` may be another one.
 
         Raises:
           ArgumentError: where the state is damaged or belongs to other pairs or settings.
@@ -277,10 +272,6 @@ def prefetched(items: Iterator, depth: int) -> Generator:
 
     An exception in the iterator is raised after the items made before it. The thread ends with the
     iterator, and when the reader closes or forgets what this returns.
-
-    Example:
-      >>> list(prefetched(iter(range(3)), depth=2))
-      [0, 1, 2]
     """
     end = object()
     pool = ThreadPoolExecutor(1, "siamese-prefetch")

@@ -1,8 +1,8 @@
 """Any number of devices with one and the same loss: the batch is spread, the weights are copied.
 
 In-batch negatives are over the whole batch whatever the number of devices: XLA's partitioner sees one
-program over the whole batch and adds the communication. (Trax's own way, a `pmap`, computes the loss on
-each device's part: fewer negatives, another loss; and it no longer runs on today's JAX.)
+program over the whole batch and adds the communication. (Trax's `pmap` computes the loss on each device's
+part: fewer negatives, another loss; and it no longer runs on today's JAX.)
 """
 
 from __future__ import annotations
@@ -24,16 +24,11 @@ def mesh() -> jax.sharding.Mesh | None:
 
 
 def connect(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
-    """Joins this process to the others of a run on several hosts (`jax.distributed`).
+    """Joins this process to the others of a run on several hosts, before anything else of JAX.
 
-    Call it before anything else of JAX. Every process runs the same command on the same data; each one
-    feeds its rows of the global batch, and the first one writes. ArgumentError where they cannot be joined.
-
-    Args:
-      coordinator: host:port of the first process; None takes what the cluster says (Slurm, Open MPI,
-        Kubernetes, Cloud TPU), for the others too.
-      processes: how many there are.
-      process_id: which one this is, from 0.
+    Every process runs the same command on the same data; each one feeds its rows of the global batch, and
+    the first one writes. See `jax.distributed.initialize` for the arguments: None takes what the cluster
+    says (Slurm, Open MPI, Kubernetes, Cloud TPU). ArgumentError where they cannot be joined.
     """
     try:
         jax.distributed.initialize(coordinator, processes, process_id)
@@ -44,35 +39,31 @@ def connect(coordinator: str | None, processes: int | None, process_id: int | No
         ) from error
 
 
-def replicate(mesh, tree):
-    """The tree with every array copied to all devices of the mesh, or to the one device there is.
+def replicate_trainer(mesh, trainer) -> None:
+    """Copies a `trax.optimizers.Trainer`'s arrays to every device of the mesh, or to the one there is.
 
     Trax leaves the optimizer's slots committed to the CPU: beside one GPU the first step would run on the
     CPU, and so all later ones. On the CPU alone the second step would compile anew.
     """
-    if mesh is None:
-        return jax.device_put(tree, jax.local_devices()[0])
-    return jax.tree_util.tree_map(
-        lambda leaf: _placed(mesh, leaf, jax.sharding.PartitionSpec()), tree
-    )
 
+    def copied(tree):
+        if mesh is None:
+            return jax.device_put(tree, jax.local_devices()[0])
+        return jax.tree.map(lambda leaf: _placed(mesh, leaf, jax.sharding.PartitionSpec()), tree)
 
-def replicate_trainer(mesh, trainer) -> None:
-    """Copies a `trax.optimizers.Trainer`'s weights, state and optimizer slots to every device."""
     accelerated = trainer.accelerated_model_with_loss
-    accelerated.weights = replicate(mesh, accelerated.weights)
-    accelerated.state = replicate(mesh, accelerated.state)
+    accelerated.weights = copied(accelerated.weights)
+    accelerated.state = copied(accelerated.state)
     # Not through the setter of `slots`, which moves them back to the first device.
-    trainer._slots = replicate(mesh, trainer.slots)
-    trainer.optimizer.slots = trainer._slots
-    trainer._opt_params = replicate(mesh, trainer.optimizer.opt_params)
+    trainer._slots = trainer.optimizer.slots = copied(trainer.slots)
+    trainer._opt_params = copied(trainer.optimizer.opt_params)
 
 
 def shard_batch(mesh, batch):
-    """The batch's arrays spread over the mesh along their first axis.
+    """The batch's arrays spread over the mesh along their first axis; every process passes the same batch.
 
-    Every process passes the whole, same batch; it keeps its own rows. A batch that does not divide by the
-    number of devices is an ArgumentError: to cut or fill it would change the loss.
+    A batch that does not divide by the number of devices is an ArgumentError: to cut or fill it would
+    change the loss.
     """
     if mesh is None:
         return batch

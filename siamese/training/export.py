@@ -23,32 +23,30 @@ def export(
     Args:
       run: the run's directory.
       step: of the checkpoint; the newest where None.
-      output: directory of the model; ``RUN/model`` where None.
+      output: directory of the model; ``RUN/model`` where None, which must not be there then.
 
     Returns:
       The model and its directory.
 
     Raises:
-      CheckpointError: there is no such checkpoint, it is not one of `siamese train`, or ``RUN/model``
-        is there already and no output is given.
+      CheckpointError: there is no such checkpoint, or it is not one of `siamese train`.
     """
     path = Path(run, "model") if output is None else Path(output)
     if output is None and path.exists():
         raise CheckpointError(f"{path} is there already. Give --output another directory.")
-    saved = checkpoints.list_checkpoints(run)
-    if not saved:
+    paths = {saved.step: saved.path for saved in reversed(checkpoints.list_checkpoints(run))}
+    if not paths:
         raise CheckpointError(f"{run} holds no checkpoints. Give the directory of a training run.")
+    if step is not None and step not in paths:
+        steps = ", ".join(map(str, sorted(paths)))
+        raise CheckpointError(f"{run} has no checkpoint of step {step}. It has {steps}.")
     if step is None:
         found = checkpoints.load_newest(run).checkpoint
     else:
-        chosen = next((one for one in saved if one.step == step), None)
-        if chosen is None:
-            steps = ", ".join(str(one.step) for one in reversed(saved))
-            raise CheckpointError(f"{run} has no checkpoint of step {step}. It has {steps}.")
-        found = checkpoints.load_checkpoint(chosen.path)
+        found = checkpoints.load_checkpoint(paths[step])
     if not found.config or not found.vocabulary:
         raise CheckpointError(
-            f"{found.path} is not a checkpoint of `siamese train`: it names no configuration or no "
+            f"{found.path} is not a checkpoint of `siamese train`: it has no configuration or "
             "vocabulary. For the course's files use `siamese import-weights`."
         )
     config, words = TrainConfig.from_dict(found.config), json.loads(found.vocabulary)

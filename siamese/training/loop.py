@@ -42,7 +42,7 @@ logger = logging.getLogger("siamese")
 
 
 class Loop(training.Loop):
-    """Trains a model on one task; see `trax.supervised.training.Loop` for the arguments of that class.
+    """Trains a model on one `TrainTask`; `stock` are more arguments of `trax.supervised.training.Loop`.
 
     Args:
       model: a Trax layer.
@@ -56,7 +56,7 @@ class Loop(training.Loop):
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
       lazy_adam: move only the embedding rows of a batch's words; see `siamese.training.step`.
       quiet: print nothing; warnings still go to the log.
-      **stock: what else Trax's Loop takes: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
+      **stock: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
 
     Attributes:
       resumed_from: the checkpoint that the run goes on from, or None.
@@ -89,9 +89,8 @@ class Loop(training.Loop):
             raise ArgumentError("Several processes need the same random_seed: give one.")
         if stock.get("output_dir") is not None:
             stock["output_dir"] = os.fspath(stock["output_dir"])
-        self._margin = getattr(task.loss_layer, "_margin", None)
+        self._margin, self._patience = getattr(task.loss_layer, "_margin", None), patience
         self._collapsed = 0  # For so many steps the loss has been that of equal vectors.
-        self._patience = patience
         self._mesh = devices.mesh()
         self._course_file, self._quiet, self._lazy_adam = course_file, quiet, lazy_adam
         self._extras = checkpoint_extras or dict
@@ -134,11 +133,7 @@ class Loop(training.Loop):
           CheckpointError: `output_dir` cannot be written, or another process trains there.
         """
         last = self._step + n_steps
-        with (
-            self._running(),
-            self._open_summary_writers() as writers,
-            StopSignals() as signals,
-        ):
+        with self._running(), self._open_summary_writers() as writers, StopSignals() as signals:
             begun = time.monotonic()
             while self._step < last and not signals.received and not self._is_out_of_patience():
                 self._step += 1
@@ -155,11 +150,11 @@ class Loop(training.Loop):
                     self._sums, self._summed, begun = {}, 0, time.monotonic()
                 # After the evaluation, which draws batches too: a resumed run must not repeat them.
                 if self._checkpoint_at(self._step):
-                    self.save_checkpoint("model")
+                    self.save_checkpoint()
             if self._sums:
                 check_finite(float(self._sums["loss"]), self._step)
             if self._saved_step != self._step:
-                self.save_checkpoint("model")
+                self.save_checkpoint()
             if self._course_file and self._writes:
                 trax_files.write_course_model(
                     Path(self._output_dir),
@@ -283,9 +278,7 @@ class Loop(training.Loop):
         return self._trainer_per_task[0].slots
 
     def save_checkpoint(self, basename: str = "model") -> None:
-        """Saves everything that a resumed run needs to go on as if it had never stopped.
-
-        `basename` is Trax's argument and has no effect: `best_metric` keeps the best one.
+        """Saves everything that a resumed run needs; Trax's `basename` has no effect.
 
         Raises:
           CheckpointError: the directory cannot be written; earlier checkpoints are untouched.

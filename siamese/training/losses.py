@@ -9,8 +9,8 @@ This is the multiple-negatives ranking loss (Henderson et al., 2017, arXiv:1705.
 1 / t, and InfoNCE (van den Oord et al., 2018, arXiv:1807.03748); in both directions it is CLIP's loss
 (Radford et al., 2021, arXiv:2103.00020).
 
-In-batch negatives are mostly about another topic. Labelled pairs of both kinds can be closer; they take
-part through a logistic regression on their cosine c, with fixed slope and centre::
+Labelled pairs of both kinds take part through a logistic regression on their cosine c, with fixed slope and
+centre::
 
     loss_k = log(1 + exp(-s_k (c_k - centre) / t2)),  s_k = 1 for a duplicate, -1 for another pair
 """
@@ -71,10 +71,7 @@ def RankingLossFn(
 
 
 def PairLossFn(cosines, is_duplicate):
-    """Mean logistic loss, >= 0, of labelled pairs: float [pairs] cosines, bool or integer [pairs] labels.
-
-    Raises:
-      ShapeError: where the two do not have one shape [pairs].
+    """Mean logistic loss, >= 0, of labelled pairs: float cosines, bool or integer labels, [pairs] each.
 
     Example:
       >>> round(float(PairLossFn(np.array([0.55, 0.55]), np.array([1, 0]))), 4)  # log 2
@@ -82,8 +79,8 @@ def PairLossFn(cosines, is_duplicate):
     """
     if np.shape(cosines) != np.shape(is_duplicate) or np.ndim(cosines) != 1:
         raise ShapeError(
-            f"PairLossFn takes a cosine and a label for each pair; the cosines have shape "
-            f"{np.shape(cosines)} and the labels {np.shape(is_duplicate)}."
+            f"PairLossFn takes a cosine and a label for each pair; their shapes are "
+            f"{np.shape(cosines)} and {np.shape(is_duplicate)}."
         )
     sign = jnp.where(jnp.asarray(is_duplicate) > 0, 1.0, -1.0)
     logits = sign * (jnp.asarray(cosines) - PAIR_CENTRE) / PAIR_TEMPERATURE  # [pairs]
@@ -101,13 +98,8 @@ def RankingLoss(
 ):
     """`RankingLossFn` as a Trax layer: (v1, v2), then mask and labels where asked for, to one number.
 
-    Args:
-      temperature: see `RankingLossFn`.
-      direction: likewise.
-      false_negative_mask: the layer takes one more input, bool [batch, batch].
-      pairs: the layer takes one more input, is_duplicate [pairs]: so many rows at the end of v1 and v2
-        are labelled pairs, for `PairLossFn` alone.
-      pair_loss_weight: weight of the labelled pairs' mean loss.
+    With `pairs` the layer takes one more input, is_duplicate [pairs]: so many rows at the end of v1 and v2
+    are labelled pairs, for `PairLossFn` alone, and `pair_loss_weight` is the weight of their mean loss.
     """
     _check(temperature, direction)
 

@@ -13,8 +13,7 @@ from siamese.errors import CheckpointError, SiameseError
 from siamese.storage.atomic import explain, write_text_atomically
 
 # The loss must stay at twice the margin for so long to count as collapsed. Every run of the course's model
-# starts there: Trax's LSTM adds its forget bias of 1 to all four gates, so the first states are almost the
-# same whatever the question, and it takes a few hundred steps of warm-up to leave.
+# starts there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
 COLLAPSE_STEPS = 600
 
 
@@ -76,6 +75,13 @@ class StopSignals:
 
 def forget_metrics_after(directory: str | Path, step: int) -> None:
     """Takes out of metrics.jsonl what a killed run wrote after the checkpoint that the run goes on from."""
+
+    def is_kept(line: str) -> bool:
+        try:
+            return line.endswith("\n") and json.loads(line)["step"] <= step
+        except (ValueError, KeyError, TypeError):
+            return False
+
     path = Path(directory, "metrics.jsonl")
     try:
         lines = path.read_text("utf-8", "replace").splitlines(keepends=True)
@@ -83,7 +89,7 @@ def forget_metrics_after(directory: str | Path, step: int) -> None:
         return
     except OSError as error:
         raise CheckpointError(explain(error, path, "read")) from error
-    kept = [line for line in lines if _is_complete_until(line, step)]
+    kept = list(filter(is_kept, lines))
     if kept != lines:
         write_text_atomically(path, "".join(kept), CheckpointError)
 
@@ -102,10 +108,3 @@ def add_metrics(directory: str | Path, history, step: int) -> None:
             lines.write(json.dumps(figures) + "\n")
     except OSError as error:
         raise CheckpointError(explain(error, path)) from error
-
-
-def _is_complete_until(line: str, step: int) -> bool:
-    try:
-        return line.endswith("\n") and json.loads(line)["step"] <= step
-    except (ValueError, KeyError, TypeError):
-        return False

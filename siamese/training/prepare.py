@@ -47,13 +47,7 @@ def prepare(
     The vocabulary comes from all duplicates among `pairs` (or from all training pairs); the first
     ``config.train_share`` of them is trained on (more where the rest exceeds ``config.valid_duplicates``),
     the rest validates. The threshold is chosen on pairs of both labels that stand behind the last pair
-    trained on.
-
-    Args:
-      pairs: the training rows, both labels.
-      config: the run's choices.
-      valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
-      held_out_pairs: at most so many of the last pairs are used for the threshold.
+    trained on, at most `held_out_pairs`. Where `valid` is given, its pairs do both.
 
     Raises:
       DataError: fewer than two duplicates on either side of the division.
@@ -119,11 +113,7 @@ def prepare(
 
 
 def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):
-    """The labelled pairs, and those that follow from them where wanted.
-
-    Returns:
-      (rows, clusters, is_duplicate): int64 [2, pairs] twice and bool [pairs].
-    """
+    """The labelled pairs, and those that follow from them: rows, clusters [2, pairs]; labels [pairs]."""
     joined = clusters(pairs)
     sides = np.stack([joined.cluster1, joined.cluster2])
     is_duplicate = np.asarray(pairs.is_duplicate, bool)

@@ -20,19 +20,17 @@ EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters f
 
 @dataclass(frozen=True)
 class Report:
-    """The figures of a training run. Accuracies and shares run from 0 to 1."""
+    """The figures of a training run on its test pairs. Accuracies and shares run from 0 to 1."""
 
     steps: int  # Training steps done, those of earlier parts of the run included.
     train_loss: float  # The mean since the evaluation before the last.
     valid_loss: float
-    accuracy: (
-        float  # On the test pairs at the course's threshold of 0.7, by the course's `classify`.
-    )
+    accuracy: float  # At the course's threshold of 0.7, by the course's `classify`.
     threshold: float  # The one most accurate on held-out pairs, which are not the test pairs.
-    tuned_accuracy: float  # On the test pairs at that threshold.
+    tuned_accuracy: float  # At that threshold.
     roc_auc: float
-    base_rate: float  # The share of duplicates among the test pairs.
-    overlap_accuracy: float  # Of word overlap with its own tuned threshold, on the test pairs.
+    base_rate: float  # The share of duplicates.
+    overlap_accuracy: float  # Of word overlap with its own tuned threshold.
     overlap_roc_auc: float
     test_pairs: int
 
@@ -55,13 +53,9 @@ on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:
 def measure(
     model, data: TrainingData, test: QuestionPairs, **losses: float
 ) -> tuple[Report, Calibration]:
-    """Measures a model on test pairs; threshold and calibration come from the held-out pairs.
+    """Measures a `Siamese` on test pairs; threshold and calibration come from the held-out pairs.
 
-    Args:
-      model: a trained `Siamese`, in its 'eval' mode.
-      data: what it was trained on.
-      test: labelled pairs it has not seen.
-      **losses: the report's steps, train_loss and valid_loss.
+    `losses` are the report's steps, train_loss and valid_loss.
     """
     held_out, held_labels = data.held_out, data.held_out.is_duplicate
     tokenized = tokenize_questions([*test.question1, *test.question2])

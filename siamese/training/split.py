@@ -31,7 +31,7 @@ def split(
       train_rows: how many rows train; the course's 300,000 where None and there are more, else 9 in 10.
       test_rows: how many test; at most the course's 10,240 where None.
       valid_rows: so many of the training rows, the last of them, validate.
-      how: one of `SPLITS`; 'rows' where None and `train_rows` is given or there are more than 300,000
+      how: one of `SPLITS`; where None 'rows' if `train_rows` is given or there are more than 300,000
         rows, else 'shuffled'.
 
     Raises:

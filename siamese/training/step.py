@@ -1,13 +1,11 @@
 """One training step in one XLA program: loss, gradients, Adam, new weights and new slots.
 
-Trax's trainer compiles such a program too, but leaves its inputs where they are, so that every step
-writes weights and slots to fresh memory. Here the optimizer's slots, which nobody but the trainer holds,
-are donated: XLA writes the new ones in their place. The weights stay valid: `model.weights` may be held
-by anyone.
+Trax's trainer writes weights and slots to fresh memory at every step. Here the optimizer's slots, which
+nobody but the trainer holds, are donated: XLA writes the new ones in their place. The weights stay valid:
+`model.weights` may be held by anyone.
 
 Lazy Adam (the LazyAdam of TensorFlow Addons, PyTorch's SparseAdam) moves only the embedding rows whose
-words are in the batch. Adam itself moves every row at every step, because the moments of absent words
-decay, and so reads and writes the embedding three times over whatever the batch holds.
+words are in the batch. Adam itself moves every row, because the moments of absent words decay.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ def update_step(trainer, lazy_adam: bool = False) -> Callable:
     """The step that `trax.optimizers.Trainer` runs, compiled anew.
 
     Args:
-      trainer: a `trax.optimizers.Trainer` on one device, or on a mesh as one device.
+      trainer: a `trax.optimizers.Trainer` of one device.
       lazy_adam: move only the embedding rows of the batch's words. The weights are then donated too:
         arrays taken from ``model.weights`` are gone after the next step, so copy what is to be kept.
 
@@ -46,11 +44,8 @@ def update_step(trainer, lazy_adam: bool = False) -> Callable:
         _check_lazy(trainer)
     # Trax's own takes the norms by `vdot`, which XLA runs on one core.
     trainer.optimizer._l2_norm = _l2_norm
-    update = partial(
-        _update_lazily if lazy_adam else _update,
-        trainer._forward_and_backward_fn,
-        trainer.optimizer,
-    )
+    update = _update_lazily if lazy_adam else _update
+    update = partial(update, trainer._forward_and_backward_fn, trainer.optimizer)
     # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
     # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
     compiled = jax.jit(update, donate_argnums=(0, 1) if lazy_adam else (0,))

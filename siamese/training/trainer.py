@@ -37,7 +37,7 @@ _MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "keep", "pat
 
 
 class Trainer:
-    """One training run in a directory; made again with the same choices it goes on where it stopped.
+    """One training run in a directory; made again with the same choices, it goes on where it stopped.
 
     Args:
       pairs: the training rows, both labels.
@@ -257,7 +257,7 @@ def learning_rate(config: TrainConfig, total_steps: Callable[[], int]) -> Callab
 
 
 def model_options(config: TrainConfig) -> dict[str, Any]:
-    """The arguments of `Siamese` that a training configuration asks for."""
+    """The arguments of `Siamese` that a configuration asks for."""
     names = (
         "d_model", "lstm_bias", "mask_padding", "precision", "bidirectional", "embedding_init",
         "embedding_dropout", "word_dropout",
