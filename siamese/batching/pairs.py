@@ -14,13 +14,7 @@ from siamese.nn.ragged import Ragged
 
 
 class Pairs:
-    """Pairs of questions as rows of one table.
-
-    Args:
-      q1: the first questions, or the table that ``rows[0]`` points into.
-      q2: the second questions, or the table that ``rows[1]`` points into.
-      rows: None where q2[i] is paired with q1[i]; else two integer arrays [pairs] of rows.
-      name: what to call the pairs in a message.
+    """Pairs of questions as rows of one table; for the arguments see `PairBatches`.
 
     Attributes:
       table: Ragged; the questions of both sides.
@@ -77,13 +71,8 @@ class LabelledPairs(Pairs):
     with fewer pairs than are drawn at a time also takes those of the shorter lengths, and of the
     longer where even these are too few.
 
-    Args:
-      labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows).
-      size: pairs drawn with each batch.
-
-    Raises:
-      ArgumentError: where `labelled` is not a tuple of three or four.
-      DataError: where pairs and labels do not go together.
+    `labelled` is (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows), `size` the pairs drawn with each
+    batch. Raises ArgumentError and DataError where they do not go together.
     """
 
     def __init__(self, labelled: tuple, size: int):
@@ -115,11 +104,7 @@ class LabelledPairs(Pairs):
         return draw.permutation(self._pools[bucket][0])
 
     def draw(self, seed: int, epoch: int, bucket: int, turn: int) -> tuple[np.ndarray, ...]:
-        """The pairs that go with the epoch's batch number `turn` of a bucket.
-
-        Returns:
-          q1 and q2, int32 [size, length], and is_duplicate, int32 [size].
-        """
+        """Those of batch number `turn` of a bucket: q1, q2, int32 [size, length], is_duplicate [size]."""
         pool, longest = self._pools[bucket]
         start, end = turn * self.size, (turn + 1) * self.size
         first, last = start // len(pool), (end - 1) // len(pool)
@@ -138,12 +123,7 @@ def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
 def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
     """The clusters as small integers [2, pairs]; -1 for those of one pair only, and for no cluster.
 
-    Args:
-      clusters: integers [pairs], or a tuple of two such arrays; negative ids are of no cluster.
-      pairs: how many pairs there are.
-
-    Raises:
-      DataError: where they are not integers, or not one for each pair.
+    They come as integers [pairs], or as a tuple of two such arrays; DataError where they do not.
     """
     both = clusters if isinstance(clusters, tuple) else (clusters, clusters)
     columns = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(both)]

@@ -56,7 +56,7 @@ def plan_epoch(
       epoch: the epoch's number.
       window: pairs brought together at a time.
       block: neighbouring pairs that are visited together; 1 for a full shuffle.
-      last: 'short' gives the remainder as one shorter batch, 'drop' leaves it out.
+      last: as in `PairBatches`.
       swap: whether each pair's sides are exchanged with probability 1/2.
       clusters: integers [2, pairs], the cluster of each question, negative for none; where given, no
         batch holds two pairs that share one, and pairs that fit in no batch are left out.

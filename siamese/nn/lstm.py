@@ -8,10 +8,9 @@ of Gers et al., 2000)::
     c = c * sigmoid(f) + sigmoid(i) * tanh(j)
     h = sigmoid(o) * tanh(c)
 
-What was tried to make it quick, and what each form takes, is in benchmarks/lstm_forms.py. Three things
-pay on a CPU: the mean taken inside the step, so that the states are never written; a backward pass of our
-own, which keeps gates and ``[x_t, h]`` instead of computing them again, and adds up the kernel's gradient
-as it goes; and in it a transposition of ``[x_t, h]`` of its own, because XLA's fast products take none.
+Three things make it quick on a CPU (benchmarks/lstm_forms.py): the mean taken inside the step, so that the
+states are never written; a backward pass of our own, which keeps gates and ``[x_t, h]`` and adds up the
+kernel's gradient as it goes; and in it a transposition apart, because XLA's fast products take none.
 
 Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
 """
@@ -65,15 +64,7 @@ def lstm_mean(kernel, bias, x, mask=None, *, reverse: bool = False):
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _sum(reverse, kernel, bias, x, mask):
-    """The states' sum over the (unmasked) positions, [batch, d_model].
-
-    Args:
-      reverse: from the last position to the first.
-      kernel: float [d_in + d_model, 4 * d_model].
-      bias: float [4 * d_model].
-      x: float [length, batch, d_in].
-      mask: None or bool [length, batch, 1].
-    """
+    """The states' sum, [batch, d_model]; x is [length, batch, d_in] here, the mask [length, batch, 1]."""
     return _forward(reverse, kernel, bias, x, mask, keep=False)[0]
 
 
@@ -119,7 +110,6 @@ def _backward(reverse, saved, d_total):
         dh, dc, d_kernel, d_bias = carry
         (*gates_and_state, xh), mask_t = inputs
         i, j, f, o, c = (a.astype(exact) for a in gates_and_state)
-        before = None
         if mask is None:
             dh = dh + d_total
         else:
@@ -143,7 +133,7 @@ def _backward(reverse, saved, d_total):
         # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
         d_kernel = d_kernel + product(lax.optimization_barrier(xh.T), dz)
         dh, dc = d_input[:, d_in:], dc * f
-        if before is not None:
+        if mask is not None:
             dh, dc = dh + before[0], dc + before[1]
         return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(dtype)
 

@@ -16,8 +16,7 @@ _LARGEST = 2**31 - 1
 class Ragged(Sequence):
     """Rows of int32 of any length, kept as one flat array and the rows' offsets.
 
-    A list of 290,000 Python lists costs a hundred bytes a token and cannot be indexed as a whole;
-    the flat form costs four, and a batch of rows is padded in a few NumPy calls.
+    A token costs four bytes, and a batch of rows is padded in a few NumPy calls.
 
     Args:
       values: int32 [total]; all rows, one after the other.
@@ -60,7 +59,7 @@ class Ragged(Sequence):
             values = np.zeros((1, 1))
         whole = values.ndim == 1 and values.dtype.kind in "iu"
         if not whole or values.min(initial=0) < 0 or values.max(initial=0) > _LARGEST:
-            at = next(i for i, row in enumerate(rows) if not _all_token_ids(row))
+            at = next(i for i, row in enumerate(rows) if not all(map(_is_token_id, row)))
             raise DataError(
                 f"Row {at} holds something other than integer token ids from 0 to {_LARGEST}: "
                 f"{reprlib.repr(rows[at])}. Encode the questions with a Vocabulary first."
@@ -110,10 +109,6 @@ class Ragged(Sequence):
         return out
 
 
-def _all_token_ids(row: Sequence[Any]) -> bool:
-    return all(
-        isinstance(value, (int, np.integer))
-        and not isinstance(value, bool)
-        and 0 <= value <= _LARGEST
-        for value in row
-    )
+def _is_token_id(value: Any) -> bool:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and 0 <= value <= _LARGEST

@@ -67,17 +67,10 @@ class TowerConfig:
 
 @dataclass(frozen=True)
 class Dropout:
-    """What is left out at random while a tower is trained.
+    """What is left out at random while a tower is trained."""
 
-    Args:
-      embedding: the share of the embedding vectors' numbers set to zero; the others grow accordingly
-        (Srivastava et al., 2014).
-      word: the share of words replaced by the unknown word (Iyyer et al., 2015), which so learns what
-        to do with words that are really unknown.
-    """
-
-    embedding: float = 0.0
-    word: float = 0.0
+    embedding: float = 0.0  # Share of the vectors' numbers set to zero (Srivastava et al., 2014).
+    word: float = 0.0  # Share of words replaced by the unknown word (Iyyer et al., 2015).
 
     def __bool__(self) -> bool:
         return self.embedding > 0 or self.word > 0
@@ -90,8 +83,8 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
       weights: name -> array, see this module's docstring.
       tokens: int32 [batch, length], padded with 1.
       config: the tower's shape.
-      dropout: for training; None leaves nothing out.
-      key: JAX random key; needed with `dropout`.
+      dropout: for training; it needs the JAX random `key`.
+      key: likewise.
 
     Returns:
       float32 [batch, output_size], rows of length 1; zero for a row without tokens, where masked.

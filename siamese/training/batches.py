@@ -18,21 +18,20 @@ TOPIC_OPTIONS = {"window": 16, "lengths": 6}
 
 
 class JoinedBatches(PairBatches):
-    """`PairBatches` with the labelled pairs put behind the duplicates.
+    """`PairBatches` with the labelled pairs put behind the duplicates: one batch for the model.
 
-    Both kinds of pairs go through the model as one batch; the loss knows by the number of labels where the
-    labelled pairs begin. Yields (q1, q2, false_negative_mask, is_duplicate), without the mask where there
-    is none: int32 [batch + labelled, length] twice, bool [batch, batch], int32 [labelled].
+    Yields (q1, q2, false_negative_mask, is_duplicate), without the mask where there is none:
+    int32 [batch + labelled, length] twice, bool [batch, batch], int32 [labelled].
     """
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         q1, q2, *mask, labelled1, labelled2, is_duplicate = super().__next__()
         length = max(q1.shape[1], labelled1.shape[1])
-        joined = [
-            np.concatenate([_padded(q, length) for q in side])
-            for side in ((q1, labelled1), (q2, labelled2))
-        ]
-        return (*joined, *mask, is_duplicate)
+        sides = [np.full((len(q1) + len(labelled1), length), PAD, np.int32) for _ in range(2)]
+        for side, first, second in zip(sides, (q1, q2), (labelled1, labelled2)):
+            side[: len(first), : first.shape[1]] = first
+            side[len(first) :, : second.shape[1]] = second
+        return (*sides, *mask, is_duplicate)
 
 
 class ShuffledOnce(DataGenerator):
@@ -71,7 +70,3 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Ite
         made(ids, ids, rows=data.train, **fixed, **options),
         PairBatches(ids, ids, rows=data.valid, **fixed),
     )
-
-
-def _padded(tokens: np.ndarray, length: int) -> np.ndarray:
-    return np.pad(tokens, ((0, 0), (0, length - tokens.shape[1])), constant_values=PAD)

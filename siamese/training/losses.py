@@ -48,10 +48,7 @@ def RankingLossFn(
         row j are known duplicates off the diagonal; they do not count as negatives.
 
     Returns:
-      A JAX number >= 0; 0 where no row has a negative.
-
-    Raises:
-      ShapeError, ArgumentError: arguments that do not fit, or only one row.
+      A JAX number >= 0; 0 where no row has a negative. ShapeError or ArgumentError for what does not fit.
 
     Example:
       >>> round(float(RankingLossFn(np.eye(2), np.eye(2), temperature=1.0)), 4)  # log(1 + exp(-1))

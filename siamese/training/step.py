@@ -33,8 +33,7 @@ def update_step(trainer, lazy_adam: bool = False) -> Callable:
         arrays taken from ``model.weights`` are gone after the next step, so copy what is to be kept.
 
     Returns:
-      function ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state,
-      stats). The given slots are gone after the call.
+      ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state, stats).
 
     Raises:
       ArgumentError: lazy_adam with another optimizer than Adam, with clipped gradients, or with a model
