@@ -179,18 +179,17 @@ def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
     assert not list(tmp_path.rglob("step-*"))
 
 
-def test_best_trains_on_nearly_all_duplicates_of_a_large_file_and_on_80_percent_of_a_small_one():
-    found = {}
-    for count in (300, 6000):
-        pairs = numbered([1, 0] * count)
-        config = TrainConfig.best(
-            pair_batch_size=0, hard_negatives=0, topic_block=0, transitive_closure=False
-        )
-        data = prepare(pairs, config)
-        found[count] = len(data.train[0]), len(data.valid[0])
-    assert found == {300: (240, 60), 6000: (4800, 1200)}
-    config = dataclasses.replace(config, valid_duplicates=100)
-    assert len(prepare(pairs, config).train[0]) == 5900
+@pytest.mark.parametrize(
+    "count, limit, expected",
+    [(300, 3000, (240, 60)), (6000, 3000, (4800, 1200)), (6000, 100, (5900, 100))],
+)
+def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many(count, limit, expected):
+    config = TrainConfig.best(
+        pair_batch_size=0, hard_negatives=0, topic_block=0, transitive_closure=False,
+        valid_duplicates=limit,
+    )  # fmt: skip
+    data = prepare(numbered([1, 0] * count), config)
+    assert (len(data.train[0]), len(data.valid[0])) == expected
 
 
 # ---- Export ----
