@@ -81,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
         examples = "\n  ".join(["examples:", *examples.splitlines()])
         parser.epilog += "\n" + examples.splitlines()[1]
         added = made.add_parser(name, help=help, description=help, epilog=examples, **look)
-        added.set_defaults(run=function)
+        added.set_defaults(function=function)
         for name in ("--json", *shared):
             added.add_argument(name, **SHARED[name])
         return added
@@ -212,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         try:
-            result = flags.run(flags)
+            result = flags.function(flags)
         except ModuleNotFoundError as error:
             explain_missing_trax(error)
             raise
