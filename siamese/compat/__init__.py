@@ -15,7 +15,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 
 from siamese.compat import standins
 from siamese.errors import ArgumentError
@@ -48,13 +48,8 @@ def prepare() -> None:
     logging.getLogger("tensorflow").addFilter(
         lambda record: "experimental_compile is deprecated" not in record.getMessage()
     )
-    for module, name, why, mend in _MENDS:
-        after_import(module, functools.partial(_mended, name, why, mend))
-
-
-def _mended(name: str, why: str, mend: Callable, module: types.ModuleType) -> None:
-    mend(module)
-    patched[name] = why
+    for module, action in _MENDS:
+        after_import(module, action)
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
@@ -65,7 +60,7 @@ def after_import(module: str, action: Callable[[types.ModuleType], None]) -> Non
 
 
 class _Hooks(importlib.abc.MetaPathFinder):
-    """Finds the watched modules as usual, and wraps how they are run."""
+    """Finds the watched modules as usual, and arranges for what happens around their run."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname != "trax" and fullname not in _after_import:
@@ -75,38 +70,30 @@ class _Hooks(importlib.abc.MetaPathFinder):
         specs = (finder.find_spec(fullname, path, target) for finder in others)
         spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ThenLoader(spec.loader, fullname)
+            spec.loader.exec_module = functools.partial(_execute, spec.loader)
         return spec
 
 
-class _ThenLoader(importlib.abc.Loader):
-    """A module's own loader, with Trax's import eased and the registered actions run after it."""
-
-    def __init__(self, loader, name: str):
-        self._loader = loader
-        self._name = name
-
-    def __getattr__(self, name):
-        return getattr(self._loader, name)  # get_source and the like: for tracebacks
-
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self._loader
-        with _easing_import_of_trax() if self._name == "trax" else ExitStack():
-            self._loader.exec_module(module)
-        # They stay registered: after a failed import the next one makes new modules to mend.
-        for action in _after_import.get(self._name, ()):
-            action(module)
+def _execute(loader: importlib.abc.Loader, module: types.ModuleType) -> None:
+    """Runs a module, with Trax's import eased, and the registered actions after it."""
+    del loader.exec_module  # From here on it is the one of the loader's class again.
+    with _easing_import_of_trax() if module.__name__ == "trax" else nullcontext():
+        loader.exec_module(module)
+    # They stay registered: after a failed import the next one makes new modules to mend.
+    for action in _after_import.get(module.__name__, ()):
+        action(module)
 
 
 @contextmanager
 def _easing_import_of_trax():
     """Around the run of ``trax/__init__.py``: stand-ins, no banners, no change of matplotlib's backend."""
-    before = set(sys.modules)
+    import matplotlib
+
+    before, use = set(sys.modules), matplotlib.use
+    # Trax switches to a backend without a window, which would blank a notebook's plots.
+    matplotlib.use = lambda *args, **kwargs: None
     try:
-        with standins.standing_in(), _keeping_matplotlib_backend(), warnings.catch_warnings():
+        with standins.standing_in(), warnings.catch_warnings():
             # Trax's and its libraries' own old code, not the user's.
             for category in (DeprecationWarning, FutureWarning, SyntaxWarning):
                 warnings.filterwarnings("ignore", category=category)
@@ -118,6 +105,8 @@ def _easing_import_of_trax():
             if name.partition(".")[0] in ("trax", "gin"):
                 del sys.modules[name]
         raise
+    finally:
+        matplotlib.use = use
     patched["tensorflow, gym during `import trax`"] = (
         "lazy stand-ins: loading them takes seconds and training does not use them"
         if not standins.loaded("tensorflow")
@@ -125,31 +114,20 @@ def _easing_import_of_trax():
     )
 
 
-@contextmanager
-def _keeping_matplotlib_backend():
-    """Trax switches matplotlib to a backend without a window, which would blank a notebook's plots."""
-    try:
-        import matplotlib
-    except ImportError:
-        yield
-        return
-    use = matplotlib.use
-    matplotlib.use = lambda *args, **kwargs: None
-    try:
-        yield
-    finally:
-        matplotlib.use = use
+# ---- Old names and known faults: module, and what mends it ----
 
-
-# ---- Old names and known faults: module, name of the thing, why, and what mends it ----
-
-_MENDS: list[tuple[str, str, str, Callable]] = []
+_MENDS: list[tuple[str, Callable[[types.ModuleType], None]]] = []
 
 
 def _mends(module: str, name: str, why: str):
-    def register(mend: Callable[[types.ModuleType], None]):
-        _MENDS.append((module, name, why, mend))
-        return mend
+    """The function mends what `name` says after the import of `module`."""
+
+    def register(mend: Callable[[types.ModuleType], None]) -> None:
+        def action(loaded: types.ModuleType) -> None:
+            mend(loaded)
+            patched[name] = why
+
+        _MENDS.append((module, action))
 
     return register
 

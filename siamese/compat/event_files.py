@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 _opened = itertools.count()
@@ -24,11 +24,7 @@ def tensorboard(module: str, name: str | None = None) -> Any:
 class EventFileWriter:
     """Adds events to a new file in `log_dir`; the methods of TensorFlow's class of that name.
 
-    Args:
-      log_dir: directory of the file; made where missing.
-      max_queue: has no effect: nothing is queued.
-      flush_secs: has no effect: the Loop flushes after each evaluation.
-      filename_suffix: end of the file's name.
+    Nothing is queued: `max_queue` and `flush_secs` have no effect.
 
     Raises:
       OSError: here, in `add_event` or in `flush`: the file cannot be written.
@@ -42,23 +38,20 @@ class EventFileWriter:
         self._writer = events_writer(os.path.join(log_dir, "events"), unique)
         self._failed = False
 
-    @contextmanager
-    def _noting_failure(self):
+    def _tried(self, method, *args) -> None:
         try:
-            yield
+            method(*args)
         except OSError:
             self._failed = True
             raise
 
     def add_event(self, event) -> None:
         """Writes one event, a protocol buffer."""
-        with self._noting_failure():
-            self._writer.write_event(event)
+        self._tried(self._writer.write_event, event)
 
     def flush(self) -> None:
         """Hands what was written to the system."""
-        with self._noting_failure():
-            self._writer.flush()
+        self._tried(self._writer.flush)
 
     def close(self) -> None:
         """Closes the file; an error that was raised already is not raised again."""

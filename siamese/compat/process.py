@@ -11,7 +11,7 @@ import ctypes
 import functools
 import itertools
 import os
-import sys
+import platform
 from pathlib import Path
 
 # From glibc's malloc.h: its number -> what it is set to.
@@ -34,14 +34,9 @@ def keep_memory() -> bool:
     Returns:
       Whether it took effect: True on Linux with glibc.
     """
-    if not sys.platform.startswith("linux"):
+    if platform.libc_ver()[0] != "glibc":
         return False
-    try:
-        library = ctypes.CDLL(None)
-        _ = library.gnu_get_libc_version  # Other C libraries have no such name.
-        mallopt = library.mallopt
-    except (OSError, AttributeError):
-        return False
+    mallopt = ctypes.CDLL(None).mallopt
     taken = [mallopt(name, value) == 1 for name, value in _SETTINGS.items()]
     return all(taken)
 

@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import operator
 import os
 import sys
 import types
@@ -34,29 +35,26 @@ _PACKAGES = {
 _importing_trax = False
 
 
-class _Proxy:
-    """A name of a stand-in module seen while Trax is imported; the real object on first use."""
-
-    def __init__(self, path: str):
-        self._siamese_path = path
+class _StandIn(types.ModuleType):
+    """A module of a stood-in package or a name in one; the real object when something really needs it."""
 
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
-        return _attribute(f"{self._siamese_path}.{name}")
+        return _attribute(f"{self.__name__}.{name}")
 
     def __call__(self, *args, **kwargs):
-        return _resolve(self._siamese_path)(*args, **kwargs)
+        return _resolve(self.__name__)(*args, **kwargs)
 
     def __instancecheck__(self, instance) -> bool:
         # Nothing can be an instance of a class of a package that was never loaded.
-        return loaded(self._siamese_path) and isinstance(instance, _real(self._siamese_path))
+        return loaded(self.__name__) and isinstance(instance, _real(self.__name__))
 
     def __mro_entries__(self, bases):
         return (_NoKeras,)
 
     def __repr__(self):
-        return f"<stand-in for {self._siamese_path}>"
+        return f"<stand-in for {self.__name__}>"
 
 
 class _NoKeras:
@@ -66,15 +64,6 @@ class _NoKeras:
         raise MissingDependencyError(
             f"trax.{cls.__name__} is not supported: Trax wrote it for Keras 2. Train with Trax's Loop."
         )
-
-
-class _StandIn(types.ModuleType):
-    """A module that looks like a package's, and loads it only when something really needs it."""
-
-    def __getattr__(self, name: str):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _attribute(f"{self.__name__}.{name}")
 
 
 class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -128,20 +117,18 @@ def loaded(path: str) -> bool:
 def _attribute(path: str):
     """What a stand-in answers for that dotted name."""
     if _importing_trax or any(light.startswith(_plain(path) + ".") for light in _LIGHT):
-        return _Proxy(path)
+        return _StandIn(path)
     return _resolve(path)
 
 
 def _resolve(path: str):
     """The object to work with: the real one if loaded, else our light one, else load the real one."""
     if not loaded(path):
-        parts = _plain(path).split(".")
-        for end in range(len(parts), 0, -1):
-            if ".".join(parts[:end]) in _LIGHT:
-                found = _LIGHT[".".join(parts[:end])]()
-                for part in parts[end:]:
-                    found = getattr(found, part)
-                return found
+        for name, make in _LIGHT.items():
+            if (inside := _plain(path).removeprefix(name)) == "":
+                return make()
+            if inside != _plain(path) and inside.startswith("."):
+                return operator.attrgetter(inside[1:])(make())
     return _real(path)
 
 
@@ -196,9 +183,9 @@ def _gfile():
 
     def local_or_real(name, function):
         def call(path, *args, **kwargs):
-            if "://" in os.fspath(path):
-                return getattr(_real("tensorflow.io.gfile"), name)(path, *args, **kwargs)
-            return function(path, *args, **kwargs)
+            remote = "://" in os.fspath(path)
+            chosen = _real(f"tensorflow.io.gfile.{name}") if remote else function
+            return chosen(path, *args, **kwargs)
 
         return call
 
@@ -226,8 +213,8 @@ def _set_seed(seed):
 _LIGHT = {
     "tensorflow.io.gfile": _gfile,
     "tensorflow.random.set_seed": lambda: _set_seed,
-    "tensorflow.TensorShape": lambda: _Proxy("tensorflow.TensorShape"),
-    "tensorflow.DType": lambda: _Proxy("tensorflow.DType"),
+    "tensorflow.TensorShape": lambda: _StandIn("tensorflow.TensorShape"),
+    "tensorflow.DType": lambda: _StandIn("tensorflow.DType"),
     "tensorflow.make_tensor_proto": lambda: event_files.make_tensor_proto,
     **{
         f"tensorflow.compat.v1.{name}": functools.partial(
