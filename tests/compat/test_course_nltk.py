@@ -5,11 +5,10 @@ Reference: `siamese.word_tokenize`, which tests/test_tokenizer.py compares with 
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import types
 
 import pytest
+from programs import output_of
 
 from siamese import word_tokenize
 from siamese.data.course_nltk import provide_punkt
@@ -41,63 +40,45 @@ class FakeNltk(types.ModuleType):
         provide_punkt(self)
 
 
-def test_without_data_the_tokens_are_siameses():
+def test_tokens_are_nltks_with_its_data_and_siameses_without():
     nltk = FakeNltk(has_data=False)
     for _ in range(3):
         assert nltk.word_tokenize(TEXT) == word_tokenize(TEXT)
     assert nltk.tokenize.word_tokenize(TEXT) == word_tokenize(TEXT)
     assert len(nltk.calls) == 1  # NLTK looked for its files once
-
-
-def test_with_data_nltk_answers():
     assert FakeNltk(has_data=True).word_tokenize("a b") == ["nltk", "a", "b"]
-
-
-def test_another_language_and_whole_lines_stay_nltks():
-    nltk = FakeNltk(has_data=False)
+    # Another language and whole lines stay NLTK's.
     assert nltk.word_tokenize("a b", preserve_line=True) == ["nltk", "a", "b"]
     with pytest.raises(LookupError, match="punkt_tab"):
         nltk.word_tokenize("a b", language="german")
 
 
-def test_punkt_is_not_downloaded(capsys):
+def test_punkt_alone_is_not_downloaded(capsys):
     nltk = FakeNltk(has_data=False)
     assert nltk.download("punkt") is True
     assert "nothing was downloaded" in capsys.readouterr().out
     assert nltk.download("punkt_tab", quiet=True) is True
     assert capsys.readouterr().out == "" and not nltk.calls
-
-
-@pytest.mark.parametrize(
-    ("args", "options"),
-    [(("stopwords",), {}), (("punkt", "there"), {}), (("punkt",), {"force": True}), ((), {})],
-)
-def test_other_downloads_are_nltks(args, options):
-    nltk = FakeNltk(has_data=False)
-    assert nltk.download(*args, **options) == "downloaded"
-    assert nltk.downloader.download(*args, **options) == "downloaded"
+    for args, options in (
+        *((("stopwords",), {}), (("punkt", "there"), {})),
+        *((("punkt",), {"force": True}), ((), {})),
+    ):
+        assert nltk.download(*args, **options) == "downloaded"
+        assert nltk.downloader.download(*args, **options) == "downloaded"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "first", ["import nltk", "siamese.word_tokenize('It cannot be, Mr. A.'); import nltk"]
-)
-def test_the_real_nltk_in_a_clean_process(first, tmp_path):
-    code = f"""
-import siamese
-{first}
-from nltk.tokenize import word_tokenize
-assert nltk.download("punkt")
-assert nltk.word_tokenize({TEXT!r}) == siamese.word_tokenize({TEXT!r}) == word_tokenize({TEXT!r})
-print(nltk.word_tokenize({TEXT!r}))
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, check=False, timeout=200,
-        env={"PATH": "", "HOME": str(tmp_path), "NLTK_DATA": str(tmp_path)},
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    wanted = (
-        "['Mr.', 'Smith', 'ca', \"n't\", 'go', '.', 'Why', '?', 'It', 'costs', '$', '3.50', '!']"
-    )
-    assert run.stdout.splitlines()[-1] == wanted
+@pytest.mark.parametrize("first", ["", "siamese.word_tokenize('It cannot be, Mr. A.')"])
+def test_the_real_nltk_in_a_clean_process(first, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    shown = output_of(f"""
+        import siamese
+        {first}
+        import nltk
+        from nltk.tokenize import word_tokenize
+        assert nltk.download("punkt")
+        assert nltk.word_tokenize({TEXT!r}) == siamese.word_tokenize({TEXT!r}) == word_tokenize({TEXT!r})
+        print(*nltk.word_tokenize({TEXT!r}))
+    """)
+    assert shown.splitlines()[-1] == "Mr. Smith ca n't go . Why ? It costs $ 3.50 !"

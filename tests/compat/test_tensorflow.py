@@ -146,23 +146,17 @@ def test_when_trax_was_imported_before_the_names_are_put_back():
     """)
 
 
-@pytest.mark.parametrize(("closest", "reduction", "direction", "expected"), golden.COSTS)
-def test_the_loss_of_tensors_gives_the_documents_costs(tf, closest, reduction, direction, expected):
+def test_the_documents_numbers_with_tensors(tf):
     """Document 000 does this in TensorFlow."""
-    scores = tf.constant(golden.SCORES, tf.float32)
-    found = loss_from_scores(scores, closest=closest, reduction=reduction, direction=direction)
-    assert isinstance(found, tf.Tensor)
-    assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-
-
-@pytest.mark.parametrize(("document", "rows", "v2", "expected"), golden.MATRICES)
-def test_the_similarity_matrix_of_tensors(tf, document, rows, v2, expected):
-    v1, v2 = tf.constant(golden.MATRIX_V1, tf.float64), tf.constant(v2, tf.float64)
-    found = similarity_matrix(*((v1, v2) if rows == "v1" else (v2, v1)))
-    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
-
-
-def test_vectors_and_their_cosines(tf):
+    for closest, reduction, direction, expected in golden.COSTS:
+        scores = tf.constant(golden.SCORES, tf.float32)
+        found = loss_from_scores(scores, closest=closest, reduction=reduction, direction=direction)
+        assert isinstance(found, tf.Tensor)
+        assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+    for _, rows, v2, expected in golden.MATRICES:
+        v1, v2 = tf.constant(golden.MATRIX_V1, tf.float64), tf.constant(v2, tf.float64)
+        found = similarity_matrix(*((v1, v2) if rows == "v1" else (v2, v1)))
+        np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
     for v1, v2, expected in golden.COSINE:
         found = cosine_similarity(tf.constant(v1, tf.float32), tf.constant(v2, tf.float32))
         assert float(found) == pytest.approx(expected, abs=golden.COSINE_TOLERANCE)
@@ -170,14 +164,11 @@ def test_vectors_and_their_cosines(tf):
     np.testing.assert_allclose(
         found.numpy(), golden.NORMALIZE_EXPECTED, rtol=0, atol=golden.NORMALIZE_TOLERANCE
     )
-
-
-@pytest.mark.parametrize(("closest", "reduction", "expected"), golden.ASSIGNMENT)
-def test_the_assignments_vectors_as_tensors_and_in_a_graph(tf, closest, reduction, expected):
     v1, v2 = (tf.constant(v, tf.float32) for v in (golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2))
-    for loss in (TripletLossFn, tf.function(TripletLossFn, autograph=False)):
-        found = loss(v1, v2, closest=closest, reduction=reduction)
-        assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+    for closest, reduction, expected in golden.ASSIGNMENT:
+        for loss in (TripletLossFn, tf.function(TripletLossFn, autograph=False)):
+            found = loss(v1, v2, closest=closest, reduction=reduction)
+            assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
