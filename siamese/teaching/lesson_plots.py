@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from siamese.course.loss import closest_negative
-from siamese.errors import ArgumentError, DataError, ShapeError
+from siamese.errors import DataError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
 _CURVES = ((DARK, "-", ""), (LIGHT, "--", "o"), (GREY, "-.", "s"), (RED, ":", "^"))
@@ -28,20 +28,20 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
       A Matplotlib figure.
 
     Raises:
-      DataError: no curve, or entries that are not pairs of numbers.
+      DataError: no curve, more than four, or entries that are not pairs of numbers.
     """
-    if not history or len(history) > len(_CURVES):
-        raise DataError(
-            f"history must hold 1 to {len(_CURVES)} named curves; {len(history)} given."
-        )
+    try:
+        curves = {
+            name: np.array(curve, float).reshape(len(curve), 2).T for name, curve in history.items()
+        }
+    except (TypeError, ValueError):
+        raise DataError("history must hold lists of (step, loss).") from None
+    if not 1 <= len(curves) <= len(_CURVES):
+        raise DataError(f"history must hold 1 to {len(_CURVES)} named curves; {len(curves)} given.")
     with new_picture() as figure:
         axes = figure.add_subplot()
-        for (colour, line, marker), (name, curve) in zip(_CURVES, history.items()):
-            try:
-                points = np.asarray(list(curve), dtype=float).reshape(len(curve), 2)
-            except (TypeError, ValueError):
-                raise DataError(f"history[{name!r}] must be a list of (step, loss).") from None
-            axes.plot(*points.T, line, color=colour, marker=marker, markersize=4, label=name)
+        for (colour, line, marker), (name, points) in zip(_CURVES, curves.items()):
+            axes.plot(*points, line, color=colour, marker=marker, markersize=4, label=name)
         if margin is not None:
             axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                          label="2 × margin: all vectors equal")  # fmt: skip
@@ -87,14 +87,23 @@ def plot_similarity_matrix(
     for name, texts in (("rows", rows), ("columns", columns)):
         if texts is not None and len(texts) != size:
             raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
-    known = (
-        np.zeros(scores.shape, bool)
-        if false_negative_mask is None
-        else np.array(false_negative_mask, bool)
-    )
+    positive = np.eye(size, dtype=bool)
+    mask = np.zeros_like(positive) if false_negative_mask is None else false_negative_mask
+    known = np.array(mask, bool)
     if known.shape != scores.shape:
         raise ShapeError(f"false_negative_mask has shape {known.shape}; scores has {scores.shape}.")
-    np.fill_diagonal(known, False)
+    known &= ~positive
+    # What to mark: name -> the cells, and how their boxes look.
+    marks = {"positive": (positive, {"edgecolor": "black", "linewidth": 2.4})}
+    if closest is not None:
+        values = closest_negative(scores, closest, false_negative_mask=known)
+        chosen = ~positive & ~known & (scores == np.asarray(values)[:, None])
+        chosen &= np.cumsum(chosen, axis=1) == 1  # the first of equal ones
+        style = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
+        marks[f"closest negative ({closest.replace('_', ' ')})"] = chosen, style
+    if known.any():
+        style = {"edgecolor": DARK, "linewidth": 2.4, "linestyle": (0, (1, 1.2))}
+        marks["known duplicates: not negatives"] = known, style
     with new_picture() as figure:
         from matplotlib.patches import Rectangle
 
@@ -103,34 +112,19 @@ def plot_similarity_matrix(
         figure.set_size_inches(
             side + (2.4 if rows is not None else 0.8), side + (1.4 if columns is not None else 0)
         )
-        image = axes.imshow(
-            scores, cmap="PuOr", vmin=-1.7, vmax=1.7
-        )  # pale: the boxes stay visible
+        # Pale colours: the boxes stay visible.
+        image = axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
         bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", shrink=0.8)
         bar.ax.set_ylim(-1, 1)
         if size <= 12:
             for (i, j), value in np.ndenumerate(scores):
                 axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
-
-        def boxes(places, **style):
-            for i, j in places:
-                corner = (j - 0.46, i - 0.46)
-                axes.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, **style))
-
-        solid = {"edgecolor": "black", "linewidth": 2.4}
-        boxes(zip(range(size), range(size)), **solid)
-        legend = {"positive": solid}
-        if closest is not None:
-            dashed = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
-            boxes(closest_places(scores, closest, known), **dashed)
-            legend[f"closest negative ({closest.replace('_', ' ')})"] = dashed
-        if known.any():
-            dotted = {"edgecolor": DARK, "linewidth": 2.4, "linestyle": (0, (1, 1.2))}
-            boxes(np.argwhere(known), **dotted)
-            legend["known duplicates: not negatives"] = dotted
-        marks = [Rectangle((0, 0), 1, 1, fill=False, **style) for style in legend.values()]
-        ncols = 1 if size < 8 else len(legend)
-        figure.legend(marks, list(legend), loc="outside lower center", ncols=ncols)
+        for cells, style in marks.values():
+            for i, j in np.argwhere(cells):
+                axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **style))
+        handles = [Rectangle((0, 0), 1, 1, fill=False, **style) for _, style in marks.values()]
+        ncols = 1 if size < 8 else len(marks)
+        figure.legend(handles, list(marks), loc="outside lower center", ncols=ncols)
         axes.grid(False)
         if size <= 32:
             turned = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if columns else {}
@@ -139,21 +133,6 @@ def plot_similarity_matrix(
         axes.set(xlabel="question 2", ylabel="question 1")
         axes.set_title(title)
     return figure
-
-
-def closest_places(scores: Any, closest: str, mask: Any = None) -> list[tuple[int, int]]:
-    """Where each row's closest negative stands, as (row, column); rows without one are left out.
-
-    Example:
-      >>> closest_places(np.array([[0.5, 0.9], [0.1, 0.6]]), "semi_hard")
-      [(1, 0)]
-    """
-    scores, negative = np.asarray(scores), ~np.eye(len(scores), dtype=bool)
-    if mask is not None:
-        negative &= ~np.asarray(mask, bool)
-    values = np.asarray(closest_negative(scores, closest, false_negative_mask=mask))
-    here = negative & (scores == values[:, None])
-    return [(i, int(row.argmax())) for i, row in enumerate(here) if row.any()]
 
 
 def plot_masks(masks: Mapping[str, Any], values: Any = None):
@@ -167,17 +146,12 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
       A Matplotlib figure.
 
     Raises:
-      ShapeError: masks (or values) of different shapes.
-      ArgumentError: no mask at all.
+      ShapeError: no mask, or masks (or values) of different shapes.
     """
-    if not masks:
-        raise ArgumentError("masks is empty: give a name and a bool matrix for each mask.")
     arrays = {name: np.asarray(mask, bool) for name, mask in masks.items()}
-    shapes = {array.shape for array in arrays.values()}
-    if values is not None:
-        shapes.add(np.shape(values))
-    shape = next(iter(shapes))
-    if len(shapes) > 1 or len(shape) != 2:
+    shapes = {np.shape(array) for array in (*arrays.values(), values) if array is not None}
+    shape = next(iter(shapes), ())
+    if not arrays or len(shapes) > 1 or len(shape) != 2:
         raise ShapeError(f"Masks and values must be matrices of one shape; these have {shapes}.")
     (height, width), largest = shape, max(shape)
     cell = 0.45 if largest <= 12 else 4.5 / largest

@@ -55,18 +55,16 @@ def plot_angles(vector: Any, others: Mapping[str, Any]):
     return figure
 
 
-def plot_loss_by_margin(scores: Any, margins: Sequence[float] | None = None):
+def plot_loss_by_margin(scores: Any):
     """The loss of one similarity matrix against the margin, and what each of its terms adds.
 
     Args:
       scores: float [batch, batch]; positives on the diagonal.
-      margins: the margins to draw; 0 to 1 where None.
 
     Returns:
       A Matplotlib figure.
     """
-    scores = np.asarray(scores, float)
-    margins = np.linspace(0, 1, 101) if margins is None else np.asarray(margins, float)
+    scores, margins = np.asarray(scores, float), np.linspace(0, 1, 101)
     positive = np.diagonal(scores)
     with new_picture(5.6, 4.6) as figure:
         axes = figure.add_subplot()
@@ -78,9 +76,7 @@ def plot_loss_by_margin(scores: Any, margins: Sequence[float] | None = None):
         axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
         axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                   label="2 × margin: all vectors equal")  # fmt: skip
-        axes.axvline(
-            0.25, color=RED, linewidth=1.2, linestyle="-", label="the course's margin, 0.25"
-        )
+        axes.axvline(0.25, color=RED, linewidth=1.2, label="the course's margin, 0.25")
         axes.set(xlabel="margin", ylabel="loss, mean over the rows")
         axes.set_ylim(bottom=0)
         axes.set_title("Loss against margin")
@@ -137,15 +133,12 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
     return figure
 
 
-def plot_states(
-    states: Any, tokens: Sequence[str], title: str = "The LSTM's state over a question"
-):
+def plot_states(states: Any, tokens: Sequence[str]):
     """The LSTM's output at each token as a heat map, and their mean beside it.
 
     Args:
       states: float [tokens, d].
       tokens: the words below the columns.
-      title: over the picture.
 
     Returns:
       A Matplotlib figure.
@@ -169,6 +162,6 @@ def plot_states(
             axes.grid(False)
         left.set(ylabel="number of the state's entry")
         left.yaxis.get_major_locator().set_params(integer=True)
-        left.set_title(title)
+        left.set_title("The LSTM's state over a question")
         figure.colorbar(image, ax=right, label="value", fraction=0.5)
     return figure

@@ -1,0 +1,128 @@
+"""The lessons' pictures: what they draw, read back from the figure."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from siamese.course.loss import loss_from_scores
+from siamese.errors import ArgumentError, DataError, ShapeError
+from siamese.evaluation.picture import to_png
+from siamese.teaching.lesson_plots import plot_losses, plot_masks, plot_similarity_matrix
+from siamese.teaching.vector_plots import (
+    plot_angles,
+    plot_clusters,
+    plot_loss_by_margin,
+    plot_states,
+)
+
+LECTURE = np.array(
+    [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
+)  # fmt: skip
+KNOWN = np.zeros((4, 4), bool)
+KNOWN[0, 2] = True
+
+
+def curves(axes):
+    return {line.get_label(): line.get_xydata() for line in axes.lines}
+
+
+def test_losses():
+    figure = plot_losses({"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}, margin=0.25)
+    found = curves(figure.axes[0])
+    assert found["training"].tolist() == [[1, 0.5], [2, 0.3]]
+    assert found["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
+    assert to_png(figure, dpi=40).startswith(b"\x89PNG")
+
+
+def dashed(figure):
+    """Where the boxes of the closest negatives stand."""
+    boxes = [p for p in figure.axes[0].patches if p.get_linestyle() == (0, (3, 1.2))]
+    return [(round(box.get_y() + 0.46), round(box.get_x() + 0.46)) for box in boxes]
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "expected"),
+    [  # the lecture's matrix: the values 0.3, 0.1, 0.3 (or -0.8), -0.2
+        (LECTURE, {}, [(0, 2), (1, 2), (2, 0), (3, 1)]),
+        (LECTURE, {"closest": "semi_hard"}, [(0, 2), (1, 2), (2, 3), (3, 1)]),
+        (LECTURE, {"closest": None}, []),
+        (LECTURE, {"false_negative_mask": KNOWN}, [(0, 3), (1, 2), (2, 0), (3, 1)]),
+        ([[0.5, 0.9], [0.9, 0.5]], {"closest": "semi_hard"}, []),
+        ([[0.5, 0.9], [0.9, 0.5]], {"false_negative_mask": np.ones((2, 2))}, []),
+        (np.ones((40, 40)), {}, [(0, 1), *((i, 0) for i in range(1, 40))]),
+        # A dollar sign or a backslash in a question is text, not a formula.
+        (np.eye(2), {"rows": ["costs $5 and $6", r"\frac{"], "columns": ["$", "x" * 90]},
+         [(0, 1), (1, 0)]),
+    ],
+)  # fmt: skip
+def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expected):
+    figure = plot_similarity_matrix(scores, **options)
+    assert sorted(dashed(figure)) == sorted(expected)
+    assert to_png(figure, dpi=40).startswith(b"\x89PNG")
+
+
+def test_masks():
+    masks = {"all": np.ones((4, 4)), "negatives": ~np.eye(4, dtype=bool)}
+    figure = plot_masks(masks, LECTURE)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["all", "negatives"]
+    assert [len(axes.texts) for axes in figure.axes] == [16, 12]
+    assert to_png(plot_masks({"all": np.ones((40, 40))}), dpi=40).startswith(b"\x89PNG")
+
+
+def test_angles_name_the_cosines():
+    figure = plot_angles([1, 0], {"half way": [1, 1], "opposite": [-3, 0]})
+    labels = list(curves(figure.axes[0]))
+    assert "half way: cosine 0.71" in labels and "opposite: cosine -1.00" in labels
+    assert to_png(figure).startswith(b"\x89PNG")
+
+
+def test_the_loss_by_margin_is_the_losss_own():
+    found = curves(plot_loss_by_margin(LECTURE).axes[0])
+    margins, losses = found["loss: their sum"].T
+    expected = [float(loss_from_scores(LECTURE, float(a))) for a in margins]
+    np.testing.assert_allclose(losses, expected)
+    terms = [y[:, 1] for label, y in found.items() if label.startswith("term of")]
+    np.testing.assert_allclose(np.sum(terms, axis=0), losses)
+
+
+def test_clusters_show_distances_within_the_plane():
+    plane = np.array([[0, 0], [3, 4], [6, -8.0]])
+    spun, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))
+    vectors = np.pad(plane, ((0, 0), (0, 3))) @ spun  # a plane somewhere in five dimensions
+    figure = plot_clusters({"before": vectors, "after": vectors + 7}, ["a", "b", "b"])
+    for axes in figure.axes:
+        drawn = np.vstack(list(curves(axes).values()))
+        np.testing.assert_allclose(np.linalg.norm(drawn[1:] - drawn[0], axis=1), [5, 10], rtol=1e-6)
+
+
+def test_states_and_their_mean():
+    states = np.arange(6.0).reshape(3, 2)
+    left, right = plot_states(states, ["how", "much", "$1"]).axes[:2]
+    np.testing.assert_array_equal(left.images[0].get_array(), states.T)
+    np.testing.assert_array_equal(right.images[0].get_array(), [[2.0], [3.0]])
+
+
+@pytest.mark.parametrize(
+    ("plot", "arguments", "error", "says"),
+    [
+        *((plot_losses, [history], DataError, "history")
+          for history in ({}, {"a": [1, 2]}, {"a": [("x", "y")]}, {"a": [(1, 2, 3)]}, {"a": 5})),
+        (plot_similarity_matrix, [np.ones((2, 3))], ShapeError, r"\(2, 3\)"),
+        (plot_similarity_matrix, [np.ones((0, 0))], ShapeError, r"\(0, 0\)"),
+        (lambda scores: plot_similarity_matrix(scores, rows=["a"]), [LECTURE], ShapeError,
+         "rows must hold 4"),
+        (lambda scores: plot_similarity_matrix(scores, false_negative_mask=np.eye(3)), [LECTURE],
+         ShapeError, r"\(3, 3\)"),
+        (plot_masks, [{"a": np.eye(3), "b": np.eye(4)}], ShapeError, "one shape"),
+        (plot_masks, [{}], ShapeError, "one shape"),
+        (plot_angles, [[1, 0, 0], {"other": [1, 1]}], ShapeError, "two numbers"),
+        (plot_angles, [[1, 0], {}], ArgumentError, "1 to 3"),
+        (plot_clusters, [{"before": np.ones((2, 4))}, "abc"], ShapeError, "3 names"),
+        (plot_clusters, [{"before": np.ones((9, 4))}, "abcdefghi"], ArgumentError, "at most 8"),
+        (plot_states, [np.ones((3, 2)), ["how", "much"]], ShapeError, "2 tokens"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_told(plot, arguments, error, says):
+    with pytest.raises(error, match=says):
+        plot(*arguments)
