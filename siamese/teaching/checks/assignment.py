@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import io
 from collections import defaultdict
 
@@ -27,10 +28,8 @@ def first_token_model(questions):
     pair = isinstance(questions, (tuple, list)) and len(questions) == 2
     require(pair, "model((q1, q2))", f"model({type(questions).__name__})", hint)
     q1, q2 = (np.asarray(q) for q in questions)
-    hint = "the generator makes both sides of a batch equally long"
-    alike = q1.ndim == 2 and q1.shape == q2.shape
-    found = f"shapes {q1.shape} and {q2.shape}"
-    require(alike, "two arrays [batch, length] of one shape", found, hint)
+    alike, found = q1.ndim == 2 and q1.shape == q2.shape, f"shapes {q1.shape} and {q2.shape}"
+    require(alike, "two arrays [batch, length] of one shape", found)
     return DIRECTIONS[q1[:, 0]], DIRECTIONS[q2[:, 0]]
 
 
@@ -82,18 +81,9 @@ def _classify_mistakes(scores, y, threshold, batch_size):
     ]
     if n % batch_size == 0:
         return found
-    batches = -(-n // batch_size)
-    whole, wrapped = right[: n - n % batch_size], right[np.arange(batches * batch_size) % n]
+    whole = right[: n - n % batch_size]
     left_out = "the pairs of the last, short batch are left out"
-    twice = "the last batch was filled up with pairs that were counted before"
-    return [
-        (whole.mean(), left_out),
-        (whole.sum() / n, left_out),
-        (wrapped.mean(), twice),
-        (wrapped.sum() / n, twice),
-        (right.sum() / len(wrapped), "divided by the size of all batches: the last one is short"),
-        *found,
-    ]
+    return [(whole.mean(), left_out), (whole.sum() / n, left_out), *found]
 
 
 def _number(actual):
@@ -124,7 +114,7 @@ def _try(fn, n, batch_size, threshold, hint="", labels=int, pad=1):
         expect_unchanged(name, before, now)
 
 
-for _name, *_arguments in (
+check_classify.table((
     ("24 pairs in batches of 8", 24, 8, 0.45),
     ("another threshold", 24, 8, -0.3),
     ("dot products exactly at the threshold", 24, 8, 0.5, "a dot product of exactly 0.5 is not above 0.5"),
@@ -132,8 +122,7 @@ for _name, *_arguments in (
     ("batches of one", 6, 1, 0.45),
     ("labels True and False", 24, 8, 0.45, "y may be bool", bool),
     ("a padding of 7", 24, 8, 0.45, "", int, 7),
-):  # fmt: skip
-    check_classify.case(_name)(lambda fn, arguments=_arguments: _try(fn, *arguments))
+), _try)  # fmt: skip
 
 
 @check_classify.case("a last batch that is short")
@@ -176,20 +165,16 @@ _WORDS = "<PAD> How old are you ? What is your age Is it cold Cats Dogs Why"
 WORD_IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
 
 
-def bag_of_words_model(pad=1):
+def bag_of_words_model(pad, questions):
     """A model whose cosine counts common words, whatever their order; padding does not count."""
-
-    def model(questions):
-        first_token_model(tuple(np.clip(q, 0, 15) for q in questions))  # checks the shapes
-        vectors = []
-        for q in questions:
-            counts = (np.asarray(q)[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
-            counts[:, pad] = 0
-            lengths = np.sqrt((counts**2).sum(axis=1, keepdims=True))
-            vectors.append(counts / np.maximum(lengths, 1e-9))
-        return tuple(vectors)
-
-    return model
+    first_token_model(tuple(np.clip(q, 0, 15) for q in questions))  # checks the shapes
+    vectors = []
+    for q in questions:
+        counts = (np.asarray(q)[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
+        counts[:, pad] = 0
+        lengths = np.sqrt((counts**2).sum(axis=1, keepdims=True))
+        vectors.append(counts / np.maximum(lengths, 1e-9))
+    return tuple(vectors)
 
 
 def _vocabulary(kind=defaultdict, pad=1):
@@ -198,9 +183,9 @@ def _vocabulary(kind=defaultdict, pad=1):
 
 
 def _answer(fn, q1, q2, threshold, vocab, model=None, log=None, **options):
-    model, log = model or bag_of_words_model(vocab["<PAD>"]), [] if log is None else log
-    options["data_generator"] = recording_generator(log)
-    actual = fn(q1, q2, threshold, model, vocab, **options)
+    model = model or functools.partial(bag_of_words_model, vocab["<PAD>"])
+    made = recording_generator([] if log is None else log)
+    actual = fn(q1, q2, threshold, model, vocab, data_generator=made, **options)
     require(actual is not None, "True or False", "None", NO_RETURN)
     array = np.asarray(actual)
     # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one answer too.
@@ -211,18 +196,16 @@ def _answer(fn, q1, q2, threshold, vocab, model=None, log=None, **options):
     return bool(array.item())
 
 
-def _predict_case(name, q1, q2, threshold, expected, hint="", kind=defaultdict, pad=1, **options):
-    @check_predict.case(name)
-    def _(fn):
-        log: list = []
-        actual = _answer(fn, q1, q2, threshold, _vocabulary(kind, pad), log=log, **options)
-        right = f"{expected} for {q1!r} and {q2!r} at {threshold}"
-        require(actual == expected, right, actual, hint)
-        _expect_called(log, pad, "make the batch of one pair with the argument data_generator")
+def _expect_answer(fn, q1, q2, threshold, expected, hint="", kind=defaultdict, pad=1):
+    log: list = []
+    actual = _answer(fn, q1, q2, threshold, _vocabulary(kind, pad), log=log)
+    right = f"{expected} for {q1!r} and {q2!r} at {threshold}"
+    require(actual == expected, right, actual, hint)
+    _expect_called(log, pad, "make the batch of one pair with the argument data_generator")
 
 
 _SAME = "How old are you?", "How old are you ?"
-for _row in (
+check_predict.table((
     ("two questions alike", *_SAME, 0.7, True),
     ("two questions about other things", "What is your age?", "Why Cats", 0.7, False),
     ("a low threshold", "What is your age?", "Is it cold?", 0.1, True, "use the argument"),
@@ -235,22 +218,20 @@ for _row in (
     ("a plain dict as vocabulary", "Is it cold?", "Is it?", 0.8, True,
      "a vocabulary is a dict, word -> id", dict),
     ("a padding of 31", "How old are you?", "How old?", 0.7, True, "vocab['<PAD>']", defaultdict, 31),
-):  # fmt: skip
-    _predict_case(*_row)
+), _expect_answer)  # fmt: skip
 
 
 @check_predict.case("verbose=True")
 def _(fn):
-    printed = {}
     for verbose in (False, True):
         with contextlib.redirect_stdout(io.StringIO()) as stream:
             same = _answer(fn, *_SAME, 0.7, _vocabulary(), verbose=verbose)
         require(same, "True", "False", "verbose prints more; the answer is the same")
-        printed[verbose] = stream.getvalue().strip()
-    found = f"printed: {printed[False][:80]!r}"
-    require(not printed[False], "silence", found, "nothing is printed without verbose")
-    hint = "verbose=True prints the questions and the cosine"
-    require(printed[True], "something printed", "nothing", hint)
+        printed, wanted = stream.getvalue().strip(), "something" if verbose else "nothing"
+        hint = (
+            "verbose=True prints the questions and the cosine; nothing is printed without verbose"
+        )
+        require(bool(printed) == verbose, f"{wanted} printed", f"printed: {printed[:80]!r}", hint)
 
 
 @check_predict.case("unknown words do not enter the vocabulary")
@@ -268,17 +249,10 @@ def _(fn):
 
 @check_predict.case("a cosine exactly at the threshold")
 def _(fn):
-    def model(questions):
-        first_token_model(tuple(np.clip(q, 0, 15) for q in questions))
-        return DIRECTIONS[[2]], DIRECTIONS[[3]]
-
-    above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), model)
-    expected = "False: the cosine 0.5 is not above 0.5"
-    require(not above, expected, "True", "above the threshold: > and not >=")
-
-    def opposite(questions):
-        return DIRECTIONS[[2]], DIRECTIONS[[5]]
-
-    above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), opposite)
-    hint = "the sign is lost: a cosine of -1 is the opposite"
-    require(not above, "False: the cosine -1 is not above 0.5", "True", hint)
+    for other, cosine, hint in (
+        (3, 0.5, "above the threshold: > and not >="),
+        (5, -1, "the sign is lost: a cosine of -1 is the opposite"),
+    ):
+        vectors = DIRECTIONS[[2]], DIRECTIONS[[other]]
+        above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), lambda pair: vectors)  # noqa: B023
+        require(not above, f"False: the cosine {cosine} is not above 0.5", "True", hint)

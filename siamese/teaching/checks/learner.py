@@ -42,15 +42,7 @@ class TooSlow(BaseException):
 
 
 class Learner:
-    """Calls the learner's function.
-
-    Args:
-      fn: what the learner handed in.
-      name: what the exercise calls it.
-
-    Raises:
-      NotWritten: it is not a function, or the library's own.
-    """
+    """Calls the learner's function; raises `NotWritten` for what is none, or is the library's own."""
 
     def __init__(self, fn: Any, name: str):
         if not callable(fn):
@@ -71,22 +63,16 @@ class Learner:
         self.memo: dict = {}  # what a check wants to make once for several cases
 
     def __call__(self, *arguments, **options):
-        """Calls the function."""
+        """The result."""
         self.result = ...
         self.result = self.fn(*arguments, **options)
         return self.result
 
     def once(self, key: Any, make: Callable) -> Any:
-        """What `make` gives, made once for all cases; an error is raised again in each."""
+        """What `make` gives, made once for all cases."""
         if key not in self.memo:
-            try:
-                self.memo[key] = make(), None
-            except BaseException as error:
-                self.memo[key] = None, error
-        value, error = self.memo[key]
-        if error is not None:
-            raise error
-        return value
+            self.memo[key] = make()
+        return self.memo[key]
 
     def blank(self) -> str:
         """What shows that the learner's code is still missing; empty where nothing does."""
@@ -98,9 +84,6 @@ class Learner:
             return nothing
         for value in _nones(tree, self.stopped):
             return f"there is a None to replace: {source.splitlines()[value.lineno - 1].strip()}"
-        body = tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else []
-        if body and all(isinstance(node, ast.Pass) or _is_text(node) for node in body):
-            return "its body is empty"
         returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if any(value is not None and ast.unparse(value) != "None" for value in returned):
             return ""  # None may be an answer, if a wrong one.
@@ -133,37 +116,27 @@ def _borrowed(fn: Any, names: set[str]) -> str:
     return min(found, default="")
 
 
-_PROPER = ast.arguments, ast.Compare, ast.List, ast.Dict
+_USES = ast.Call, ast.keyword, ast.Starred, ast.For, ast.If, ast.While, ast.BinOp, ast.Attribute
 
 
 def _nones(tree: ast.AST, stopped: bool) -> list[ast.Constant]:
-    """Constants None where code belongs: a name's only value, and anywhere once the case stopped.
+    """Constants None where code belongs: a name's only value, and what is used once the case stopped.
 
     Defaults, comparisons, ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
     """
-    nodes, proper = list(ast.walk(tree)), []
-    targets = [target for node in nodes for target in _targets(node)]
+    nodes, found = list(ast.walk(tree)), []
+    inside = [part for n in nodes if isinstance(n, ast.Subscript) for part in ast.walk(n.slice)]
+    given = [getattr(n, "targets", [getattr(n, "target", None)])[0] for n in nodes]
+    targets = [ast.unparse(target) for target in given if target is not None]
     for node in nodes:
         if isinstance(node, ast.Assign):
-            often = targets.count(ast.unparse(node.targets[0])) > 1
-            proper += [node.value] if often else []
-        elif isinstance(node, ast.Return) or (isinstance(node, ast.keyword) and node.arg == "axis"):
-            proper += [node.value]
-        elif isinstance(node, ast.Subscript):
-            proper += ast.walk(node.slice)
-        elif isinstance(node, _PROPER) or not (stopped or isinstance(node, ast.Tuple)):
-            proper += ast.iter_child_nodes(node)
-    return [n for n in nodes if isinstance(n, ast.Constant) and n.value is None and n not in proper]
-
-
-def _targets(node: ast.AST) -> list[str]:
-    """The names that a statement gives a value."""
-    found = getattr(node, "targets", None) or [getattr(node, "target", None)]
-    return [ast.unparse(target) for target in found if target is not None]
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            place = targets.count(ast.unparse(node.targets[0])) == 1
+        else:
+            place = isinstance(node, ast.Tuple) or (stopped and isinstance(node, _USES))
+        if place and getattr(node, "arg", "") != "axis":
+            parts = [part for part in ast.iter_child_nodes(node) if part not in inside]
+            found += [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
+    return found
 
 
 def describe_error(error: BaseException, file: str = "") -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 
-from .score import NO_RETURN, Exercise, as_numbers, expect_unchanged, require, show
+from .score import Exercise, as_numbers, expect_unchanged, require, show
 
 SCORES = np.array([0.95, 0.2, 0.71, 0.55, -0.3, 0.88, 0.64, 0.1])
 LABELS = np.array([1, 0, 1, 0, 0, 0, 1, 0])
@@ -24,7 +23,6 @@ def accuracy_mistakes(scores, labels, threshold):
     """(result, hint) of known mistakes."""
     found, truth, n = scores > threshold, labels.astype(bool), len(scores)
     right, hits = int((found == truth).sum()), (found & truth).sum()
-    matrix = found[:, None] == truth[None, :]
     return [
         (right, "this is the number of right answers, not their share"),
         (100 * right / n, "this is a percentage; the share is asked for, from 0 to 1"),
@@ -41,8 +39,8 @@ def accuracy_mistakes(scores, labels, threshold):
         (accuracy(np.abs(scores), labels, threshold), "absolute values: a cosine of -0.8 is no duplicate"),
         (np.mean([(found == truth)[truth == side].mean() for side in set(truth.tolist())]),
          "this is the balanced accuracy, the mean over both kinds: each pair counts alike"),
-        (matrix.mean(), "each answer met every label: a [n, 1] array was compared with a [n] one"),
-        (matrix.sum() / n, "each answer met every label: [n, 1] against [n]"),
+        (np.mean(found[:, None] == truth), "each answer met every label: a [n, 1] array was compared "
+         "with a [n] one"),
     ]  # fmt: skip
 
 
@@ -55,18 +53,17 @@ check_accuracy_at = Exercise(
 )
 check_accuracy_at.table(
     [
-        ("eight pairs at 0.6", (SCORES, LABELS, 0.6), ""),
-        ("the same pairs at another threshold", (SCORES, LABELS, 0.15), ""),
+        ("eight pairs at 0.6", (SCORES, LABELS, 0.6)),
+        ("the same pairs at another threshold", (SCORES, LABELS, 0.15)),
         ("scores exactly at the threshold",
-         (np.array([0.5, 0.5, 0.5, 0.75, 0.25]), np.array([0, 0, 1, 1, 0]), 0.5),
-         "a score equal to the threshold is not a duplicate"),
+         (np.array([0.5, 0.5, 0.5, 0.75, 0.25]), np.array([0, 0, 1, 1, 0]), 0.5)),
         ("labels True and False", (SCORES, LABELS.astype(bool), 0.6), "labels may be bool"),
-        ("a negative threshold", (SCORES, LABELS, -0.4), ""),
-        ("no duplicates at all", (np.array([0.9, 0.1, 0.2]), np.zeros(3, int), 0.7), ""),
+        ("a negative threshold", (SCORES, LABELS, -0.4)),
+        ("no duplicates at all", (np.array([0.9, 0.1, 0.2]), np.zeros(3, int), 0.7)),
     ]
 )  # fmt: skip
 check_accuracy_at.table(
-    [("the inputs stay as they are", (SCORES, LABELS, 0.6), "")], ("scores", "labels")
+    [("the inputs stay as they are", (SCORES, LABELS, 0.6))], keep=("scores", "labels")
 )
 
 # ---- best_threshold ----
@@ -78,27 +75,17 @@ check_best_threshold = Exercise(
 )
 
 
-def _best_case(name, scores, labels, hint=""):
-    @check_best_threshold.case(name)
-    def _(fn):
-        given = np.array(scores, float), np.array(labels)
-        _expect_best(fn(*given), np.array(scores, float), np.array(labels), hint)
-        expect_unchanged("scores", np.array(scores, float), given[0])
-        expect_unchanged("labels", np.array(labels), given[1])
-
-
-def _expect_best(actual, scores, labels, hint):
-    ordered = np.unique(scores)
+def _expect_best(fn, scores, labels, hint=""):
+    scores, labels = np.array(scores, float), np.array(labels)
+    given = scores.copy(), labels.copy()
+    actual, ordered = fn(*given), np.unique(scores)
     cuts = [ordered[0] - 1, *((ordered[1:] + ordered[:-1]) / 2), ordered[-1] + 1]
     wanted = max(accuracy(scores, labels, cut) for cut in cuts)
     words = f"a threshold with accuracy {wanted:.4f}"
-    alone = not isinstance(actual, (tuple, list))
-    require(
-        alone, "one number, the threshold", f"{type(actual).__name__} {actual!r}", "return it alone"
-    )
-    require(actual is not None, words, "None", NO_RETURN)
+    one, several = "one number, the threshold", isinstance(actual, (tuple, list))
+    require(not several, one, f"{type(actual).__name__} {actual!r}", "return it alone")
     array = as_numbers(actual, np.asarray(ordered[0]))
-    require(array.shape == (), "one number, the threshold", f"shape {array.shape}: {show(array)}")
+    require(array.shape == (), one, f"shape {array.shape}: {show(array)}")
     threshold = float(array)
     reached = accuracy(scores, labels, threshold)
     if abs(threshold - wanted) < 1e-9:
@@ -111,9 +98,11 @@ def _expect_best(actual, scores, labels, hint):
         hint = "it is the worst one: the comparison is turned round"
     found = f"{threshold:.6g}, with accuracy {reached:.4f}"
     require(reached >= wanted - 1e-9, words, found, hint.strip())
+    expect_unchanged("scores", scores, given[0])
+    expect_unchanged("labels", labels, given[1])
 
 
-for _row in (
+check_best_threshold.table((
     ("eight pairs", SCORES, LABELS, "try every way to cut the sorted scores"),
     ("duplicates and others well apart", [0.1, 0.9, 0.3, 0.85, 0.2, 0.8], [0, 1, 0, 1, 0, 1],
      "between 0.3 and 0.8 every threshold is perfect"),
@@ -127,8 +116,7 @@ for _row in (
     ("equal scores", [0.5, 0.5, 0.5, 0.8, 0.2, 0.5], [1, 0, 0, 1, 0, 0],
      "pairs of one score stay on one side: a cut cannot go between them"),
     ("labels True and False", SCORES[::-1], LABELS[::-1].astype(bool), "labels may be bool"),
-):  # fmt: skip
-    _best_case(*_row)
+), _expect_best)  # fmt: skip
 
 # ---- masked_mean ----
 
@@ -146,7 +134,6 @@ def _masked_mistakes(states, tokens):
     real = tokens != 1
     before = np.logical_and.accumulate(real, axis=1)  # the words in front of the first padding
     kept, rest = states * real[:, :, None], states * ~real[:, :, None]
-    last = [np.flatnonzero(row)[-1] if row.any() else 0 for row in real]
     counts = np.maximum(real.sum(axis=1), 1)[:, None]
     crossed = None
     if states.shape[1] == states.shape[2]:
@@ -159,11 +146,8 @@ def _masked_mistakes(states, tokens):
         (kept.sum(axis=1), "this is the sum of the words' states, not their mean"),
         (mean_over_words(states, tokens, 0), "token 0 was left out: padding is 1, and 0 an unknown word"),
         (kept.sum(axis=1) / real.sum(), "divided by the words of the whole batch: each row has its own"),
-        (kept.sum(axis=1) / counts.max(), "each row was divided by the longest row's words"),
         (mean_over_words(states, np.where(tokens == 0, 1, tokens)),
          "unknown words (0) were left out with the padding (1): they are words"),
-        (states[np.arange(len(last)), last], "this is the last word's state, not the mean"),
-        (states.max(axis=1), "this is a maximum, not a mean"),
         (rest.sum(axis=1) / np.maximum((~real).sum(axis=1), 1)[:, None],
          "this is the mean over the padding: the mask is turned round"),
         (crossed, "the mask met the wrong axis: [batch, length] lines up with the last two axes, not the "
@@ -178,27 +162,22 @@ check_masked_mean = Exercise(
     _masked_mistakes,
     look="print the mask, the sum over the positions and each row's number of words",
 )
+_STATES = np.random.default_rng(1).normal(size=(3, 4, 4))
 check_masked_mean.table(
-    (
-        (name, (np.random.default_rng(seed).normal(size=shape), np.array(tokens, np.int32)), hint)
-        for seed, (name, shape, tokens, hint) in enumerate(
-            [
-                ("two questions of three and two words", (2, 4, 3), [[5, 6, 7, 1], [8, 9, 1, 1]], ""),
-                ("no padding", (2, 3, 4), [[5, 6, 7], [8, 9, 2]],
-                 "without padding it is a plain mean"),
-                ("unknown words", (2, 4, 3), [[0, 6, 0, 1], [0, 0, 1, 1]],
-                 "token 0 is a word that the vocabulary does not know: it counts"),
-                ("as many positions as numbers in a state", (2, 4, 4), [[5, 6, 7, 1], [8, 1, 1, 1]],
-                 "broadcast?"),
-                ("as many questions as positions", (3, 3, 3), [[5, 1, 6], [1, 8, 1], [2, 3, 4]],
-                 "padding may stand anywhere"),
-                ("a question of padding only", (2, 3, 2), [[1, 1, 1], [5, 6, 1]],
-                 "no words: the vector is 0, not 0 / 0"),
-            ],
-            start=1,
-        )
-    ),
-    ("states", "tokens"),
+    [
+        ("two questions of three and two words", 3, [[5, 6, 7, 1], [8, 9, 1, 1]]),
+        ("no padding", 4, [[5, 6, 7], [8, 9, 2]], "without padding it is a plain mean"),
+        ("unknown words", 3, [[0, 6, 0, 1], [0, 0, 1, 1]],
+         "token 0 is a word that the vocabulary does not know: it counts"),
+        ("as many positions as numbers in a state", 4, [[5, 6, 7, 1], [8, 1, 1, 1]], "broadcast?"),
+        ("as many questions as positions", 3, [[5, 1, 6], [1, 8, 1], [2, 3, 4]],
+         "padding may stand anywhere"),
+        ("a question of padding only", 2, [[1, 1, 1], [5, 6, 1]],
+         "no words: the vector is 0, not 0 / 0"),
+    ],
+    lambda fn, d, tokens, hint="": check_masked_mean.compare(
+        fn, (_STATES[: len(tokens), : len(tokens[0]), :d], np.array(tokens, np.int32)), hint,
+        keep=("states", "tokens")),
 )  # fmt: skip
 
 # ---- count_false_negatives ----
@@ -210,19 +189,15 @@ def pairs_of_one_cluster(clusters) -> int:
 
 
 def _pair_mistakes(clusters):
-    n, counts, right = len(clusters), Counter(clusters.tolist()), pairs_of_one_cluster(clusters)
+    n, right = len(clusters), pairs_of_one_cluster(clusters)
     neighbours = sum(a == b for a, b in itertools.pairwise(clusters.tolist()))
     return [
         (right + n, "the diagonal is counted: a question is not a negative of itself"),
         (right / 2, "each pair is counted once: (i, j) and (j, i) stand in different rows"),
-        (right / 2 + n, "each pair is counted once, and the diagonal is counted"),
-        (sum(c for c in counts.values() if c > 1), "these are the rows that have a false negative"),
-        (n - len(counts), "these are the rows beyond the first of each cluster"),
-        (sum(c > 1 for c in counts.values()), "these are the clusters that appear more than once"),
+        (n - len(np.unique(clusters)), "these are the rows beyond the first of each cluster"),
         (2 * neighbours, "only neighbours are compared"),
         (neighbours, "only neighbours are compared"),
         (n * (n - 1) - right, "these are the true negatives"),
-        (right / max(n * (n - 1), 1), "this is a share; the number of pairs is asked for"),
     ]
 
 
@@ -233,16 +208,18 @@ check_count_false_negatives = Exercise(
     _pair_mistakes,
 )
 check_count_false_negatives.table(
-    (name, (np.array(clusters),), hint)
-    for name, clusters, hint in (
+    [
         ("three of one cluster", [7, 3, 7, 5, 7], "the matrix has both (i, j) and (j, i)"),
         ("all different", [4, 1, 3, 2], "no two rows share a cluster: 0"),
         ("all the same", [9, 9, 9, 9], "everything off the diagonal"),
-        ("two clusters, neighbours apart", [1, 2, 1, 2, 3, 1], ""),
+        ("two clusters, neighbours apart", [1, 2, 1, 2, 3, 1]),
         ("clusters with names", ["age", "name", "age", "food"], "clusters may be any labels"),
         ("cluster 0 and negative numbers", [0, -1, 0, -1, 0, 5], "0 is a cluster like any other"),
         ("one row", [3], "one row has no negatives"),
-    )
+    ],
+    lambda fn, clusters, hint="": check_count_false_negatives.compare(
+        fn, (np.array(clusters),), hint
+    ),
 )
 
 # ---- one_shot ----
@@ -280,28 +257,23 @@ check_one_shot = Exercise(
 COMPASS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, -0.6], [-1.0, 0.0]])
 NAMES = ["east", "north-east", "north", "south-west", "west"]
 CLASS = np.array([[1.0, 0.0], [0.8, 0.6], [0.8, -0.6], [-1.0, 0.0]]), ["east", "sum", "sum", "east"]
+_BEST = "the best cosine, the largest, is above the threshold: it has a name"
 check_one_shot.table(
-    (
-        (name, (np.array(vector), *examples, threshold), hint)
-        for name, vector, examples, threshold, hint in (
-            ("a vector near one example", [0.8, 0.6], (COMPASS, NAMES), 0.7,
-             "the best cosine, the largest, is above the threshold: it has a name"),
-            ("nothing above the threshold", [0.0, -1.0], (COMPASS, NAMES), 0.7,
-             "no cosine is above the threshold, and this is not even the best example"),
-            ("a cosine exactly at the threshold", [0.0, 1.0], (COMPASS, NAMES), 1.0,
-             "a cosine equal to the threshold is not above it: > is asked for, not >="),
-            ("several above the threshold", [0.28, 0.96],
-             (COMPASS[[1, 2, 0]], ["north-east", "north", "east"]), 0.1, NOT_FIRST),
-            ("opposite vectors", [0.8, 0.6], (COMPASS[[3, 0]], ["south-west", "east"]), 0.3,
-             "the best cosine, the largest, is above the threshold: it has a name"),
-            ("several examples of one class", [1.0, 0.0], CLASS, 0.7,
-             "the best example decides, not the sum over a class's examples, their mean or a vote"),
-            ("a negative threshold", [0.0, -1.0], (COMPASS, NAMES), -0.7, "use the argument threshold"),
-            ("one example", [1.0, 0.0], (np.array([[0.8, 0.6]]), ["only"]), 0.5,
-             "the best cosine, the largest, is above the threshold: it has a name"),
-        )
-    ),
-    ("vector", "examples", "names"),
+    [
+        ("a vector near one example", [0.8, 0.6], (COMPASS, NAMES), 0.7, _BEST),
+        ("nothing above the threshold", [0.0, -1.0], (COMPASS, NAMES), 0.7,
+         "no cosine is above the threshold, and this is not even the best example"),
+        ("a cosine exactly at the threshold", [0.0, 1.0], (COMPASS, NAMES), 1.0),
+        ("several above the threshold", [0.28, 0.96],
+         (COMPASS[[1, 2, 0]], ["north-east", "north", "east"]), 0.1, NOT_FIRST),
+        ("opposite vectors", [0.8, 0.6], (COMPASS[[3, 0]], ["south-west", "east"]), 0.3, _BEST),
+        ("several examples of one class", [1.0, 0.0], CLASS, 0.7,
+         "the best example decides, not the sum over a class's examples, their mean or a vote"),
+        ("a negative threshold", [0.0, -1.0], (COMPASS, NAMES), -0.7, "use the argument threshold"),
+        ("one example", [1.0, 0.0], (np.array([[0.8, 0.6]]), ["only"]), 0.5, _BEST),
+    ],
+    lambda fn, vector, examples, threshold, hint="": check_one_shot.compare(
+        fn, (np.array(vector), *examples, threshold), hint, keep=("vector", "examples", "names")),
 )  # fmt: skip
 
 # ---- expected_calibration_error ----
@@ -325,10 +297,10 @@ def calibration_error(probabilities, labels, bins=10) -> float:
 def _calibration_mistakes(p, y, bins=10):
     y, n, found = y.astype(float), len(y), _binned(p, y, bins)
     gaps = [share - mean for _, mean, share, _ in found]
-    sizes, right = [count for count, *_ in found], ((p > 0.5) == y.astype(bool)).astype(float)
+    sizes = [count for count, *_ in found]
     parts = [part for part in np.array_split(np.argsort(p, kind="stable"), bins) if len(part)]
     signed = sum(c / n * gap for c, gap in zip(sizes, gaps))
-    alike = "all bins count alike{}: weigh with the share of pairs in each"
+    alike = "all bins count alike: weigh with the share of pairs in each"
     no_sign = "the absolute value of each bin's gap is missing"
 
     def without(kept):
@@ -336,9 +308,8 @@ def _calibration_mistakes(p, y, bins=10):
         return error, None if error is None else error * kept.mean()
 
     return [
-        (np.mean(np.abs(gaps)), alike.format("")),
-        (np.abs(gaps).sum() / bins, alike.format(", the empty ones too")),
-        (np.abs(gaps).sum(), "the gaps are added: weigh each with the share of pairs in its bin"),
+        (np.mean(np.abs(gaps)), alike),
+        (np.abs(gaps).sum() / bins, alike),
         (np.abs(gaps).max(), "this is the largest gap (maximum calibration error)"),
         (abs(signed), "gaps of opposite sign cancelled: take each bin's absolute value"),
         (signed, no_sign),
@@ -350,13 +321,8 @@ def _calibration_mistakes(p, y, bins=10):
         (np.mean((p > 0.5) == y.astype(bool)), "this is the accuracy"),
         (sum(c / n * abs(s - (k + 0.5) / bins) for c, _, s, k in found), "the middle of the bin was "
          "taken: it is the mean probability of the pairs in it that counts"),
-        (np.mean((p - y) ** 2), "this is the Brier score"),
         (np.mean(np.abs(p - y)), "this is each pair's own gap: average within the bins first"),
         (calibration_error(p, y, 10), "there are always 10 bins: use the argument"),
-        (calibration_error(p, right, bins), "labels say whether a pair is a duplicate, not whether a "
-         "guess was right"),
-        (calibration_error(np.maximum(p, 1 - p), right, bins), "the exercise bins the probability of a "
-         "duplicate, not the confidence in the more likely answer"),
         *((error, "a probability of exactly 1 falls out of the last bin") for error in without(p < 1)),
         *((error, "a probability of exactly 0 falls out of the first bin") for error in without(p > 0)),
         (sum(len(i) / n * abs(y[i].mean() - p[i].mean()) for i in parts),
@@ -374,23 +340,17 @@ check_expected_calibration_error = Exercise(
 _P = [0.03, 0.08, 0.17, 0.22, 0.24, 0.41, 0.47, 0.66, 0.68, 0.83, 0.94, 0.97]
 _Y = [0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1]
 check_expected_calibration_error.table(
-    (
-        (name, (np.array(p), np.array(y)), hint, *({"bins": size} for size in bins))
-        for name, p, y, hint, *bins in (
-            ("twelve pairs in ten bins", _P, _Y, ""),
-            ("the same in four bins", _P, _Y, "", 4),
-            ("one bin", _P, _Y, "one bin holds all pairs", 1),
-            (
-                "most bins empty",
-                [0.32, 0.33, 0.36, 0.92],
-                [0, 1, 0, 1],
-                "an empty bin adds nothing",
-            ),
-            ("a probability of exactly 1", [1.0, 1, 0.45, 0.55], [0, 1, 1, 0], ""),
-            ("a probability of exactly 0", [0.0, 0, 0, 0.55], [1, 0, 1, 0], ""),
-            ("labels True and False", _P, np.array(_Y, bool), "labels may be bool"),
-            ("perfectly calibrated", [0.25] * 4 + [0.75] * 4, [0, 0, 1, 0, 1, 1, 0, 1], ""),
-        )
+    [
+        ("twelve pairs in ten bins", _P, _Y),
+        ("the same in four bins", _P, _Y, "", {"bins": 4}),
+        ("one bin", _P, _Y, "one bin holds all pairs", {"bins": 1}),
+        ("most bins empty", [0.32, 0.33, 0.36, 0.92], [0, 1, 0, 1], "an empty bin adds nothing"),
+        ("a probability of exactly 1", [1.0, 1, 0.45, 0.55], [0, 1, 1, 0]),
+        ("a probability of exactly 0", [0.0, 0, 0, 0.55], [1, 0, 1, 0]),
+        ("labels True and False", _P, np.array(_Y, bool), "labels may be bool"),
+        ("perfectly calibrated", [0.25] * 4 + [0.75] * 4, [0, 0, 1, 0, 1, 1, 0, 1]),
+    ],
+    lambda fn, p, y, hint="", bins=None: check_expected_calibration_error.compare(
+        fn, (np.array(p), np.array(y)), hint, bins, keep=("probabilities", "labels")
     ),
-    ("probabilities", "labels"),
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import io
+import itertools
+import os
 import random
 import re
 import warnings
@@ -49,14 +50,9 @@ def expect(
     mistakes: Iterable[tuple[Any, str]] = (),
     tolerance: float = TOLERANCE,
 ) -> None:
-    """Raises `Wrong` unless `actual` has the shape and values of `expected`.
+    """Raises `Wrong` unless `actual` has the shape and values of `expected`, a number, array or text.
 
-    Args:
-      actual: a number or array; NumPy, JAX, or lists.
-      expected: likewise.
-      hint: what to say where no known mistake fits.
-      mistakes: (result, hint): what known mistakes give; the first that fits is named.
-      tolerance: absolute and relative.
+    Its hint is that of the first of the `mistakes`, (result, hint), that fits; `hint` where none does.
     """
     if expected is None or isinstance(expected, str):
         return _expect_text(actual, expected, hint, mistakes)
@@ -109,10 +105,7 @@ def as_numbers(actual: Any, wanted: np.ndarray) -> np.ndarray:
 
 def expect_unchanged(name: str, before: Any, now: Any) -> None:
     """Raises `Wrong` where the function changed its input."""
-    if isinstance(before, np.ndarray):
-        same = np.array_equal(before, now)
-    else:
-        same = before == now
+    same = np.array_equal(before, now) if isinstance(before, np.ndarray) else before == now
     hint = f"the function changed its input {name}: work on a copy"
     require(same, f"{name} as it was: {show(before)}", f"{name} is now {show(now)}", hint)
 
@@ -165,19 +158,12 @@ def _short(text: str, most: int = 200) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """A case that a function failed.
+    """A case that a function failed."""
 
-    Attributes:
-      case: its name, which says what was tried.
-      expected: the result that was expected, in words or numbers.
-      actual: the result, or the error with the learner's own line.
-      hint: where to look; never the solution.
-    """
-
-    case: str
-    expected: str
-    actual: str
-    hint: str = ""
+    case: str  # its name, which says what was tried
+    expected: str  # in words or numbers
+    actual: str  # the result, or the error with the learner's own line
+    hint: str = ""  # where to look; never the solution
 
     def __str__(self) -> str:
         lines = [f"  ✗ {self.case}"]
@@ -189,23 +175,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Score:
-    """What a check found.
+    """What a check found."""
 
-    Attributes:
-      exercise: the function's name.
-      points: cases passed.
-      out_of: cases in all.
-      failures: the cases that were not passed, in order.
-      written: False where the function still has its blanks; it then has no points.
-      note: where an exercise has several right answers, which one this is.
-    """
-
-    exercise: str
-    points: int
-    out_of: int
-    failures: tuple[Failure, ...] = ()
-    written: bool = True
-    note: str = ""
+    exercise: str  # the function's name
+    points: int  # cases passed
+    out_of: int  # cases in all
+    failures: tuple[Failure, ...] = ()  # in order
+    written: bool = True  # False where the function still has its blanks; it then has no points
+    note: str = ""  # where an exercise has several right answers, which one this is
 
     @property
     def full(self) -> bool:
@@ -223,15 +200,12 @@ class Score:
             return f"exercise {self.exercise} is not written yet{told}"
         head = f"{'✓' if self.full else '✗'} {self.exercise}: {self.points} of {self.out_of} cases"
         lines = [head + (f", {self.note}" if self.note else "")]
-        alike, before = 0, None
-        for failure in self.failures:
-            if (failure.actual, failure.hint) == before:
-                alike += 1  # The same error again says nothing new.
-            else:
-                lines.append(str(failure))
-            before = failure.actual, failure.hint
-        if alike:
-            lines.append(f"  ✗ and the same in {alike} more")
+        # The same error again says nothing new.
+        alike = itertools.groupby(self.failures, lambda one: (one.actual, one.hint))
+        told = [next(group) for _, group in alike]
+        lines += map(str, told)
+        if more := len(self.failures) - len(told):
+            lines.append(f"  ✗ and the same in {more} more")
         return "\n".join(lines)
 
     def __repr__(self) -> str:  # A notebook shows it below what was printed.
@@ -250,10 +224,10 @@ class Exercise:
     Args:
       signature: the function with its arguments, as the exercise states it.
       about: what goes in and what comes out, with shapes.
-      reference: function (*arguments) -> the right result; for cases of `table`.
-      mistakes: function (*arguments) -> [(the result of a known mistake, hint)]; likewise.
+      reference: function (*arguments) -> the right result.
+      mistakes: function (*arguments) -> [(the result of a known mistake, hint)].
       seconds: the most that a case may take.
-      tolerance: of results in cases of `table`, absolute and relative.
+      tolerance: of results, absolute and relative.
       look: the hint where a result is wrong and nothing better fits.
 
     Example:
@@ -290,37 +264,31 @@ class Exercise:
 
     def case(self, name: str) -> Callable:
         """Decorator: adds a case, a function (learner's function) that raises `Wrong`."""
+        return lambda function: self.cases.append((name, function))
 
-        def add(function: Callable) -> Callable:
-            self.cases.append((name, function))
-            return function
+    def table(self, rows: Iterable[tuple], attempt: Callable | None = None, **same: Any) -> None:
+        """Adds a case for each row (name, ...): ``attempt(learner's function, ..., **same)``."""
+        attempt = attempt or self.compare
+        for name, *row in rows:
+            self.cases.append((name, lambda fn, row=row: attempt(fn, *row, **same)))
 
-        return add
-
-    def table(self, rows: Iterable[tuple], keep: tuple[str, ...] = ()) -> None:
-        """Adds a case for each row.
+    def compare(self, fn: Learner, arguments: tuple, hint="", options=None, *, keep=()) -> None:
+        """Raises `Wrong` unless the result is the reference's.
 
         Args:
-          rows: (name, arguments, hint where no known mistake fits) or (name, arguments, hint,
-            keyword arguments).
+          fn: the learner's function.
+          arguments: what it is called with.
+          hint: what to say where no known mistake fits.
+          options: keyword arguments.
           keep: names of the first arguments, which the function must not change.
         """
-        for name, arguments, hint, *options in rows:
-            self.case(name)(self._compared(arguments, hint, *options, keep=keep))
-
-    def _compared(self, arguments, hint, options=None, *, keep=()):
-        options = options or {}
-
-        def case(fn: Learner) -> None:
-            given = copy.deepcopy(arguments)
-            actual = fn(*given, **options)
-            expected = self.answer(fn, actual, *arguments, **options)
-            mistakes = self.mistakes(*arguments, **options)
-            expect(actual, expected, hint, mistakes, self.tolerance)
-            for part, before, now in zip(keep, arguments, given):
-                expect_unchanged(part, before, now)
-
-        return case
+        given, options = copy.deepcopy(arguments), options or {}
+        actual = fn(*given, **options)
+        expected = self.answer(fn, actual, *arguments, **options)
+        mistakes = self.mistakes(*arguments, **options)
+        expect(actual, expected, hint, mistakes, self.tolerance)
+        for part, before, now in zip(keep, arguments, given):
+            expect_unchanged(part, before, now)
 
     def answer(self, fn: Learner, actual: Any, *arguments, **options) -> Any:
         """The right result; an exercise with several right answers chooses by the actual one."""
@@ -350,9 +318,9 @@ class Exercise:
         if learner.too_slow > 1:  # One more endless loop a case would take minutes.
             return Failure(name, "", "not tried: the function did not come to an end twice")
         learner.stopped = False
-        nowhere = _Nowhere()
         try:
             with (
+                open(os.devnull, "w", errors="ignore") as nowhere,
                 warnings.catch_warnings(action="ignore"),
                 np.errstate(all="ignore"),
                 contextlib.redirect_stdout(nowhere),
@@ -384,8 +352,6 @@ class Exercise:
 
 ERROR_HINTS = {
     "TooSlow": "look for a loop that never ends, or a generator that never yields",
-    "SystemExit": "a function returns; it does not end Python",
-    "RecursionError": "the function calls itself without an end",
     "Tracer": "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
     "not with NumPy, float() or if on the values",
     "Concretization": "Trax compiles the function: return the array, without float() or if on the values",
@@ -397,19 +363,6 @@ ERROR_HINTS = {
     "rank 3 tensor": "the LSTM takes vectors: the embedding comes before it",
     "broadcast": "two arrays do not fit: print their shapes; is a size fixed that belongs to the input?",
     "out of range": "an index is too large: print it, and the length of what it looks into",
-    "has no len()": "print the shapes: is a list of questions asked for where one question is given?",
     "inhomogeneous": "rows of unequal length make no array: is the longest question longer than the "
     "length? 2 ** ceil(np.log2(length)), with np.log2",
-    "read-only": "the function writes into its input: make a new array instead",
-    "immutable": "the function writes into its input: make a new array instead",
 }
-
-
-class _Nowhere(io.TextIOBase):
-    """Takes what a function prints, and drops it."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def writable(self) -> bool:
-        return True
