@@ -13,6 +13,7 @@ strangers' notebooks in a container, and look at the code behind a surprising sc
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 import time
@@ -22,12 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
-from siamese.teaching.checks import EXERCISES
-
-# Those that others import first.
-CHECK_MODULES = (
-    "learner", "score", "similarity", "numbers", "losses", "models", "generator", "assignment", "__init__",
-)  # fmt: skip
+from siamese.teaching.checks import EXERCISES, Failure
 
 
 class Limits(NamedTuple):
@@ -78,9 +74,9 @@ class Grade:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON; `score` is points / out_of, from 0 to 1."""
+        counts = {"points": self.points, "out_of": self.out_of}
         score = round(self.points / self.out_of, 4) if self.out_of else 0.0
-        found = {**asdict(self), "seconds": round(self.seconds, 1)}
-        return {**found, "points": self.points, "out_of": self.out_of, "score": score}
+        return {**asdict(self), "seconds": round(self.seconds, 1), **counts, "score": score}
 
 
 def grade_notebooks(
@@ -113,15 +109,21 @@ def grade_notebooks(
             f"Grading notebooks needs {error.name}: pip install ipykernel nbclient nbformat"
         ) from error
     grades = []
-    sources = check_sources()  # Read before any notebook runs: one could change the files.
     for path in paths:
         grade = Grade(str(path))
         started = time.monotonic()
         try:
             cells = read_code_cells(path)
             grade.notebook = number or which_notebook(path, cells)
-            with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
-                _grade(grade, Session(Path(folder), cells, sources, limits))
+            with (
+                tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder,
+                contextlib.closing(Session(Path(folder), cells, limits)) as session,
+            ):
+                for function in EXERCISES[grade.notebook]:
+                    grade.exercises.append(session.check(grade.notebook, function))
+            failed = sorted(session.failed.items())
+            grade.cells = [{"cell": i + 1, "what": what} for i, what in failed]
+            grade.replaced = sorted(session.replaced)
         except SiameseError as error:
             grade.error = str(error)
         except Exception as error:  # Whatever it is, the others are graded.
@@ -130,24 +132,6 @@ def grade_notebooks(
         grades.append(grade)
         note(f"{path}: {grade.error or f'{grade.points}/{grade.out_of}'} ({grade.seconds:.0f} s)")
     return grades
-
-
-def _grade(grade: Grade, session) -> None:
-    try:
-        session.prepare()
-        for function in EXERCISES[grade.notebook]:
-            grade.exercises.append(session.check(grade.notebook, function))
-    finally:
-        session.stop()
-    grade.cells = [{"cell": i + 1, "what": what} for i, what in sorted(session.failed.items())]
-    grade.replaced = sorted(session.replaced)
-
-
-def check_sources() -> dict[str, str]:
-    """The text of `isolated` and of each module of `siamese.teaching.checks`, by its name."""
-    here = Path(__file__).resolve().parent
-    paths = [here / "isolated.py", *(here / "checks" / f"{name}.py" for name in CHECK_MODULES)]
-    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
 def read_code_cells(path: str | Path) -> list[str]:
@@ -217,15 +201,11 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
                 note = f"{failures[0]['case']}: {what}"
             points = f"{exercise['points']}/{exercise['out_of']}"
             lines.append(f"  {exercise['function']:<28}{points:>6}  {note[:110]}".rstrip())
-            for failure in failures if details else ():
-                lines.append(f"      ✗ {failure['case']}")
-                for name in ("expected", "actual", "hint"):
-                    if failure[name]:
-                        lines.append(
-                            f"          {name + ':':<9} " + " ".join(failure[name].split())
-                        )
-        for cell in grade.cells:
-            lines.append(f"  cell {cell['cell']}: {cell['what'][:120]}")
+            if details:
+                lines += [
+                    f"    {line}" for one in failures for line in str(Failure(**one)).split("\n")
+                ]
+        lines += [f"  cell {cell['cell']}: {cell['what'][:120]}" for cell in grade.cells]
         if grade.replaced:
             lines.append(f"  the notebook replaced {', '.join(grade.replaced)}: look at its code")
         if grade.exercises:

@@ -14,9 +14,8 @@ import sys
 import time
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ipykernel  # noqa: F401  (without it no kernel starts)
 from IPython.core.inputtransformer2 import TransformerManager
@@ -28,7 +27,7 @@ from nbclient.util import run_sync
 from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import DataError
-from siamese.teaching.checks import EXERCISES, OUT_OF, Failure
+from siamese.teaching.checks import EXERCISES, OUT_OF, Failure, Score
 
 START_SECONDS = 60
 GRACE_SECONDS = 5  # for a cell to end after it was interrupted
@@ -39,22 +38,20 @@ _CASES = {
     for checks in EXERCISES.values()
     for name, check in checks.items()
 }
-# Read before any notebook runs: one could change the file.
-_SUPERVISOR = Path(__file__).with_name("supervisor.py").read_text(encoding="utf-8")
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+# Those that others import first.
+_CHECKS = (
+    "learner", "score", "similarity", "numbers", "losses", "models", "generator", "assignment", "__init__",
+)  # fmt: skip
 
 
-class Outcome(NamedTuple):
-    """How a piece of code ended.
+def _source(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
 
-    Attributes:
-      status: 'ok', 'error' (an exception), 'timeout' (interrupted, the kernel lives), or 'dead': the
-        kernel is gone, or had to be killed.
-      message: the exception's type and text, or what happened.
-    """
 
-    status: str
-    message: str = ""
+# Read before any notebook runs: one could change the files.
+_SUPERVISOR, _ISOLATED = _source("supervisor"), _source("isolated")
+_SOURCES = {name: _source(f"checks/{name}") for name in _CHECKS}
 
 
 class Kernel(NotebookClient):
@@ -62,6 +59,9 @@ class Kernel(NotebookClient):
 
     Args:
       folder: working directory of the kernel.
+
+    Attributes:
+      alive: False once the kernel is gone, or had to be killed.
 
     Raises:
       DataError: the kernel does not start.
@@ -78,6 +78,7 @@ class Kernel(NotebookClient):
         options = {"allow_errors": True, "startup_timeout": START_SECONDS, "iopub_timeout": 1}
         super().__init__(new_notebook(), manager, shutdown_kernel="immediate", **options)
         self.on_cell_executed = self._keep_reply
+        self.alive = True
         self._reply: dict[str, Any] = {}
         self._running = contextlib.ExitStack()
         package = str(Path(__file__).resolve().parents[2])
@@ -96,38 +97,45 @@ class Kernel(NotebookClient):
                 "Does `python -m ipykernel --version` work?"
             ) from error
 
-    def run(self, code: str, seconds: float) -> Outcome:
-        """Runs code, interrupts it after that time, and kills the kernel where that does not help."""
+    def run(self, code: str, seconds: float) -> str:
+        """Runs code, interrupts it after that time, and kills the kernel where that does not help.
+
+        Returns:
+          What went wrong, such as the exception; empty where nothing did.
+        """
         self.timeout, self._reply = max(1, round(seconds)), {}
         cell = new_code_cell(code)
         self.nb.cells = [cell]
         try:
             self.execute_cell(cell, 0)
         except DeadKernelError:
-            return Outcome("dead", ENDED)
+            self.alive = False
+            return ENDED
         except CellTimeoutError:
             return self._interrupt()
         if self._reply.get("status") != "error":
-            return Outcome("ok")
+            return ""
         text = f"{self._reply.get('ename', '')}: {self._reply.get('evalue', '')}"
-        return Outcome("error", " ".join(text.split())[:300])
+        return " ".join(text.split())[:300]
 
-    def _interrupt(self) -> Outcome:
+    def _interrupt(self) -> str:
         seconds, self.timeout = self.timeout, GRACE_SECONDS
         for _ in range(2):
             run_sync(self.km.interrupt_kernel)()
             try:
                 self.execute_cell(new_code_cell("pass"), 0)
-                return Outcome("timeout", f"stopped after {seconds} s")
+                return f"stopped after {seconds} s"
             except CellTimeoutError:
                 continue
             except DeadKernelError:
-                return Outcome("dead", ENDED)
+                self.alive = False
+                return ENDED
         self.stop()
-        return Outcome("dead", f"did not end within {seconds} s, nor when interrupted")
+        return f"did not end within {seconds} s, nor when interrupted"
 
     def stop(self) -> None:
         """Ends the kernel and the processes that it has started."""
+        self.alive = False
         provisioner = self.km and self.km.provisioner
         process, group = (getattr(provisioner, name, None) for name in ("process", "pgid"))
         if process and sys.platform == "linux":
@@ -163,21 +171,19 @@ class Session:
     Args:
       folder: an empty folder, where the notebook runs.
       cells: the code of its cells.
-      sources: name -> text of the modules of the checks, and of `isolated`.
       limits: a `siamese.teaching.grade.Limits`.
     """
 
-    def __init__(self, folder: Path, cells: Sequence[str], sources: dict[str, str], limits):
-        self.folder, self.cells, self.sources = folder, list(cells), sources
+    def __init__(self, folder: Path, cells: Sequence[str], limits):
+        self.folder, self.cells, self.limits = folder, list(cells), limits
         self.kernel: Kernel | None = None
         self.failed: dict[int, str] = {}  # cell -> what happened
         self.crashing: set[int] = set()  # cells of which only the definitions run
         self.replaced: set[str] = set()
         self.starts = 0
         self._until = time.monotonic() + limits.cells
-        self._gigabytes, self._check_seconds = limits.gigabytes, limits.check
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ends the kernel."""
         if self.kernel is not None:
             self.kernel.stop()
@@ -190,11 +196,11 @@ class Session:
             work = self.folder / f"run-{self.starts}"
             work.mkdir(parents=True, exist_ok=True)  # The notebook may have removed it.
             self.kernel = Kernel(work)
-            self.kernel.run(self._request(f"remember({self._gigabytes!r})"), START_SECONDS)
+            self.kernel.run(_request(f"remember({self.limits.gigabytes!r})"), START_SECONDS)
             # exit() in a cell ends that cell, not the kernel.
             self.kernel.run("get_ipython().ask_exit = lambda: None", START_SECONDS)
             if not all(self._run_cell(i) for i in range(len(self.cells))):
-                self.stop()
+                self.close()
 
     def _run_cell(self, i: int) -> bool:
         """Runs a cell as far as it goes; False where the kernel was lost."""
@@ -204,15 +210,16 @@ class Session:
         if left <= 0:
             self.failed.setdefault(i, "not run, only its definitions: the notebook's time was over")
         elif i not in self.crashing:
-            outcome = self.kernel.run(self.cells[i], left / 2)
-            if outcome.status == "ok":
+            wrong = self.kernel.run(self.cells[i], left / 2)
+            if not wrong:
                 return True
-            self.failed.setdefault(i, outcome.message)
-            if outcome.status == "dead":
+            self.failed.setdefault(i, wrong)
+            if not self.kernel.alive:
                 self.crashing.add(i)
                 return False
         for code in definitions(self.cells[i]):
-            if self.kernel.run(code, 20).status == "dead":
+            self.kernel.run(code, 20)
+            if not self.kernel.alive:
                 self.cells[i] = ""
                 return False
         return True
@@ -225,13 +232,13 @@ class Session:
         result, nonce = self.folder / f"result-{secrets.token_hex(8)}.json", secrets.token_hex(16)
         call = f"grade(sources, namespace, {number}, {function!r}, {nonce!r}, {str(result)!r})"
         self.folder.mkdir(parents=True, exist_ok=True)
-        outcome = self.kernel.run(self._request(call), self._check_seconds)
-        if outcome.status == "dead":
-            self.stop()
-            if again and outcome.message == ENDED:  # Perhaps what an earlier cell had set going.
+        wrong = self.kernel.run(_request(call), self.limits.check)
+        if not self.kernel.alive:
+            self.close()
+            if again and wrong == ENDED:  # Perhaps what an earlier cell had set going.
                 return self.check(number, function, again=False)
-        if outcome.status != "ok":
-            return _nothing(function, f"the check did not come to an end: {outcome.message}")
+        if wrong:
+            return _nothing(function, f"the check did not come to an end: {wrong}")
         try:
             found = json.loads(result.read_text(encoding="utf-8"))
             known, score = found["nonce"] == nonce, found["score"]
@@ -242,18 +249,18 @@ class Session:
             return _nothing(function, f"there is no function {function} in the notebook")
         return verdict(function, score if known else None)
 
-    def _request(self, call: str) -> str:
-        """Code for the kernel: runs `call` with `isolated` and the sources, leaves nothing behind."""
-        data = base64.b64encode(zlib.compress(json.dumps(self.sources).encode())).decode()
-        # It takes nothing by a name that the notebook may have reused.
-        return f"""
+
+def _request(call: str) -> str:
+    """Code for the kernel: runs `call` with `isolated` and the checks' text, leaves nothing behind."""
+    data = base64.b64encode(zlib.compress(json.dumps([_ISOLATED, _SOURCES]).encode())).decode()
+    # It takes nothing by a name that the notebook may have reused.
+    return f"""
 def __siamese_grade__():
     import base64, builtins, json, zlib
-    sources = json.loads(zlib.decompress(base64.b64decode({data!r})))
+    isolated, sources = json.loads(zlib.decompress(base64.b64decode({data!r})))
     scope = {{'__name__': '_siamese_isolated', 'sources': sources,
               'namespace': __siamese_grade__.__globals__}}
-    code = builtins.compile(sources.pop('isolated'), '<siamese.checks.isolated>', 'exec')
-    builtins.exec(code, scope)
+    builtins.exec(builtins.compile(isolated, '<siamese.checks.isolated>', 'exec'), scope)
     builtins.exec({call!r}, scope)
 try:
     __siamese_grade__()
@@ -273,21 +280,16 @@ def definitions(code: str) -> list[str]:
 
 def verdict(function: str, score: Any) -> dict[str, Any]:
     """A score as it came from the kernel, as a dict; no points where the check cannot have given it."""
-    out_of = OUT_OF[function]
     try:
-        failures = [asdict(Failure(**failure)) for failure in score["failures"]]
-        written, counts = score["written"], [score["points"], score["out_of"]]
-        points = out_of - len(failures) if written else 0
-        honest = (
-            score["exercise"] == function
-            and counts == [points, out_of]
-            and {type(count) for count in counts} == {int}
-            and isinstance(written, bool)
-            and (written or len(failures) == 1)
-            and all(isinstance(text, str) for failure in failures for text in failure.values())
-            and ({failure["case"] for failure in failures} <= _CASES[function] or not written)
-        )
-    except (KeyError, TypeError):
+        failures = [{name: str(text) for name, text in one.items()} for one in score["failures"]]
+        written, failed = score["written"], tuple(Failure(**failure) for failure in failures)
+        points = OUT_OF[function] - len(failed) if written else 0
+        own = Score(function, points, OUT_OF[function], failed, written, score["note"]).to_dict()
+        known = {one.case for one in failed} <= _CASES[function] if written else len(failed) == 1
+        # Compared as text, where True and 1.0 are not 1.
+        same = json.dumps(own, sort_keys=True) == json.dumps(score, sort_keys=True)
+        honest = known and same and isinstance(written, bool)
+    except (AttributeError, KeyError, TypeError):
         honest = False
     if not honest:
         return _nothing(function, "this is not a result of the check: look at the notebook's code")

@@ -1,8 +1,8 @@
 """Runs one check inside a student's kernel, from a copy of these modules that the notebook never saw.
 
-`siamese grade` sends the text of this file and of the modules beside it; nothing of it is imported
-from where the notebook could have changed it. What the notebook replaced in NumPy and a few modules
-of Python is put back before the check, and reported.
+`siamese grade` sends the text of this file and of the checks; nothing of it is imported from where the
+notebook could have changed it. What the notebook replaced in NumPy and a few modules of Python is put
+back before the check, and reported.
 """
 
 import contextlib
@@ -29,9 +29,8 @@ def remember(gigabytes: float) -> None:
     with contextlib.suppress(ImportError, ValueError, OSError):  # There are none on Windows.
         import resource
 
-        if gigabytes:
-            for kind in (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE):
-                resource.setrlimit(kind, (int(gigabytes * 2**30),) * 2)
+        for kind in (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE) if gigabytes else ():
+            resource.setrlimit(kind, (int(gigabytes * 2**30),) * 2)
     kept = {name: dict(vars(importlib.import_module(name))) for name in GUARDED}
     sys.modules["_siamese_grading"] = kept
 
@@ -50,28 +49,27 @@ def put_back() -> list[str]:
     return found
 
 
-def load(sources: dict, package: str) -> types.ModuleType:
-    """The package `siamese.teaching.checks` made of texts, under a name of its own.
+def grade(sources: dict, namespace: dict, number: int, function: str, nonce: str, result: str):
+    """Checks ``namespace[function]`` and writes the score as JSON, with the nonce, to the file `result`.
 
     Args:
-      sources: the text of each of its modules, those that others import first.
-      package: the name.
+      sources: the text of each module of the checks, those that others import first.
+      namespace: what the notebook defined.
+      number: of the notebook.
+      function: of which exercise.
+      nonce: shows that it is this function that wrote the file.
+      result: path of the file.
     """
-    for name, text in sources.items():
-        full = package if name == "__init__" else f"{package}.{name}"
-        module = sys.modules[full] = types.ModuleType(full)
-        module.__package__ = package
-        # `learner` knows its own frames by this beginning.
-        exec(compile(text, f"<siamese.checks.{name}>", "exec"), vars(module))
-    return sys.modules[package]
-
-
-def grade(sources: dict, namespace: dict, number: int, function: str, nonce: str, result: str):
-    """Checks ``namespace[function]`` and writes the score as JSON, with the nonce, to the file `result`."""
     score, replaced, package = None, put_back(), f"_checks_{nonce}"
     with contextlib.redirect_stdout(io.StringIO()):
+        for name, text in sources.items() if function in namespace else ():
+            full = package if name == "__init__" else f"{package}.{name}"
+            module = sys.modules[full] = types.ModuleType(full)
+            module.__package__ = package
+            # `learner` knows its own frames by this beginning.
+            exec(compile(text, f"<siamese.checks.{name}>", "exec"), vars(module))
         if function in namespace:
-            check = load(sources, package).EXERCISES[number][function]
+            check = sys.modules[package].EXERCISES[number][function]
             score = check(namespace[function]).to_dict()
         with open(result + ".part", "w", encoding="utf-8") as file:
             file.write(json.dumps({"score": score, "replaced": replaced, "nonce": nonce}))

@@ -15,36 +15,20 @@ import subprocess
 import sys
 import time
 
+import psutil  # ipykernel needs it too
+
 PR_SET_CHILD_SUBREAPER = 36
 AWAITED = {signal.SIGCHLD, signal.SIGTERM}
-
-
-def descendants() -> list[int]:
-    """The ids of all processes below this one."""
-    children: dict[int, list[int]] = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-            parent = int(file.read().rpartition(b")")[2].split()[1])
-            children.setdefault(parent, []).append(int(name))
-    found, waiting = [], [os.getpid()]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
 
 
 def kill_descendants(seconds: float = 5.0) -> None:
     """Kills until none is left: one killed leaves its children to this process."""
     until = time.monotonic() + seconds
-    while (found := descendants()) and time.monotonic() < until:
+    while (found := psutil.Process().children(recursive=True)) and time.monotonic() < until:
         for process in found:
-            with contextlib.suppress(OSError):
-                os.kill(process, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        time.sleep(0.01)
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(found, timeout=0.1)
 
 
 def _as_usual() -> None:
@@ -52,8 +36,8 @@ def _as_usual() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
 
 
-def main(command: list[str]) -> int:
-    """Runs the command until it ends; returns its exit status."""
+def main(command: list[str]) -> None:
+    """Runs the command until it ends."""
     parent = os.getppid()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # An interrupt is for the kernel, in this group.
@@ -65,8 +49,7 @@ def main(command: list[str]) -> int:
         if woken and woken.si_signo == signal.SIGTERM:
             break
     kill_descendants()
-    return kernel.poll() or 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
