@@ -27,39 +27,29 @@ from siamese.teaching.checks import EXERCISES, Failure
 
 
 class Limits(NamedTuple):
-    """What a notebook may use.
+    """What a notebook may use."""
 
-    Attributes:
-      cells: seconds for all its cells together. No cell takes more than half of what is left.
-      check: seconds for the check of one function.
-      gigabytes: memory, and the size of a file; 0 for no limit. Only where the system has such limits.
-    """
-
-    cells: float = 600.0
-    check: float = 180.0
+    cells: float = (
+        600.0  # seconds for all its cells together; no cell takes more than half of what is left
+    )
+    check: float = 180.0  # seconds for the check of one function
+    # Memory, and the size of a file; 0 for no limit. Only where the system has such limits.
     gigabytes: float = 8.0
 
 
 @dataclass
 class Grade:
-    """What became of one notebook.
+    """What became of one notebook."""
 
-    Attributes:
-      file: its path.
-      notebook: which of the notebooks it is, 1 to 7; None where that is not known.
-      exercises: for each function: function, points, out_of, written, failures, note.
-      cells: what went wrong in cells: {"cell": number from 1, "what": text}.
-      replaced: functions of Python and NumPy that the notebook had replaced when it was checked.
-      error: why it could not be graded at all; empty where it could.
-      seconds: how long it took.
-    """
-
-    file: str
-    notebook: int | None = None
+    file: str  # its path
+    notebook: int | None = None  # 1 to 7; None where that is not known
+    # For each function: function, points, out_of, written, failures, note.
     exercises: list[dict[str, Any]] = field(default_factory=list)
+    # What went wrong in cells: {"cell": number from 1, "what": text}.
     cells: list[dict[str, Any]] = field(default_factory=list)
+    # Functions of Python and NumPy that the notebook had replaced when it was checked.
     replaced: list[str] = field(default_factory=list)
-    error: str = ""
+    error: str = ""  # why it could not be graded at all
     seconds: float = 0.0
 
     @property

@@ -46,7 +46,7 @@ _CHECKS = (
 
 
 def _source(name: str) -> str:
-    return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+    return (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
 
 
 # Read before any notebook runs: one could change the files.

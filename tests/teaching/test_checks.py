@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from exercise_mistakes import changed, failed_hints
+from exercise_mistakes import failed_hints
 
 import siamese
 from siamese import checks
@@ -153,25 +153,18 @@ def test_endless_loops_end_and_are_not_tried_for_ever(doubled):
     assert "not tried" in score.failures[2].actual
 
 
-def test_prints_and_warnings_of_the_function_are_kept_back(doubled, capsys):
+def test_what_the_function_prints_warns_and_draws_is_kept_back(doubled, capsys):
     def noisy(x):
         print("a" * 10**6)
         warnings.warn("listen", stacklevel=1)
+        random.random(), np.random.rand()
         return 2 * x
 
+    before = random.getstate(), np.random.get_state()[1].tolist()
     assert doubled(noisy).full
     shown = capsys.readouterr()
     assert shown.out == "✓ doubled: 3 of 3 cases\n" and shown.err == ""
-
-
-def test_random_numbers_go_on_as_if_nothing_was_checked():
-    random.seed(34)
-    np.random.seed(34)
-    expected = random.random(), np.random.rand()
-    random.seed(34)
-    np.random.seed(34)
-    checks.check_data_generator(changed("data_generator"))
-    assert (random.random(), np.random.rand()) == expected
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
 
 
 def test_keyboard_interrupt_gets_through(doubled):
@@ -201,10 +194,8 @@ def test_shapes_and_infinities_have_hints(actual, expected, hint):
 def test_every_exercise_has_its_check():
     names = [name for found in checks.EXERCISES.values() for name in found]
     assert sorted(checks.EXERCISES) == [1, 2, 3, 4, 5, 6, 7] and len(names) == len(set(names)) == 18
-    assert set(checks.OUT_OF) == set(names) and min(checks.OUT_OF.values()) >= 5
     for found in checks.EXERCISES.values():
         for name, check in found.items():
-            assert check.__name__.replace("_", "") == f"check{name}".replace("_", "").lower()
             assert name in check.__doc__ and getattr(checks, check.__name__) is check
 
 
