@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import subprocess
@@ -200,32 +199,27 @@ def test_the_solutions_have_full_marks_and_the_students_none(build, source):
     )
 
 
-# Runs notebooks as far as they go, in one process; prints for each the error that stopped it.
+# Runs a notebook as far as it goes; prints the error that stopped it.
 RUN = """
 import json, sys
 from IPython.core.interactiveshell import InteractiveShell
-stopped = []
-for path in sys.argv[1:]:
-    shell = InteractiveShell()
-    for cell in json.load(open(path, encoding="utf-8"))["cells"]:
-        done = cell["cell_type"] != "code" or shell.run_cell("".join(cell["source"]))
-        if done is not True and not done.success:
-            error = done.error_in_exec or done.error_before_exec
-            stopped.append([type(error).__name__, str(error)])
+shell = InteractiveShell()
+for cell in json.load(open(sys.argv[1], encoding="utf-8"))["cells"]:
+    if cell["cell_type"] == "code":
+        done = shell.run_cell("".join(cell["source"]))
+        if not done.success:
+            print("\\n" + repr(done.error_in_exec or done.error_before_exec))
             break
-print("\\n" + json.dumps(stopped))
 """
 
 
+# The first notebook comes to it without training; `make check-notebooks` runs these cells of all.
 @pytest.mark.slow
 def test_a_student_stops_at_the_first_blank_with_its_name(tmp_path):
-    # Those that come to it without training; `make check-notebooks` runs the same cells of the others.
-    paths = [str(NOTEBOOKS / "student" / f"{source.stem}.ipynb") for source in SOURCES[:4]]
+    path = NOTEBOOKS / "student" / f"{SOURCES[0].stem}.ipynb"
     env = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
-    command = [sys.executable, "-c", RUN, *paths]
+    command = [sys.executable, "-c", RUN, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [
-        ["NotImplementedError", f"Exercise 1, {next(iter(EXERCISES[number]))}, is not written yet"]
-        for number in range(1, 5)
-    ]
+    assert done.stdout.splitlines()[-1] == (
+        "NotImplementedError('Exercise 1, cosine_similarity, is not written yet')"
+    ), done.stderr
