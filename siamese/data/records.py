@@ -87,7 +87,8 @@ class Records(OpenFile):
                 f"{self.name}, line 1: a JSON array. Write one JSON object on each line instead."
             )
         for rows, starts in self:
-            if self.is_json or any(type(row) is BadRow for row in rows):
+            kinds = set(map(type, rows))
+            if BadRow in kinds or (self.is_json and kinds != {dict}):
                 kept = []
                 for row, line in zip(rows, starts):
                     if self.is_json and type(row) not in (dict, BadRow):
