@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.arguments import one_of
+from siamese.errors import DataError
+from siamese.evaluation.bootstrap import bootstrap_interval
+from siamese.evaluation.calibration import Calibration, fit_calibration
 from siamese.evaluation.metrics import check_scores
 
 
@@ -45,6 +48,62 @@ def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Thresh
         values = 2 * hits / (above + duplicates)
     at = int(np.argmax(values))
     return Threshold(float(thresholds[at]), float(values[at]))
+
+
+class FittedThreshold(NamedTuple):
+    """A threshold of few labels, how sure it is, and the calibration whose curve it comes from."""
+
+    threshold: float  # The score at which a pair is a duplicate as likely as not.
+    low: float  # The 95 % bootstrap interval of it.
+    high: float
+    pairs: int  # Labelled pairs it was fitted on.
+    duplicates: int  # Those labelled duplicates.
+    calibration: Calibration
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values that JSON can hold."""
+        return {**self._asdict(), "calibration": self.calibration.to_dict()}
+
+
+def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedThreshold:
+    """The threshold and calibration of a few labels: where a logistic curve of the score passes 1/2.
+
+    Unlike `best_threshold` it uses how far each pair lies from the border, which makes it the steadier on
+    tens of pairs; and pairs may be chosen by their score (near the border), which does not move the curve.
+    Fitted as Platt (1999) does, see `siamese.evaluation.calibration`.
+
+    Args:
+      scores: float [n], cosines.
+      labels: bool or 0/1 [n], both of them.
+      resamples: of the bootstrap.
+
+    Raises:
+      ArgumentError, DataError: see `check_scores`.
+      DataError: duplicates do not have the higher scores, so no threshold tells them apart.
+
+    Example:
+      >>> fitted = fit_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0])
+      >>> round(fitted.threshold, 2), fitted.duplicates
+      (0.53, 2)
+    """
+    scores, truth = check_scores(scores, labels)
+
+    def border(scores: np.ndarray, truth: np.ndarray) -> float:
+        if truth.all() or not truth.any():
+            return float("nan")
+        curve = fit_calibration(scores, truth, "platt")
+        return float(np.clip(-curve.intercept / curve.slope, -1, 1)) if curve.slope > 0 else np.nan
+
+    threshold = border(scores, truth)
+    if threshold != threshold:
+        raise DataError(
+            f"The {int(truth.sum())} duplicates among {len(truth)} labels do not have higher cosines than "
+            "the others, so no threshold tells them apart. Look at the labels, or give more."
+        )
+    found = bootstrap_interval(border, scores, truth, resamples=resamples)
+    calibration = fit_calibration(scores, truth, "platt")
+    counts = len(truth), int(truth.sum())
+    return FittedThreshold(threshold, found.low, found.high, *counts, calibration)
 
 
 def threshold_cuts(

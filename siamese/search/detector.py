@@ -8,6 +8,7 @@ model/                    a store (`siamese.storage.store`); in its current gene
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import hashlib
@@ -75,6 +76,62 @@ class DuplicateDetector:
             f"DuplicateDetector({len(self.vocabulary):,} words, vectors of {self.tower.output_size}, "
             f"threshold {self.threshold:.3f})"
         )
+
+    @classmethod
+    def from_encoder(
+        cls, encoder: Any, name: str, *, threshold: float | None = None, pairs: Any = None
+    ) -> DuplicateDetector:
+        """A detector around any encoder, whose threshold and calibration come from labelled pairs.
+
+        Args:
+          encoder: an object with ``encode(list[str])`` (a sentence-transformers model), or a function;
+            it returns float [n, d]. It must bear to be called by several threads where this is.
+          name: what it is called; an index made with it keeps the name and refuses another.
+          threshold: cosine above which two questions are duplicates, where there are no `pairs`.
+          pairs: labelled `QuestionPairs`; see `fitted`.
+
+        Raises:
+          ArgumentError: neither `threshold` nor `pairs`, or both; an encoder that returns something else.
+          DataError: see `siamese.evaluation.thresholds.fit_threshold`.
+
+        Example:
+          >>> lengths = lambda texts: np.array([[len(text), 10.0] for text in texts])
+          >>> detector = DuplicateDetector.from_encoder(lengths, "lengths", threshold=0.99)
+          >>> detector.predict("How far is it?", "How far is he?")
+          True
+        """
+        from siamese.search.any_encoder import EncoderDetector
+
+        if (threshold is None) == (pairs is None):
+            raise ArgumentError("Give labelled pairs to fit the threshold on, or a threshold.")
+        made = EncoderDetector(encoder, name, threshold=0.0 if threshold is None else threshold)
+        return made if pairs is None else made.fitted(pairs)
+
+    def fitted(self, pairs: Any) -> DuplicateDetector:
+        """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
+
+        Raises:
+          DataError: see `siamese.evaluation.thresholds.fit_threshold`.
+        """
+        from siamese.evaluation.thresholds import fit_threshold
+
+        scores = self.similarity(pairs.question1, pairs.question2)
+        return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
+
+    def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
+        """The same model with a threshold and a calibration of elsewhere, as plain values."""
+        from siamese.evaluation.calibration import Calibration
+
+        made, calibration = copy.copy(self), fit["calibration"]
+        made.threshold = float(fit["threshold"])
+        made.calibration = Calibration.from_dict(calibration) if calibration else None
+        made.card = {**self.card, "threshold_fit": dict(fit)}
+        return made
+
+    @property
+    def output_size(self) -> int:
+        """The size of a question's vector."""
+        return self.tower.output_size
 
     @functools.cached_property
     def checksum(self) -> str:
@@ -215,6 +272,11 @@ class DuplicateDetector:
             raise ArgumentError(
                 f"similarity compares pair by pair: {len(first)} first and {len(second)} second questions."
             )
+        cosines = self._cosines(first, second)
+        return float(cosines[0]) if single else cosines
+
+    def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
+        """`similarity` of two lists of one length."""
         ids1, ids2 = self.token_ids(first), self.token_ids(second)
         if self.tower.mask_padding:
             vectors = self.encoder.encode([*ids1, *ids2])
@@ -226,8 +288,7 @@ class DuplicateDetector:
             for length in np.unique(lengths):
                 rows = np.flatnonzero(lengths == length)
                 vectors[rows] = self.encoder.encode([ids[i] for i in rows], length=int(length))
-        cosines = np.vecdot(vectors[: len(first)], vectors[len(first) :])
-        return float(cosines[0]) if single else cosines
+        return np.vecdot(vectors[: len(first)], vectors[len(first) :])
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.

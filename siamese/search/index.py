@@ -15,6 +15,7 @@ import numpy as np
 
 from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.search.any_encoder import EncoderDetector, detector_of_index
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index_files import read_index, write_index
 from siamese.search.nearest import StoredVectors
@@ -68,6 +69,7 @@ class QuestionIndex:
         self._state = state  # Replaced as one, so that a search sees one moment.
         self._next_id = next_id  # of a question that is added without an id
         self._model: Path | None = None  # where the model is saved
+        self._fit: dict[str, Any] | None = None  # threshold and calibration of the index's own
         self._saved: _Saved | None = None
         self._held: Path | None = None  # the directory whose lock this index has
         self._lock = threading.RLock()  # held while the index is changed
@@ -106,7 +108,7 @@ class QuestionIndex:
           DataError: a question that is not text or has no words, or ids that are not all different.
           ArgumentError: ids or columns of another number, or another storage.
         """
-        none = StoredVectors.of(np.zeros((0, detector.tower.output_size), np.float32), storage)
+        none = StoredVectors.of(np.zeros((0, detector.output_size), np.float32), storage)
         index = cls(detector, State((Segment(none, Entries.of([]), id_keys([])),)))
         index.add(questions, ids=ids, columns=columns, processes=processes)
         if approximate is None:
@@ -130,6 +132,11 @@ class QuestionIndex:
         where = Path(os.path.abspath(path))
         with self._lock:
             facts = {"model_checksum": self.detector.checksum, "next_id": self._next_id}
+            if isinstance(self.detector, EncoderDetector):
+                probe = [round(float(number), 5) for number in self.detector.probe]
+                facts["encoder"] = {"name": self.detector.name, "probe": probe}
+            if self._fit or "encoder" in facts:
+                facts["fit"] = self._fit or _fit_of(self.detector)
             if model is not None:
                 self._model = Path(model).resolve()
             if self._model is not None:
@@ -153,7 +160,8 @@ class QuestionIndex:
 
         Args:
           path: the directory.
-          detector: the model, or its directory; the one that `save` was told of where None.
+          detector: the model, or its directory; the one that `save` was told of where None. For an
+            index made with an encoder of elsewhere, that encoder, or a detector made of it.
           check: compare every file's checksum, which reads each once; otherwise sizes only.
 
         Raises:
@@ -162,7 +170,9 @@ class QuestionIndex:
         found = read_index(path, check=check)
         places = found[1].get("model", [])
         model = next((p for place in places if (p := Path(path, place)).exists()), None)
-        if not isinstance(detector, DuplicateDetector):
+        if "encoder" in found[1] or isinstance(detector, EncoderDetector):
+            detector = detector_of_index(path, found[1], detector)
+        elif not isinstance(detector, DuplicateDetector):
             model = detector or model
             if model is None:
                 raise CheckpointError(
@@ -170,9 +180,13 @@ class QuestionIndex:
                     f"{''.join(f' ({place})' for place in places[1:])}. Name the model (--model)."
                 )
             detector = DuplicateDetector.load(model)
+        fit = found[1].get("fit")
+        if fit and "encoder" not in found[1]:
+            detector = detector.with_fit(fit)
         index = cls(detector, found[0])
         index._take(path, *found)
         index._model = Path(model).resolve() if model else None
+        index._fit = fit
         return index
 
     def _take(self, path: str | os.PathLike, state: State, facts: dict, read: Generation) -> None:
@@ -231,6 +245,16 @@ class QuestionIndex:
         return True
 
     # ---- Changing ----
+
+    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+        """Gives the index a threshold and a calibration of its own, which `save` keeps with it.
+
+        Args:
+          fit: as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it; its detector is
+            replaced by one with these.
+        """
+        with self._lock:
+            self.detector, self._fit = self.detector.with_fit(fit), dict(fit)
 
     def add(
         self,
@@ -385,6 +409,12 @@ class QuestionIndex:
             Hit(**state.entry(row), similarity=cosine, probability=p, is_duplicate=cosine > cut)
             for row, cosine, p in found
         ]
+
+
+def _fit_of(detector: DuplicateDetector) -> dict[str, Any]:
+    calibration = detector.calibration
+    known = calibration.to_dict() if calibration else None
+    return {"threshold": detector.threshold, "calibration": known}
 
 
 def _checked_id(value: Any) -> str | int:
