@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from trax import fastmath
 from trax import layers as tl
@@ -14,7 +16,7 @@ from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError
 from siamese.nn.tower import Dropout, TowerConfig, encode, towers
 
-_BEYOND = "mask_padding, bidirectional, precision='bfloat16' and dropout"
+_BEYOND = "mask_padding, bidirectional, precision='bfloat16', static and dropout"
 
 
 @keeping_generators()
@@ -31,6 +33,7 @@ def Siamese(
     embedding_init: float = 0.0,
     embedding_dropout: float = 0.0,
     word_dropout: float = 0.0,
+    static: Any = None,
 ):
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
@@ -57,6 +60,8 @@ def Siamese(
       embedding_init: standard deviation of the embedding's first values; 0 leaves Trax's own.
       embedding_dropout: share of the embedding's numbers set to zero in training; 0 to below 1.
       word_dropout: share of words taken for unknown in training; 0 to below 1.
+      static: a `siamese.nn.characters.StaticStart`, static vectors under the tower; needs fast,
+        mask_padding and bidirectional.
 
     Returns:
       A Trax layer: (q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, d_model] each,
@@ -82,36 +87,58 @@ def Siamese(
         )
     if not embedding_init >= 0:
         raise ArgumentError(f"embedding_init must be at least 0; it is {embedding_init!r}.")
-    config = TowerConfig(vocab_size, d_model, mask_padding, bidirectional, precision)
+    options = static.options if static else {}
+    config = TowerConfig(vocab_size, d_model, mask_padding, bidirectional, precision, **options)
     if not fast and (dropout or config != TowerConfig(vocab_size, d_model)):
         raise ArgumentError(f"{_BEYOND} need fast=True: Trax's own layers have none of them.")
     started = {}
     if embedding_init:
         started["kernel_initializer"] = tl.initializers.RandomNormalInitializer(embedding_init)
+    if static:
+        started["kernel_initializer"] = lambda shape, rng: jnp.asarray(static.embedding)
     tower = tl.Serial(
         tl.Embedding(vocab_size, d_model, **started),  # [batch, length] -> [batch, length, d_model]
         *(_lstm(d_model, lstm_bias) for _ in config.lstms),  # -> [batch, length, d_model]
         tl.Mean(axis=1),  # -> [batch, d_model]
         tl.Fn("Normalize", lambda x: l2_normalize(x)),
+        *([Residual(static.residual)] if static else ()),
     )
     model = tl.Parallel(tower, tower)
     for layer in (tower, model) if fast else ():
         # Class and parts stay Trax's. Its __setattr__ refuses public names; a partial, unlike a closure,
         # is copied with the layer.
-        forward = partial(_forward, layer, config, dropout if mode == "train" else Dropout())
-        vars(layer)["forward"] = forward
+        drop = dropout if mode == "train" else Dropout()
+        vars(layer)["forward"] = partial(_forward, layer, config, drop, static)
     return model
 
 
-def _forward(layer, config: TowerConfig, dropout: Dropout, inputs):
+class Residual(tl.base.Layer):
+    """The one weight of the mean embedding beside the LSTM's states; the tower's fast path uses it."""
+
+    def __init__(self, start: float):
+        super().__init__()
+        self._start = start
+
+    def init_weights_and_state(self, input_signature):
+        """One number."""
+        self.weights = jnp.float32(self._start)
+
+    def forward(self, x):
+        """Only asked for its shape."""
+        return x
+
+
+def _forward(layer, config: TowerConfig, dropout: Dropout, static, inputs):
     """The forward pass of a tower, or of two times the same one, by `siamese.nn.tower`."""
     if fastmath.is_backend(fastmath.Backend.TFNP):  # Trax's layers run on both, the tower is JAX.
         if config != TowerConfig(config.vocab_size, config.d_model):
             raise ArgumentError(f"{_BEYOND} need Trax's JAX backend: Trax's own layers have none.")
         return type(layer).forward(layer, inputs)
+    tables = static.on_device if static else {}
     if isinstance(layer, tl.Parallel):
-        return towers(_named(layer.weights[0]), *inputs[:2], config, dropout, layer.rng)
-    return encode(_named(layer.weights), inputs, config, dropout, layer.rng)
+        weights = _named(layer.weights[0]) | tables
+        return towers(weights, *inputs[:2], config, dropout, layer.rng)
+    return encode(_named(layer.weights) | tables, inputs, config, dropout, layer.rng)
 
 
 def _lstm(d_model: int, lstm_bias: str):
@@ -133,8 +160,12 @@ def tower_weights(model) -> dict[str, np.ndarray]:
 
 def _named(weights) -> dict:
     """The arrays in a tower's weights, by the names of `siamese.nn.tower`."""
-    named = {"embedding": weights[0]}
-    # Behind the LSTMs come Mean and Normalize, which have no weights.
-    for prefix, lstm in zip(("lstm", "lstm_reverse"), weights[1:-2]):
+    embedding, *others = weights
+    # Mean and Normalize have none; behind them stands the residual's, where there is one.
+    others = [found for found in others if not isinstance(found, tuple) or found]
+    named = {"embedding": embedding}
+    if not isinstance(others[-1], tuple):
+        named["residual"] = others.pop()
+    for prefix, lstm in zip(("lstm", "lstm_reverse"), others):
         named[f"{prefix}/kernel"], named[f"{prefix}/bias"] = lstm[1][0]
     return {name: array[0] if isinstance(array, tuple) else array for name, array in named.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from typing import Any
@@ -11,18 +11,10 @@ import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.files import ReadReport, shown_name
-from siamese.data.records import (
-    COLUMN_NAMES,
-    check_bad_rows,
-    column_places,
-    header_or_numbers,
-    open_records,
-    text_at,
-    wanted_names,
-)
+from siamese.data.records import COLUMN_NAMES, Records, check_bad_rows, column_places
 from siamese.errors import ArgumentError, DataError, ShapeError
 
-LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
 REQUIRED = ("question1", "question2", "is_duplicate")
 Columns = dict[str, Sequence[Any]]  # our column -> its values
 
@@ -158,15 +150,7 @@ class QuestionPairs:
         return [self.select(rows) for rows in cluster_split(self, fractions, seed)]
 
 
-def read_pairs(
-    path: Any,
-    *,
-    strict: bool = False,
-    bad_rows: str = "refuse",
-    columns: Sequence[str] | str = (),
-    duplicate_from: float | None = None,
-    duplicate_labels: Sequence[str] | str = (),
-) -> QuestionPairs:
+def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> QuestionPairs:
     """Reads labelled question pairs from a file, whatever its format; nothing is dropped silently.
 
     The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
@@ -178,16 +162,10 @@ def read_pairs(
     contradicting rows are kept. ``pairs.report`` counts all of it.
 
     Args:
-      path: the file; ``-`` for standard input. Or a table in memory: a DataFrame, a `datasets.Dataset`,
-        anything with columns by name.
+      path: the file; ``-`` for standard input.
       strict: refuse a file in which anything had to be handled.
       bad_rows: what becomes of a file with rows that cannot be read: 'refuse' it and list them, or
         'skip' and count them.
-      columns: the names of the two questions and, third, the label, as a list or with commas between;
-        found by the usual names where left out. "title+body" joins columns by a blank, "2*title+body"
-        repeats the title, so that its words weigh twice. Numbers, "1,2,5", where there is no header.
-      duplicate_from: labels are numbers; pairs with at least this one are duplicates.
-      duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
 
     Returns:
       `QuestionPairs` with a `report`.
@@ -206,8 +184,7 @@ def read_pairs(
       1
     """
     report, skip = ReadReport(shown_name(path)), check_bad_rows(bad_rows)
-    label_of = _labels(duplicate_from, duplicate_labels)
-    parts = list(_checked_columns(path, report, _named(columns), label_of))
+    parts = list(_checked_columns(path, report))
     if not skip:
         report.refuse_bad_rows()
     if report.kept:
@@ -221,14 +198,7 @@ def read_pairs(
     return pairs
 
 
-def iter_pairs(
-    path: Any,
-    *,
-    bad_rows: str = "refuse",
-    columns: Sequence[str] | str = (),
-    duplicate_from: float | None = None,
-    duplicate_labels: Sequence[str] | str = (),
-) -> Iterator[QuestionPairs]:
+def iter_pairs(path: Any, *, bad_rows: str = "refuse") -> Iterator[QuestionPairs]:
     """Reads a file of any size in parts of about a mebibyte, so that memory holds one part at a time.
 
     As `read_pairs`, but repeated and contradicting rows are not looked for: that would need the
@@ -237,9 +207,6 @@ def iter_pairs(
     Args:
       path: as for `read_pairs`.
       bad_rows: as for `read_pairs`; refused at the first part that holds some.
-      columns: as for `read_pairs`.
-      duplicate_from: as for `read_pairs`.
-      duplicate_labels: as for `read_pairs`.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
@@ -248,8 +215,7 @@ def iter_pairs(
       DataError: as `read_pairs`, when the part with the fault is reached.
     """
     report, skip = ReadReport(shown_name(path)), check_bad_rows(bad_rows)
-    label_of = _labels(duplicate_from, duplicate_labels)
-    for part in _checked_columns(path, report, _named(columns), label_of):
+    for part in _checked_columns(path, report):
         if not skip:
             report.refuse_bad_rows()
         pairs, _ = _pairs([part], report)
@@ -261,59 +227,20 @@ def iter_pairs(
 # -- From rows to pairs -----------------------------------------------------------------------
 
 
-def _named(columns: Sequence[str] | str) -> list[str]:
-    names = columns.split(",") if isinstance(columns, str) else list(columns)
-    if columns and len(names) not in (2, 3):
-        raise ArgumentError(
-            "columns names two questions and, third, the label, such as title1,title2,label; "
-            f"it is {columns!r}."
-        )
-    return names if columns else []
-
-
-def _labels(
-    duplicate_from: float | None, duplicate_labels: Sequence[str] | str
-) -> Callable[[Any], bool | None]:
-    """The function from a cell to its label; None where it is not one."""
-    if isinstance(duplicate_labels, str):
-        duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
-    names = {name.strip().lower() for name in duplicate_labels}
-    if names and duplicate_from is not None:
-        raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
-
-    def number_or_name(value: Any) -> bool | None:
-        text = str(value).strip()
-        if names:
-            return text.lower() in names if text and value is not None else None
-        try:
-            number = float(text)
-        except ValueError:
-            return None
-        return number >= duplicate_from if number == number else None
-
-    if names or duplicate_from is not None:
-        return number_or_name
-    return lambda value: value if type(value) is bool else LABELS.get(str(value).strip().lower())
-
-
-def _checked_columns(
-    path: Any, report: ReadReport, columns: list[str], label_of: Callable[[Any], bool | None]
-) -> Iterator[Columns]:
+def _checked_columns(path: Any, report: ReadReport) -> Iterator[Columns]:
     """Columns of question pairs by our names, checked, with the rows' numbers and lines."""
-    known = {name for names in COLUMN_NAMES.values() for name in names} | wanted_names(columns)
-    with open_records(path, report, known) as records:
-        places: dict[str, list[int]] = {}
+    known = {name for names in COLUMN_NAMES.values() for name in names}
+    with Records(path, report, known) as records:
+        places: dict[str, int] = {}
         if not records.is_json:
-            where = records.name if report.unit == "row" else f"{records.name}, line 1"
-            header = header_or_numbers(records, columns)
-            places = column_places(header, where, REQUIRED, ("id",), columns)
+            places = column_places(records.header, f"{records.name}, line 1", REQUIRED, ("id",))
         for rows, lines in records.good():
             if records.is_json:
                 if not places:  # The first object decides which keys the columns have in this file.
                     keys = list(rows[0])
                     where = f"{records.name}, line {lines[0]:,}"
-                    places = column_places(keys, where, REQUIRED, ("id",), columns)
-                wanted = [keys[at] for at in chain.from_iterable(places.values())]
+                    places = column_places(keys, where, REQUIRED, ("id",))
+                wanted = [keys[at] for at in places.values()]
                 missing = [[key for key in wanted if key not in row] for row in rows]
                 for row, line, lost in zip(rows, lines, missing):
                     if lost:
@@ -325,19 +252,10 @@ def _checked_columns(
                 ]
             if rows:
                 values = list(zip(*rows))
-                found = {
-                    name: values[at[0]] if len(at) == 1 else [text_at(row, at) for row in rows]
-                    for name, at in places.items()
-                }
-                yield _checked(found, lines, report, label_of)
+                yield _checked({name: values[at] for name, at in places.items()}, lines, report)
 
 
-def _checked(
-    columns: Columns,
-    lines: Sequence[int],
-    report: ReadReport,
-    label_of: Callable[[Any], bool | None],
-) -> Columns:
+def _checked(columns: Columns, lines: Sequence[int], report: ReadReport) -> Columns:
     """The columns with checked labels and text; rows that are no pairs go into the report."""
     bad: dict[int, str] = {}
     for name in ("question1", "question2"):
@@ -347,12 +265,12 @@ def _checked(
                 if not isinstance(text, str):
                     bad[at] = f", column {name}: {text!r:.40} is not text."
     values = columns["is_duplicate"]
-    labels = list(map(label_of, values))
+    labels = [LABELS.get(str(v).strip()) if type(v) is not bool else v for v in values]
     if None in labels:
         for at in (at for at, label in enumerate(labels) if label is None):
             bad[at] = (
                 f": is_duplicate is {values[at]!r:.40}; it must be 0 (different questions) or 1 "
-                "(duplicates). Labels of other kinds: --duplicate-from NUMBER, --duplicate-labels NAMES."
+                "(duplicates)."
             )
     columns = {**columns, "is_duplicate": labels, "lines": lines}
     if bad:

@@ -158,6 +158,10 @@ class Vocabulary(Mapping):
     def _fold(self, word: str) -> str:
         return word.lower() if self.lowercase and word != PAD else word
 
+    def split(self, question: str) -> list[str]:
+        """The tokens of a text, `word_tokenize`'s."""
+        return word_tokenize(question)
+
     def encode(self, question: str | Iterable[str]) -> list[int]:
         """The ids of a question's tokens, ``vocab[word]`` of each; text is tokenized first."""
         return word_ids(word_tokenize(question) if isinstance(question, str) else question, self)

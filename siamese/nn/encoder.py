@@ -9,7 +9,7 @@ import numpy as np
 
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.nn.tower import PAD, TowerConfig, encode, unit_vectors
+from siamese.nn.tower import PAD, TABLES, TowerConfig, encode, joined_blocks, unit_vectors
 
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -22,6 +22,8 @@ def encode_few(
     weights: Mapping[str, np.ndarray], tokens: np.ndarray, config: TowerConfig
 ) -> np.ndarray:
     """`encode` in plain NumPy, for a handful of questions: no second to import JAX, none to compile."""
+    if not config.is_learned:
+        return joined_blocks(np, weights, tokens, config)
     x = weights["embedding"][tokens]  # [batch, length, d_model]
     batch, length, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
@@ -39,7 +41,8 @@ def encode_few(
             total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
         means.append(total / np.maximum(count, 1).astype(np.float32))
-    return unit_vectors(np, np.concatenate(means, axis=-1))
+    vectors = unit_vectors(np, np.concatenate(means, axis=-1))
+    return joined_blocks(np, weights, tokens, config, vectors, x) if config.static_size else vectors
 
 
 def _sigmoid(x):
@@ -51,7 +54,7 @@ class Encoder:
 
     Args:
       config: the tower's shape.
-      weights: name -> float32 array, see `siamese.nn.tower`.
+      weights: name -> array, see `siamese.nn.tower`.
 
     Raises:
       CheckpointError: weights that do not fit the configuration; names the array and both shapes.
@@ -66,13 +69,19 @@ class Encoder:
                     f"The model's weights do not fit its configuration: {name} has shape {found}, and "
                     f"{shape} is wanted. The files belong to different models."
                 )
-            if weights[name].dtype.kind != "f" or not np.isfinite(weights[name]).all():
+            array = weights[name]
+            # A computed table of characters is finite.
+            finite = not isinstance(array, np.ndarray) or np.isfinite(array).all()
+            if array.dtype.kind != "f" or not finite:
                 raise CheckpointError(
                     f"The model's weights are damaged: {name} must hold finite floating-point numbers "
-                    f"(its dtype is {weights[name].dtype}). Train the model again, or take another copy."
+                    f"(its dtype is {array.dtype}). Train the model again, or take another copy."
                 )
         self.weights = {
-            name: np.ascontiguousarray(weights[name], np.float32) for name in config.shapes()
+            name: weights[name]
+            if name in TABLES
+            else np.asarray(weights[name], np.float32, order="C")
+            for name in config.shapes()
         }
 
     def __repr__(self) -> str:
@@ -82,7 +91,7 @@ class Encoder:
     def _compiled(self):
         import jax
 
-        on_device = jax.device_put(self.weights)
+        on_device = jax.device_put({name: np.asarray(a) for name, a in self.weights.items()})
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, self.config))
         return lambda tokens: np.asarray(run(on_device, tokens))
 

@@ -7,17 +7,29 @@ Equal to the Trax model on the same weights, which are a flat dict of arrays, as
     lstm/bias            float32 [4 * d_model]
     lstm_reverse/kernel, lstm_reverse/bias    of the second direction, where there is one
 
+A tower over static vectors has more, of which the tables are never trained:
+
+    residual             float32 [], the weight of the mean embedding beside the states
+    static               float16 [vocab_size, static_size], static vectors of the tokens
+    characters           float32 [vocab_size, 256], see `siamese.nn.characters`
+
+Its vector is three blocks of unit length, each times the square root of its share: the mean static vector,
+the mean character vector, and what was learned. The shares sum to 1, so the dot product of two questions is
+the weighted mean of three cosines.
+
 JAX is imported when a function needs it: who only reads a model's files does without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from siamese.errors import ArgumentError
 
 PAD = 1
+TABLES = ("static", "characters")  # Never trained.
+CHARACTERS = 256  # Size of the character vectors.
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,9 @@ class TowerConfig:
       bidirectional: a second LSTM from the end; its mean state is appended.
       compute: 'float32', or 'bfloat16' for the embedding's vectors and the LSTM's arithmetic; weights,
         normalisation and loss stay float32 (mixed precision, for accelerators).
+      static_size: size of the static vectors; 0 for a tower without them.
+      static_share: share of static and character vectors in the cosine; 1 learns nothing.
+      character_share: the character vectors' part of that share.
     """
 
     vocab_size: int
@@ -38,6 +53,10 @@ class TowerConfig:
     mask_padding: bool = False
     bidirectional: bool = False
     compute: str = "float32"
+    # Not in the repr, from which the checksums of towers without them were made.
+    static_size: int = field(default=0, repr=False)
+    static_share: float = field(default=0.5, repr=False)
+    character_share: float = field(default=0.15, repr=False)
 
     def __post_init__(self):
         for name in ("mask_padding", "bidirectional"):
@@ -45,11 +64,23 @@ class TowerConfig:
                 raise ArgumentError(f"{name} must be True or False; it is {getattr(self, name)!r}.")
         if self.compute not in ("float32", "bfloat16"):
             raise ArgumentError(f"compute must be float32 or bfloat16; it is {self.compute!r}.")
+        if self.static_size and not (self.mask_padding and self.bidirectional):
+            raise ArgumentError("A tower over static vectors has mask_padding and bidirectional.")
+        for name in ("static_share", "character_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ArgumentError(f"{name} must lie from 0 to 1; it is {getattr(self, name)!r}.")
 
     @property
     def output_size(self) -> int:
         """The size of a question's vector."""
-        return self.d_model * (1 + self.bidirectional)
+        learned = self.d_model * (1 + self.bidirectional + bool(self.static_size))
+        frozen = self.static_size and self.static_size + CHARACTERS
+        return frozen + learned * self.is_learned
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether there is an embedding and an LSTM: static vectors alone have none."""
+        return not self.static_size or self.static_share < 1
 
     @property
     def lstms(self) -> tuple[str, ...]:
@@ -58,10 +89,15 @@ class TowerConfig:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of the weights."""
-        d = self.d_model
-        found = {"embedding": (self.vocab_size, d)}
-        for name in self.lstms:
-            found |= {f"{name}/kernel": (2 * d, 4 * d), f"{name}/bias": (4 * d,)}
+        d, found = self.d_model, {}
+        if self.is_learned:
+            found["embedding"] = (self.vocab_size, d)
+            for name in self.lstms:
+                found |= {f"{name}/kernel": (2 * d, 4 * d), f"{name}/bias": (4 * d,)}
+        if self.static_size:
+            found |= {"residual": ()} if self.is_learned else {}
+            found["static"] = (self.vocab_size, self.static_size)
+            found["characters"] = (self.vocab_size, CHARACTERS)
         return found
 
 
@@ -91,6 +127,9 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     """
     import jax.numpy as jnp
 
+    if not config.is_learned:
+        return joined_blocks(jnp, weights, tokens, config)
+
     from siamese.nn.lstm import lstm_mean
 
     words = drop_words(tokens, dropout, key) if dropout else tokens
@@ -104,7 +143,40 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
         lstm_mean(weights[f"{name}/kernel"], weights[f"{name}/bias"], x, mask, reverse=reverse)
         for name, reverse in zip(config.lstms, (False, True))
     ]
-    return unit_vectors(jnp, jnp.concatenate(means, axis=-1).astype(jnp.float32))
+    vectors = unit_vectors(jnp, jnp.concatenate(means, axis=-1).astype(jnp.float32))
+    if not config.static_size:
+        return vectors
+    return joined_blocks(jnp, weights, tokens, config, vectors, x.astype(jnp.float32))
+
+
+def joined_blocks(xp, weights: Mapping, tokens, config: TowerConfig, states=None, x=None):
+    """The blocks of a tower over static vectors as one vector, by NumPy or JAX.
+
+    Args:
+      xp: numpy or jax.numpy.
+      weights: see this module's docstring.
+      tokens: int32 [batch, length].
+      config: the tower's shape.
+      states: float32 [batch, 2 * d_model], the LSTMs' mean states, of length 1; None without them.
+      x: float32 [batch, length, d_model], the embeddings they come from.
+
+    Returns:
+      float32 [batch, output_size]; zero for a row without known tokens.
+    """
+    known = (tokens > PAD)[..., None]  # [batch, length, 1]
+    frozen, part = config.static_share, config.character_share
+    blocks = []
+    for name, share in zip(TABLES, (frozen * (1 - part), frozen * part)):
+        rows = weights[name][tokens].astype(xp.float32)  # [batch, length, d]
+        blocks.append(
+            unit_vectors(xp, xp.where(known, rows, 0).sum(axis=1)) * xp.float32(share**0.5)
+        )
+    if states is not None:
+        mean = unit_vectors(xp, xp.where((tokens != PAD)[..., None], x, 0).sum(axis=1))
+        learned = xp.concatenate([states, weights["residual"] * mean], axis=-1)
+        learned = unit_vectors(xp, learned) * xp.float32((1 - frozen) ** 0.5)
+        blocks.append(xp.where(known.any(axis=1), learned, 0))
+    return xp.concatenate(blocks, axis=-1)
 
 
 def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):

@@ -2,7 +2,8 @@
 
 model/                    a store (`siamese.storage.store`); in its current generation:
   weights.safetensors     one tower's arrays, by name
-  vocabulary.json         the words of its embedding
+  vocabulary.json         the words of its embedding; or, of a tower over static vectors,
+  tokenizer.json, characters.json    its subwords and their trigrams' counts
   detector.json           tower configuration, threshold, calibration, card
 """
 
@@ -21,8 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.vocabulary import Vocabulary, word_tokenize
+from siamese.data.subwords import Subwords
+from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.nn.characters import CharacterTable
 from siamese.nn.encoder import Encoder, TowerConfig
 from siamese.storage.store import (
     is_store,
@@ -42,8 +45,8 @@ class DuplicateDetector:
     """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
 
     Args:
-      weights: name -> float32 array of the tower, see `siamese.nn.tower`.
-      vocabulary: the words of its embedding.
+      weights: name -> array of the tower, see `siamese.nn.tower`.
+      vocabulary: the words of its embedding, a `Vocabulary` or `Subwords`.
       tower: the tower's configuration.
       threshold: cosine above which two questions count as duplicates.
       calibration: turns a cosine into a probability; None where the model was saved without one.
@@ -58,7 +61,7 @@ class DuplicateDetector:
     def __init__(
         self,
         weights: Mapping[str, np.ndarray],
-        vocabulary: Vocabulary,
+        vocabulary: Vocabulary | Subwords,
         tower: TowerConfig,
         *,
         threshold: float = COURSE_THRESHOLD,
@@ -139,9 +142,16 @@ class DuplicateDetector:
         digest = hashlib.sha256(repr(self.tower).encode())
         for name, array in sorted(self.weights.items()):
             digest.update(f"{name} {array.shape}".encode())
-            digest.update(array.astype("<f4", copy=False).data)
+            if isinstance(array, np.ndarray):
+                digest.update(array.astype("<f4", copy=False).data)
+            else:
+                digest.update(json.dumps(array.to_dict(), sort_keys=True).encode())
         words = self.vocabulary
-        digest.update(json.dumps([words.lowercase, words.words, words.unknown_ids]).encode())
+        if isinstance(words, Subwords):
+            shares = self.tower.static_share, self.tower.character_share
+            digest.update(f"{words.checksum} {shares}".encode())
+        else:
+            digest.update(json.dumps([words.lowercase, words.words, words.unknown_ids]).encode())
         return digest.hexdigest()
 
     # ---- Saving ----
@@ -160,13 +170,15 @@ class DuplicateDetector:
         def read(folder: Path, manifest: dict[str, Any]) -> DuplicateDetector:
             files = read_files(folder, manifest)
             with unreadable_explained(path):
+                if "tokenizer.json" in files:
+                    return cls._from_files(path, files, Subwords(files["tokenizer.json"]))
                 return cls._from_files(path, files, Vocabulary.load(folder / "vocabulary.json"))
 
         return read_store(path, "detector", read)
 
     @classmethod
     def _from_files(
-        cls, path: Path, files: Mapping[str, bytes], vocabulary: Vocabulary
+        cls, path: Path, files: Mapping[str, bytes], vocabulary: Vocabulary | Subwords
     ) -> DuplicateDetector:
         from safetensors.numpy import load
 
@@ -193,7 +205,11 @@ class DuplicateDetector:
 
             calibration = Calibration.from_dict(calibration)
         options = {"threshold": threshold, "calibration": calibration, "card": facts["card"]}
-        return cls(load(files["weights.safetensors"]), vocabulary, tower, **options)
+        weights = load(files["weights.safetensors"])
+        if tower.static_size:
+            counts = json.loads(files["characters.json"])
+            weights["characters"] = CharacterTable(vocabulary.text, vocabulary.size, **counts)
+        return cls(weights, vocabulary, tower, **options)
 
     def save(self, path: str | os.PathLike) -> Path:
         """Writes the model's directory atomically, in place of an older model there.
@@ -212,8 +228,14 @@ class DuplicateDetector:
         def fill(folder: Path, older: Path | None) -> None:
             from safetensors.numpy import save
 
-            (folder / "weights.safetensors").write_bytes(save(self.weights))
-            self.vocabulary.save(folder / "vocabulary.json")
+            arrays = dict(self.weights)
+            if isinstance(self.vocabulary, Subwords):
+                counts = json.dumps(arrays.pop("characters").to_dict(), ensure_ascii=False)
+                (folder / "characters.json").write_text(counts, encoding="utf-8")
+                (folder / "tokenizer.json").write_bytes(self.vocabulary.content)
+            else:
+                self.vocabulary.save(folder / "vocabulary.json")
+            (folder / "weights.safetensors").write_bytes(save(arrays))
             text = json.dumps(facts, indent=1, ensure_ascii=False)
             (folder / "detector.json").write_text(text, encoding="utf-8")
 
@@ -232,7 +254,7 @@ class DuplicateDetector:
         for place, question in enumerate(questions):
             if not isinstance(question, str):
                 raise DataError(f"Question {place} is not text but {type(question).__name__}.")
-            found.append(self.vocabulary.encode(word_tokenize(question))[:MAX_TOKENS])
+            found.append(self.vocabulary.encode(question)[:MAX_TOKENS])
         return found
 
     def encode(self, questions: str | Sequence[str], processes: int | None = None) -> np.ndarray:
@@ -254,7 +276,7 @@ class DuplicateDetector:
         from siamese.data.tokens import tokenize_questions
 
         options = {"processes": processes, "cache_dir": False, "progress": False}
-        tokenized = tokenize_questions(questions, **options)
+        tokenized = tokenize_questions(questions, vocabulary=self.vocabulary, **options)
         ids = tokenized.encode(self.vocabulary)  # a row for each distinct question
         if ids.lengths.max() > MAX_TOKENS:
             ids = [row[:MAX_TOKENS].tolist() for row in ids]
@@ -319,4 +341,4 @@ class DuplicateDetector:
 
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model has never seen, in order: a usual reason for surprise."""
-        return [word for word in word_tokenize(question) if word not in self.vocabulary]
+        return [word for word in self.vocabulary.split(question) if word not in self.vocabulary]

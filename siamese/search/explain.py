@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.vocabulary import word_tokenize
 from siamese.errors import DataError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 from siamese.nn.encoder import PAD
@@ -102,7 +101,9 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
     ids = detector.token_ids([question1, question2])
-    words = [word_tokenize(question)[:MAX_TOKENS] for question in (question1, question2)]
+    words = [
+        detector.vocabulary.split(question)[:MAX_TOKENS] for question in (question1, question2)
+    ]
     for name, found in zip(("question1", "question2"), words):
         if not found:
             raise DataError(f"{name} has no words, so there is nothing to explain.")

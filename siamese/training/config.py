@@ -47,6 +47,25 @@ class TrainConfig:
         "where the LSTM's bias starts at 1: in all gates as in Trax, or in the forget gate alone",
     )
     bidirectional: bool = _choice(False, "add a second LSTM that reads each question from its end")
+    embedding: str = _choice(
+        "",
+        "static vectors under the tower: wordllama, a file of word2vec or GloVe (text, also .gz), or a "
+        ".safetensors file with its tokenizer.json; for --preset general",
+        mask_padding=True,
+        bidirectional=True,
+    )
+    static_share: float = _choice(
+        0.5, "share of the static vectors in the cosine, beside what is learned", least=0, below=1
+    )
+    character_share: float = _choice(
+        0.15, "the part of that share of vectors made of character trigrams", least=0, below=1
+    )
+    residual: float = _choice(
+        0.5, "first weight of the mean embedding beside the LSTM's states, over static vectors"
+    )
+    embedding_rate: float = _choice(
+        1.0, "the embedding's learning rate is the learning rate times it", above=0, lazy_adam=False
+    )
     vocabulary: str = _choice(
         ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
     )
@@ -119,7 +138,9 @@ class TrainConfig:
         1e-5, "Adam's epsilon; Trax's is large for the embeddings of rare words", above=0
     )
     lazy_adam: bool = _choice(
-        False, "Adam moves only the embeddings of a batch's words: quicker with many words"
+        False,
+        "Adam moves only the embeddings of a batch's words: quicker with many words",
+        embedding="",
     )
     warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
     schedule: str = _choice(
@@ -189,6 +210,11 @@ class TrainConfig:
         return cls.preset("best", **changes)
 
     @classmethod
+    def general(cls, **changes: Any) -> TrainConfig:
+        """For one's own data: `best`'s pairs and loss over static vectors; see docs/own_data.md."""
+        return cls.preset("general", **changes)
+
+    @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """From a dict of fields; ArgumentError where there are unknown ones."""
         unknown = set(values) - set(cls.__dataclass_fields__)
@@ -240,6 +266,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "eval_every": 250,
         "checkpoint_every": 500,
     },
+}
+PRESETS["general"] = {
+    **PRESETS["best"],
+    "lowercase": False,  # Subwords fold text themselves.
+    "min_count": 1,
+    "unknown_ids": 0,
+    "embedding_init": 0.0,
+    "embedding": "wordllama",
+    "embedding_rate": 0.3,
+    "epochs": 3.0,
 }
 
 

@@ -7,11 +7,14 @@ import os
 from pathlib import Path
 
 from siamese.course.model import tower_weights
+from siamese.data.subwords import StaticVectors
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError
+from siamese.nn.characters import CharacterTable
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.config import TrainConfig
+from siamese.training.prepare import static_start
 from siamese.training.trainer import tower_config
 
 
@@ -49,13 +52,26 @@ def export(
             f"{found.path} is not a checkpoint of `siamese train`: it has no configuration or "
             "vocabulary. For the course's files use `siamese import-weights`."
         )
-    config, words = TrainConfig.from_dict(found.config), json.loads(found.vocabulary)
-    vocabulary = Vocabulary.from_words(words["words"], lowercase=words["lowercase"])
-    vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
+    config, facts = TrainConfig.from_dict(found.config), json.loads(found.vocabulary)
+    weights, static = tower_weights(found), None
+    if config.embedding:
+        vectors = StaticVectors.read(config.embedding)
+        vocabulary, counts = vectors.vocabulary, facts["characters"]
+        if facts["vectors"] != vectors.checksum:
+            raise CheckpointError(
+                f"{found.path} was trained on other vectors than {config.embedding} holds now. Put those "
+                "in their place again."
+            )
+        characters = CharacterTable(vocabulary.text, vocabulary.size, **counts)
+        static = static_start(vectors, characters, config)
+        weights |= static.tables
+    else:
+        vocabulary = Vocabulary.from_words(facts["words"], lowercase=facts["lowercase"])
+        vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     detector = DuplicateDetector(
-        tower_weights(found),
+        weights,
         vocabulary,
-        tower_config(config, vocabulary.size),
+        tower_config(config, vocabulary.size, static),
         threshold=COURSE_THRESHOLD,
         card={"config": found.config, "steps": found.step, "exported_from": found.path.name},
     )

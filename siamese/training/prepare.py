@@ -9,9 +9,11 @@ import numpy as np
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
+from siamese.data.subwords import StaticVectors, Subwords
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
+from siamese.nn.characters import CharacterTable, StaticStart
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
 
@@ -33,6 +35,7 @@ class TrainingData:
     # (rows1, rows2, is_duplicate), int32 labels: training pairs of both kinds that go along with the
     # batches; None where the configuration asks for none.
     labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    static: StaticStart | None = None  # Of the static vectors, where the configuration names some.
 
 
 def prepare(
@@ -61,14 +64,17 @@ def prepare(
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
-    tokenized = tokenize_questions(texts)
+    vectors = StaticVectors.read(config.embedding) if config.embedding else None
+    tokenized = tokenize_questions(texts, vocabulary=vectors and vectors.vocabulary)
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    vocabulary = tokenized.vocabulary(
-        *rows[:, worded], lowercase=config.lowercase, min_count=config.min_count
-    )
-    vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
+    if vectors:
+        vocabulary = vectors.vocabulary
+    else:
+        options = {"lowercase": config.lowercase, "min_count": config.min_count}
+        vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
+        vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
     validation = rows[:, duplicates[cut:]]
@@ -86,6 +92,10 @@ def prepare(
             "`siamese data FILE` says where; take such rows out."
         )
 
+    static = None
+    if vectors:  # Before pairs that only follow from others are added.
+        characters = character_table(vocabulary, ids.take(np.unique(rows[:, :known])))
+        static = static_start(vectors, characters, config)
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None
     if config.hard_negatives or config.topic_block:
@@ -109,7 +119,33 @@ def prepare(
         held_out,
         tuple(held_out_rows),
         labelled,
+        static,
     )
+
+
+def static_start(
+    vectors: StaticVectors, characters: CharacterTable, config: TrainConfig
+) -> StaticStart:
+    """What a tower over these vectors starts from."""
+    shares = {name: getattr(config, name) for name in ("static_share", "character_share")}
+    first = vectors.principal(config.d_model)
+    return StaticStart(vectors.table, characters, first, config.residual, shares, vectors.checksum)
+
+
+def character_table(vocabulary: Subwords, questions: Ragged | None = None) -> CharacterTable:
+    """The character vectors of subwords, with trigrams counted in questions, or in the tokens alone.
+
+    Args:
+      vocabulary: the subwords.
+      questions: token ids, each question once.
+    """
+    size = vocabulary.size
+    if questions is None:
+        return CharacterTable.counted(vocabulary.text, size, np.ones(size, int), size)
+    of = np.repeat(np.arange(len(questions)), questions.lengths)
+    once = np.unique(of * size + questions.values) % size  # A token counts once a question.
+    occurrences = np.bincount(once, minlength=size)
+    return CharacterTable.counted(vocabulary.text, size, occurrences, len(questions))
 
 
 def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):

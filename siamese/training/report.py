@@ -58,7 +58,7 @@ def measure(
     `losses` are the report's steps, train_loss and valid_loss.
     """
     held_out, held_labels = data.held_out, data.held_out.is_duplicate
-    tokenized = tokenize_questions([*test.question1, *test.question2])
+    tokenized = tokenize_questions([*test.question1, *test.question2], vocabulary=data.vocabulary)
     ids = tokenized.encode(data.vocabulary)
     sides = ids.take(tokenized.rows[: len(test)]), ids.take(tokenized.rows[len(test) :])
     options = {"model": model, "vocab": data.vocabulary, "batch_size": EVALUATION_BATCH}

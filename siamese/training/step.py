@@ -24,13 +24,14 @@ from siamese.errors import ArgumentError
 _SPECIAL = 2  # Unknown word and padding, tokens 0 and 1: the model asks for them by number.
 
 
-def update_step(trainer, lazy_adam: bool = False) -> Callable:
+def update_step(trainer, lazy_adam: bool = False, embedding_rate: float = 1.0) -> Callable:
     """The step that `trax.optimizers.Trainer` runs, compiled anew.
 
     Args:
       trainer: a `trax.optimizers.Trainer` of one device.
       lazy_adam: move only the embedding rows of the batch's words. The weights are then donated too:
         arrays taken from ``model.weights`` are gone after the next step, so copy what is to be kept.
+      embedding_rate: the model's first weights, an embedding, move so many times as far as Adam says.
 
     Returns:
       ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state, stats).
@@ -43,7 +44,7 @@ def update_step(trainer, lazy_adam: bool = False) -> Callable:
         _check_lazy(trainer)
     # Trax's own takes the norms by `vdot`, which XLA runs on one core.
     trainer.optimizer._l2_norm = _l2_norm
-    update = _update_lazily if lazy_adam else _update
+    update = _update_lazily if lazy_adam else partial(_update, embedding_rate)
     update = partial(update, trainer._forward_and_backward_fn, trainer.optimizer)
     # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
     # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
@@ -61,11 +62,18 @@ def _l2_norm(arrays):
     return jnp.sqrt(sum(jnp.sum(array * array) for array in arrays))
 
 
-def _update(gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
+def _update(
+    embedding_rate, gradient, optimizer, slots, weights, step, opt_params, batch, state, rng
+):
     (loss, state), gradients = gradient(batch, weights, state, rng)
+    before = fastmath.tree_flatten(weights)[0]
     weights, slots, stats = optimizer.tree_update(
         step, gradients, weights, slots, opt_params, store_slots=False
     )
+    if embedding_rate != 1:
+        embedding, *others = fastmath.tree_flatten(weights)
+        embedding = before + embedding_rate * (embedding - before)
+        weights, _ = fastmath.tree_unflatten([embedding, *others], weights)
     return slots, weights, state, {**stats, "loss": loss}
 
 

@@ -16,13 +16,14 @@ import trax
 from trax import lr
 from trax.supervised import training
 
+from siamese.compat.progress import progress_bar
 from siamese.compat.randomness import keeping_generators
 from siamese.course.loss import TripletLoss
 from siamese.course.model import Siamese, tower_weights
 from siamese.data.pairs import QuestionPairs
-from siamese.data.progress import progress_bar
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.nn.encoder import TowerConfig
+from siamese.nn.characters import StaticStart
+from siamese.nn.tower import TowerConfig
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.batches import make_batches
@@ -72,7 +73,10 @@ class Trainer:
         self.output_dir = None if output_dir is None else Path(output_dir)
         self.data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
         words = self.data.vocabulary
-        self._vocabulary = {"lowercase": words.lowercase, "words": list(words.words)}
+        if self.data.static:  # The vectors are read again; only the counts are the run's own.
+            self._vocabulary = self.data.static.facts
+        else:
+            self._vocabulary = {"lowercase": words.lowercase, "words": list(words.words)}
         if self.output_dir is not None:
             self._check_directory(resume, overwrite)
         self.loop = self._make_loop()
@@ -129,7 +133,9 @@ class Trainer:
             )
             eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
             eval_task = training.EvalTask(valid, [valid_loss], n_eval_batches=eval_batches)
-            make = functools.partial(Siamese, data.vocabulary.size, **model_options(config))
+            make = functools.partial(
+                Siamese, data.vocabulary.size, static=data.static, **model_options(config)
+            )
             loop = Loop(
                 make(mode="train"),
                 task,
@@ -146,6 +152,7 @@ class Trainer:
                 best_metric=self._loss_name,
                 patience=config.patience,
                 lazy_adam=config.lazy_adam,
+                embedding_rate=config.embedding_rate,
                 quiet=True,
             )
             self._random_state = random.getstate()
@@ -205,10 +212,11 @@ class Trainer:
 
         The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
+        static = self.data.static
         detector = DuplicateDetector(
-            tower_weights(self.loop.model),
+            tower_weights(self.loop.model) | (static.tables if static else {}),
             self.data.vocabulary,
-            tower_config(self.config, self.data.vocabulary.size),
+            tower_config(self.config, self.data.vocabulary.size, static),
             threshold=report.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
@@ -265,7 +273,10 @@ def model_options(config: TrainConfig) -> dict[str, Any]:
     return {name: getattr(config, name) for name in names}
 
 
-def tower_config(config: TrainConfig, vocab_size: int) -> TowerConfig:
+def tower_config(
+    config: TrainConfig, vocab_size: int, static: StaticStart | None = None
+) -> TowerConfig:
     """The shape of the tower that a training configuration asks for."""
     options = {"mask_padding": config.mask_padding, "bidirectional": config.bidirectional}
+    options |= static.options if static else {}
     return TowerConfig(vocab_size, config.d_model, **options)

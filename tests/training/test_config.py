@@ -43,7 +43,8 @@ def test_every_field_has_a_flag_and_a_preset_fills_those_not_given():
     found = config_from_flags(parser.parse_args(line))
     assert found == TrainConfig.best(hard_negatives=7, swap=False, margin=0.5)
     assert config_from_flags(parser.parse_args([])) == TrainConfig.course() == TrainConfig()
-    assert [TrainConfig.preset(name) for name in PRESETS] == [TrainConfig(), TrainConfig.best()]
+    presets = [TrainConfig(), TrainConfig.best(), TrainConfig.general()]
+    assert [TrainConfig.preset(name) for name in PRESETS] == presets
     with pytest.raises(ArgumentError, match="course, best"):
         TrainConfig.preset("worst")
 
