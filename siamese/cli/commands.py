@@ -82,8 +82,6 @@ def train(flags: argparse.Namespace) -> Result:
     siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
     siamese train --questions questions.csv --steps 2000    (goes on where it stopped)
     """
-    from siamese.data.pairs import read_pairs
-
     hosts = (flags.coordinator, flags.processes, flags.process_id)
     if flags.distributed or any(value is not None for value in hosts):
         from siamese.training import devices
@@ -91,13 +89,18 @@ def train(flags: argparse.Namespace) -> Result:
         devices.connect(*hosts)
     config = configs.config_from_flags(flags)
     note(f"Choices (preset {flags.preset}):\n{config}")
-    pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
-    note_findings(pairs.report)
+    pairs = _labelled(flags, flags.questions)
     from siamese.training.split import check_both_labels, split
     from siamese.training.trainer import Trainer
 
     train_pairs, valid_pairs, test_pairs = split(
-        pairs, flags.train_rows, flags.test_rows, flags.valid_rows or 0, flags.split
+        pairs,
+        flags.train_rows,
+        flags.test_rows,
+        flags.valid_rows or 0,
+        flags.split,
+        valid=_labelled(flags, flags.valid) if flags.valid else None,
+        test=_labelled(flags, flags.test) if flags.test else None,
     )
 
     trainer = Trainer(
@@ -146,13 +149,11 @@ def evaluate(flags: argparse.Namespace) -> Result:
     siamese evaluate runs/course --questions pairs.jsonl --threshold 0.7 --json
     siamese evaluate runs/course --questions questions.csv --report report      (needs matplotlib)
     """
-    from siamese.data.pairs import read_pairs
     from siamese.evaluation.report import evaluate_pairs, short_table, write_report
     from siamese.search.detector import DuplicateDetector
 
     detector = DuplicateDetector.load(flags.model)
-    pairs = read_pairs(flags.questions, bad_rows=flags.bad_rows)
-    note_findings(pairs.report)
+    pairs = _labelled(flags, flags.questions)
     if flags.skip_rows or flags.rows is not None:
         stop = len(pairs) if flags.rows is None else flags.skip_rows + flags.rows
         if not 0 <= flags.skip_rows < min(stop, len(pairs)):
@@ -206,7 +207,7 @@ def _predict_many(flags: argparse.Namespace) -> int:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
     detector = DuplicateDetector.load(flags.model)
     report = ReadReport(shown_name(flags.question1))
-    options = {"threshold": flags.threshold, "bad_rows": flags.bad_rows, "excel": flags.excel}
+    options = {name: getattr(flags, name) for name in ("threshold", "bad_rows", "excel", "columns")}
     failed = 0
     for line, good in answer_file(detector, flags.question1, report, **options):
         write_out(line)
@@ -227,7 +228,7 @@ def data(flags: argparse.Namespace) -> Result:
     from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
-    pairs = read_pairs(flags.questions, strict=flags.strict, bad_rows=flags.bad_rows)
+    pairs = read_pairs(flags.questions, strict=flags.strict, **_reading(flags))
     found = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
     return render(found), found
 
@@ -264,6 +265,21 @@ def doctor(flags: argparse.Namespace) -> Result:
 
     found = examine()
     return render(found), found
+
+
+def _reading(flags: argparse.Namespace) -> dict[str, Any]:
+    """The flags about reading labelled pairs, as `read_pairs` takes them."""
+    names = ("bad_rows", "columns", "duplicate_from", "duplicate_labels")
+    return {name: value for name in names if (value := getattr(flags, name)) is not None}
+
+
+def _labelled(flags: argparse.Namespace, path: str):
+    """The labelled pairs of a file; what was mended is told."""
+    from siamese.data.pairs import read_pairs
+
+    pairs = read_pairs(path, **_reading(flags))
+    note_findings(pairs.report)
+    return pairs
 
 
 def _answer(

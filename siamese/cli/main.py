@@ -37,7 +37,24 @@ SHARED = {
         "help": "rows that cannot be read: list them and stop (predict: answer with an error), or leave "
         "them out [%(default)s]",
     },
-    "--column": {"help": "the column with the questions [found by its name]"},
+    "--columns": {
+        "metavar": "NAMES",
+        "help": "the columns, as question1,question2,label; title1+body1 joins two, 2*title1+body1 lets "
+        "the title weigh twice; numbers (1,2,3) where there is no header [found by their names]",
+    },
+    "--duplicate-from": {
+        "type": _finite,
+        "metavar": "NUMBER",
+        "help": "labels are grades: this and above is a duplicate",
+    },
+    "--duplicate-labels": {
+        "metavar": "NAMES",
+        "help": "labels are names: these, with commas between, are duplicates, all others not",
+    },
+    "--column": {
+        "help": "the column with the questions; title+body joins two, a number counts where there is no "
+        "header [found by its name]"
+    },
     "--id-column": {"help": "the column with their ids [found by its name]"},
     "--threshold": {
         "type": _finite,
@@ -91,7 +108,8 @@ def build_parser() -> argparse.ArgumentParser:
     add("--steps", type=int, default=300, help="training steps [%(default)s]")
     add("--seed", type=int, default=34, help="of weights and batches [%(default)s]")
 
-    train = command(commands.train, "--questions", "--bad-rows")
+    labelled = "--bad-rows", "--columns", "--duplicate-from", "--duplicate-labels"
+    train = command(commands.train, "--questions", *labelled)
     add = train.add_argument
     add("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]")
     add("--test-rows", type=int, help="the rows after them test [10240, or the rest]")
@@ -101,6 +119,15 @@ def build_parser() -> argparse.ArgumentParser:
         help="rows in the file's order, drawn by a fixed seed, or drawn so that no question stands on "
         "both sides [rows with --train-rows or above 300000 rows, else shuffled]",
     )
+    add(
+        "--shuffle",
+        dest="split",
+        action="store_const",
+        const="shuffled",
+        help="the same as --split shuffled",
+    )
+    add("--test", metavar="FILE", help="another file tests; of --questions all rows train")
+    add("--valid", metavar="FILE", help="another file validates and chooses the threshold")
     add(
         "--valid-rows",
         type=int,
@@ -124,13 +151,14 @@ def build_parser() -> argparse.ArgumentParser:
     add("--step", type=int, help="of the checkpoint [the newest]")
     add("--output", help="directory of the model [RUN/model]")
 
-    shared = "model", "--questions", "--bad-rows", "--threshold"
+    shared = "model", "--questions", *labelled, "--threshold"
     add = command(commands.evaluate, *shared).add_argument
     add("--skip-rows", type=int, default=0, help="rows to leave out at the start")
     add("--rows", type=int, help="rows to measure on [all that follow]")
     add("--report", metavar="DIR", help="write an HTML page with plots and mistakes")
 
-    add = command(commands.predict, "model", "--bad-rows", "--threshold", "--excel").add_argument
+    shared = "model", "--bad-rows", "--columns", "--threshold", "--excel"
+    add = command(commands.predict, *shared).add_argument
     add("question1", help="a question; or a file of pairs, - for standard input")
     add("question2", nargs="?", help="the other question")
 
@@ -180,7 +208,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line")
     add("--threshold", type=_finite, default=0.7, help="[%(default)s]")
 
-    add = command(commands.data, "--bad-rows").add_argument
+    add = command(commands.data, *labelled).add_argument
     add("questions", metavar="FILE", help="a file of labelled pairs")
     add("--strict", action="store_true", help="refuse a file with anything amiss")
     add("--train-rows", type=int, help="of the split by rows that is described")

@@ -1,4 +1,4 @@
-"""Opening a file of questions: gzip, pipes, encodings, line ends, what it is not; and the report of it.
+"""Opening a file of questions: gzip, pipes, encodings, line ends; a table in memory; the report of it.
 
 Everything is read in blocks of about a mebibyte, so a file of any size takes little memory, and a
 block without anything odd costs a few scans in C.
@@ -18,7 +18,7 @@ import sys
 import threading
 import zlib
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Self
 
@@ -279,8 +279,48 @@ class OpenFile:
             yield last
 
 
-def shown_name(path: str | os.PathLike) -> str:
-    """What messages and reports call a file; ``-`` is standard input."""
+class TableRecords:
+    """The rows of a table in memory, read as `Records` are: anything with columns by name.
+
+    A pandas or polars DataFrame, a `datasets.Dataset`, a pyarrow Table, a mapping of columns. Missing
+    values (None, NaN, pandas' NA) are empty cells.
+    """
+
+    is_json = is_delimited = False
+
+    def __init__(self, table: Any, report: ReadReport):
+        names = getattr(table, "column_names", getattr(table, "columns", None))
+        self.name = report.path
+        report.format, report.unit = "a table in memory", "row"
+        if isinstance(names, Mapping):
+            raise DataError(f"{self.name} holds several tables: give one, such as data['train'].")
+        names = list(table) if names is None else names
+        self.header = list(map(str, names))
+        columns = [table[name] for name in names]
+        self._columns = [getattr(column, "to_pylist", column.__iter__)() for column in columns]
+
+    def __enter__(self) -> TableRecords:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        pass
+
+    def good(self) -> Iterator[tuple[list[list[Any]], range]]:
+        """All rows, counted from 1, as one chunk."""
+        rows = [list(map(_cell, row)) for row in zip(*self._columns)]
+        if rows:
+            yield rows, range(1, len(rows) + 1)
+
+
+def _cell(value: Any) -> Any:
+    is_missing = type(value).__name__ in ("NAType", "NaTType")
+    return None if is_missing or (isinstance(value, float) and value != value) else value
+
+
+def shown_name(path: Any) -> str:
+    """What messages and reports call a file or a table; ``-`` is standard input."""
+    if not isinstance(path, (str, os.PathLike)):
+        return f"the {type(path).__name__}"
     return "standard input" if path == "-" else str(path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from typing import Any
@@ -11,10 +11,18 @@ import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.files import ReadReport, shown_name
-from siamese.data.records import COLUMN_NAMES, Records, check_bad_rows, column_places
+from siamese.data.records import (
+    COLUMN_NAMES,
+    check_bad_rows,
+    column_places,
+    header_or_numbers,
+    open_records,
+    text_at,
+    wanted_names,
+)
 from siamese.errors import ArgumentError, DataError, ShapeError
 
-LABELS = {"0": False, "1": True, "0.0": False, "1.0": True}
+LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 REQUIRED = ("question1", "question2", "is_duplicate")
 Columns = dict[str, Sequence[Any]]  # our column -> its values
 
@@ -150,7 +158,15 @@ class QuestionPairs:
         return [self.select(rows) for rows in cluster_split(self, fractions, seed)]
 
 
-def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> QuestionPairs:
+def read_pairs(
+    path: Any,
+    *,
+    strict: bool = False,
+    bad_rows: str = "refuse",
+    columns: Sequence[str] | str = (),
+    duplicate_from: float | None = None,
+    duplicate_labels: Sequence[str] | str = (),
+) -> QuestionPairs:
     """Reads labelled question pairs from a file, whatever its format; nothing is dropped silently.
 
     The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
@@ -162,10 +178,16 @@ def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> 
     contradicting rows are kept. ``pairs.report`` counts all of it.
 
     Args:
-      path: the file; ``-`` for standard input.
+      path: the file; ``-`` for standard input. Or a table in memory: a DataFrame, a `datasets.Dataset`,
+        anything with columns by name.
       strict: refuse a file in which anything had to be handled.
       bad_rows: what becomes of a file with rows that cannot be read: 'refuse' it and list them, or
         'skip' and count them.
+      columns: the names of the two questions and, third, the label, as a list or with commas between;
+        found by the usual names where left out. "title+body" joins columns by a blank, "2*title+body"
+        repeats the title, so that its words weigh twice. Numbers, "1,2,5", where there is no header.
+      duplicate_from: labels are numbers; pairs with at least this one are duplicates.
+      duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
 
     Returns:
       `QuestionPairs` with a `report`.
@@ -184,7 +206,8 @@ def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> 
       1
     """
     report, skip = ReadReport(shown_name(path)), check_bad_rows(bad_rows)
-    parts = list(_checked_columns(path, report))
+    label_of = _labels(duplicate_from, duplicate_labels)
+    parts = list(_checked_columns(path, report, _named(columns), label_of))
     if not skip:
         report.refuse_bad_rows()
     if report.kept:
@@ -198,7 +221,14 @@ def read_pairs(path: Any, *, strict: bool = False, bad_rows: str = "refuse") -> 
     return pairs
 
 
-def iter_pairs(path: Any, *, bad_rows: str = "refuse") -> Iterator[QuestionPairs]:
+def iter_pairs(
+    path: Any,
+    *,
+    bad_rows: str = "refuse",
+    columns: Sequence[str] | str = (),
+    duplicate_from: float | None = None,
+    duplicate_labels: Sequence[str] | str = (),
+) -> Iterator[QuestionPairs]:
     """Reads a file of any size in parts of about a mebibyte, so that memory holds one part at a time.
 
     As `read_pairs`, but repeated and contradicting rows are not looked for: that would need the
@@ -207,6 +237,9 @@ def iter_pairs(path: Any, *, bad_rows: str = "refuse") -> Iterator[QuestionPairs
     Args:
       path: as for `read_pairs`.
       bad_rows: as for `read_pairs`; refused at the first part that holds some.
+      columns: as for `read_pairs`.
+      duplicate_from: as for `read_pairs`.
+      duplicate_labels: as for `read_pairs`.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
@@ -215,7 +248,8 @@ def iter_pairs(path: Any, *, bad_rows: str = "refuse") -> Iterator[QuestionPairs
       DataError: as `read_pairs`, when the part with the fault is reached.
     """
     report, skip = ReadReport(shown_name(path)), check_bad_rows(bad_rows)
-    for part in _checked_columns(path, report):
+    label_of = _labels(duplicate_from, duplicate_labels)
+    for part in _checked_columns(path, report, _named(columns), label_of):
         if not skip:
             report.refuse_bad_rows()
         pairs, _ = _pairs([part], report)
@@ -227,20 +261,59 @@ def iter_pairs(path: Any, *, bad_rows: str = "refuse") -> Iterator[QuestionPairs
 # -- From rows to pairs -----------------------------------------------------------------------
 
 
-def _checked_columns(path: Any, report: ReadReport) -> Iterator[Columns]:
+def _named(columns: Sequence[str] | str) -> list[str]:
+    names = columns.split(",") if isinstance(columns, str) else list(columns)
+    if columns and len(names) not in (2, 3):
+        raise ArgumentError(
+            "columns names two questions and, third, the label, such as title1,title2,label; "
+            f"it is {columns!r}."
+        )
+    return names if columns else []
+
+
+def _labels(
+    duplicate_from: float | None, duplicate_labels: Sequence[str] | str
+) -> Callable[[Any], bool | None]:
+    """The function from a cell to its label; None where it is not one."""
+    if isinstance(duplicate_labels, str):
+        duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
+    names = {name.strip().lower() for name in duplicate_labels}
+    if names and duplicate_from is not None:
+        raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
+
+    def number_or_name(value: Any) -> bool | None:
+        text = str(value).strip()
+        if names:
+            return text.lower() in names if text and value is not None else None
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        return number >= duplicate_from if number == number else None
+
+    if names or duplicate_from is not None:
+        return number_or_name
+    return lambda value: value if type(value) is bool else LABELS.get(str(value).strip().lower())
+
+
+def _checked_columns(
+    path: Any, report: ReadReport, columns: list[str], label_of: Callable[[Any], bool | None]
+) -> Iterator[Columns]:
     """Columns of question pairs by our names, checked, with the rows' numbers and lines."""
-    known = {name for names in COLUMN_NAMES.values() for name in names}
-    with Records(path, report, known) as records:
-        places: dict[str, int] = {}
+    known = {name for names in COLUMN_NAMES.values() for name in names} | wanted_names(columns)
+    with open_records(path, report, known) as records:
+        places: dict[str, list[int]] = {}
         if not records.is_json:
-            places = column_places(records.header, f"{records.name}, line 1", REQUIRED, ("id",))
+            where = records.name if report.unit == "row" else f"{records.name}, line 1"
+            header = header_or_numbers(records, columns)
+            places = column_places(header, where, REQUIRED, ("id",), columns)
         for rows, lines in records.good():
             if records.is_json:
                 if not places:  # The first object decides which keys the columns have in this file.
                     keys = list(rows[0])
                     where = f"{records.name}, line {lines[0]:,}"
-                    places = column_places(keys, where, REQUIRED, ("id",))
-                wanted = [keys[at] for at in places.values()]
+                    places = column_places(keys, where, REQUIRED, ("id",), columns)
+                wanted = [keys[at] for at in chain.from_iterable(places.values())]
                 missing = [[key for key in wanted if key not in row] for row in rows]
                 for row, line, lost in zip(rows, lines, missing):
                     if lost:
@@ -252,10 +325,19 @@ def _checked_columns(path: Any, report: ReadReport) -> Iterator[Columns]:
                 ]
             if rows:
                 values = list(zip(*rows))
-                yield _checked({name: values[at] for name, at in places.items()}, lines, report)
+                found = {
+                    name: values[at[0]] if len(at) == 1 else [text_at(row, at) for row in rows]
+                    for name, at in places.items()
+                }
+                yield _checked(found, lines, report, label_of)
 
 
-def _checked(columns: Columns, lines: Sequence[int], report: ReadReport) -> Columns:
+def _checked(
+    columns: Columns,
+    lines: Sequence[int],
+    report: ReadReport,
+    label_of: Callable[[Any], bool | None],
+) -> Columns:
     """The columns with checked labels and text; rows that are no pairs go into the report."""
     bad: dict[int, str] = {}
     for name in ("question1", "question2"):
@@ -265,12 +347,12 @@ def _checked(columns: Columns, lines: Sequence[int], report: ReadReport) -> Colu
                 if not isinstance(text, str):
                     bad[at] = f", column {name}: {text!r:.40} is not text."
     values = columns["is_duplicate"]
-    labels = [LABELS.get(str(v).strip()) if type(v) is not bool else v for v in values]
+    labels = list(map(label_of, values))
     if None in labels:
         for at in (at for at, label in enumerate(labels) if label is None):
             bad[at] = (
                 f": is_duplicate is {values[at]!r:.40}; it must be 0 (different questions) or 1 "
-                "(duplicates)."
+                "(duplicates). Labels of other kinds: --duplicate-from NUMBER, --duplicate-labels NAMES."
             )
     columns = {**columns, "is_duplicate": labels, "lines": lines}
     if bad:

@@ -12,10 +12,10 @@ import contextlib
 import csv
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from siamese.data.files import LONGEST_LINE, OpenFile, ReadReport
+from siamese.data.files import LONGEST_LINE, OpenFile, ReadReport, TableRecords
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 MOST_LINES_IN_A_ROW = 50  # a question with more lines than this is an unclosed quote
@@ -28,6 +28,7 @@ COLUMN_NAMES = {
     "is_duplicate": ("is_duplicate", "label"),
     "id": ("id", "idx", "pair_id"),
 }
+_PART = re.compile(r"(?:([1-9])\*)?(.+)", re.DOTALL)  # one part of "2*title+body"
 
 Row = Any  # list of values (delimited, Parquet), what the line holds (JSON), or BadRow
 Chunk = tuple[list[Row], Sequence[int]]  # rows, and the line each starts on
@@ -250,6 +251,14 @@ class Records(OpenFile):
                 first += len(rows)
 
 
+def open_records(source: Any, report: ReadReport, known: Collection[str]) -> Records | TableRecords:
+    """The records of a file (a path, see `OpenFile`) or of a table in memory."""
+    is_table = isinstance(source, Mapping) or hasattr(source, "columns")
+    if is_table or hasattr(source, "column_names"):
+        return TableRecords(source, report)
+    return Records(source, report, known)
+
+
 def check_bad_rows(value: str) -> bool:
     """Whether bad rows are skipped; ArgumentError for another word than refuse and skip."""
     if value not in ("refuse", "skip"):
@@ -267,33 +276,85 @@ def normal_name(name: Any) -> str:
 
 def split_header(line: str, known: Collection[str]) -> tuple[list[str], str]:
     """The column names of a header line, and its delimiter: the one that gives the most `known`."""
-    headers = {mark: csv_fields(line, mark)[0] for mark in DELIMITERS}
-    delimiter = max(
-        headers, key=lambda mark: sum(normal_name(name) in known for name in headers[mark])
-    )
-    return headers[delimiter], delimiter
+    headers = [(csv_fields(line, mark)[0], mark) for mark in DELIMITERS]
+    return max(headers, key=lambda h: (sum(normal_name(n) in known for n in h[0]), len(h[0])))
+
+
+def wanted_names(specs: Sequence[str]) -> set[str]:
+    """The names, as they are compared, in what a user calls columns: "title", "2*title+body"."""
+    parts = [part for spec in specs for part in (spec, *spec.split("+"))]
+    return {normal_name(_PART.fullmatch(part)[2]) for part in parts if part}
+
+
+def header_or_numbers(records: Records | TableRecords, specs: Sequence[str]) -> list[str]:
+    """The columns' names; "1", "2", ... where `specs` are such numbers: the file has no header then."""
+    wanted = wanted_names(specs)
+    numbers = [str(at + 1) for at in range(len(records.header))]
+    is_numbers = wanted and all(map(str.isdecimal, wanted))
+    if records.is_delimited and is_numbers and not wanted <= set(map(normal_name, records.header)):
+        records.header = []
+        return numbers
+    return list(records.header)
+
+
+def spec_places(spec: str, header: Sequence[str], where: str) -> list[int]:
+    """Which columns of `header` the text called `spec` is made of, one repeated as often as it weighs.
+
+    Raises:
+      DataError: a column that is not there, or twice.
+    """
+    names = list(map(normal_name, header))
+    whole = normal_name(spec) in names  # A name may hold a + or a *.
+    found = []
+    for part in [spec] if whole else spec.split("+"):
+        times, name = (None, spec) if whole else _PART.fullmatch(part or " ").groups()
+        if names.count(normal_name(name)) != 1:
+            what = "two columns" if normal_name(name) in names else "no column"
+            shown = ", ".join(str(one).strip()[:40] for one in header[:12])
+            raise DataError(f"{where}: {what} {name.strip()!r}; found: {shown}.")
+        found += [names.index(normal_name(name))] * int(times or 1)
+    return found
+
+
+def text_at(row: Sequence[Any], places: Sequence[int]) -> Any:
+    """The cell at one place; the cells at several, those with text joined by blanks."""
+    cells = [row[at] for at in places]
+    odd = [cell for cell in cells if not isinstance(cell, str | None)]
+    if len(cells) == 1 or odd:
+        return (odd or cells)[0]
+    return " ".join(cell for cell in cells if cell and cell.strip())
 
 
 def column_places(
-    header: Sequence[str], where: str, required: Sequence[str], optional: Sequence[str] = ()
-) -> dict[str, int]:
-    """Which column of `header` each of ours is; DataError where a required one is missing or doubled."""
+    header: Sequence[str],
+    where: str,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    columns: Sequence[str] = (),
+) -> dict[str, list[int]]:
+    """Which columns of `header` each of ours is made of: one, unless the user's `columns` join several.
+
+    `columns` are what the user calls the first of the required ones, see `spec_places`. DataError where a
+    required column is missing or doubled.
+    """
     names = list(map(normal_name, header))
-    places = {}
+    places = {column: spec_places(s, header, where) for column, s in zip(required, columns)}
     for column in (*required, *optional):
+        if column in places:
+            continue
         found = [at for at, name in enumerate(names) if name in COLUMN_NAMES[column]]
         if len(found) > 1:
             doubled = " and ".join(str(header[at]) for at in found)
             raise DataError(f"{where}: {column} stands in two columns ({doubled}).")
         if found:
-            places[column] = found[0]
+            places[column] = found
     missing = [column for column in required if column not in places]
     if missing:
         shown = ", ".join(str(name).strip()[:40] for name in header[:12])
         hint = " Is it a test file without labels?" if missing == ["is_duplicate"] else ""
         raise DataError(
             f"{where}: no column {' or '.join(missing)}; found: {shown}. Question pairs need the "
-            f"columns {', '.join(required)}.{hint}"
+            f"columns {', '.join(required)}.{hint} Name yours with --columns (in Python: columns=)."
         )
     return places
 

@@ -25,7 +25,10 @@ from siamese.data.records import (
     check_bad_rows,
     column_places,
     csv_fields,
+    header_or_numbers,
     normal_name,
+    text_at,
+    wanted_names,
 )
 from siamese.errors import DataError
 from siamese.search.detector import DuplicateDetector
@@ -46,19 +49,22 @@ def answer_file(
     threshold: float | None = None,
     bad_rows: str = "refuse",
     excel: bool = False,
+    columns: str | None = None,
 ) -> Iterator[tuple[str, bool]]:
     """Yields for each record (line out, whether it was answered); a header counts as answered.
 
     What is there of a pipe is answered at once. A record that cannot be read is answered with an error,
-    or left out where `bad_rows` is 'skip'; `report` gets what was handled while reading.
+    or left out where `bad_rows` is 'skip'; `report` gets what was handled while reading. `columns` names
+    the two questions, with a comma between, as in `siamese.data.pairs.read_pairs`.
 
     Raises:
       DataError: a file that cannot be read, or without two columns of questions.
     """
     skip = check_bad_rows(bad_rows)
-    known = {name for column in QUESTIONS for name in COLUMN_NAMES[column]}
+    specs = columns.split(",")[:2] if columns else []
+    known = {name for column in QUESTIONS for name in COLUMN_NAMES[column]} | wanted_names(specs)
     with Records(path, report, known) as records:
-        places = None if records.is_json else _question_places(records)
+        places = None if records.is_json else _question_places(records, specs)
         if records.is_delimited and records.header:
             taken = set(map(normal_name, records.header))
             new = [f"predicted_{name}" if name in taken else name for name in ANSWERS]
@@ -66,7 +72,7 @@ def answer_file(
         for rows, lines in records:
             for start in range(0, len(rows), BATCH):
                 part = rows[start : start + BATCH]
-                parsed = [_parsed(row, places) for row in part]
+                parsed = [_parsed(row, places, specs) for row in part]
                 answers = iter(
                     _answers(detector, [p for p in parsed if type(p) is tuple], threshold)
                 )
@@ -83,14 +89,14 @@ def answer_file(
                         yield _written(records, row, answer, excel), good
 
 
-def _question_places(records: Records) -> tuple[int, int]:
-    """Which columns hold the questions. A file of two columns may do without a header."""
-    names = list(map(normal_name, records.header))
+def _question_places(records: Records, specs: list[str]) -> list[list[int]]:
+    """Which columns make the two questions. A file of two columns may do without a header."""
+    names = list(map(normal_name, header_or_numbers(records, specs)))
     try:
-        places = column_places(names, f"{records.name}, line 1", QUESTIONS)
-        return places["question1"], places["question2"]
+        places = column_places(names, f"{records.name}, line 1", QUESTIONS, columns=specs)
+        return [places[column] for column in QUESTIONS]
     except DataError:
-        if not records.is_delimited:
+        if not records.is_delimited or specs:
             raise
     two = (mark for mark in DELIMITERS if len(csv_fields(records.first, mark)[0]) == 2)
     records.delimiter = next(two, "")
@@ -106,25 +112,25 @@ def _question_places(records: Records) -> tuple[int, int]:
     if not numbered:
         records.header = []
         records.report.add("no_header", [1])
-    return 0, 1
+    return [[0], [1]]
 
 
-def _parsed(row: Any, places: tuple[int, int] | None) -> tuple[str, str] | str:
+def _parsed(row: Any, places: list[list[int]] | None, specs: list[str]) -> tuple[str, str] | str:
     """A record's two questions, or what is wrong with it."""
     if type(row) is BadRow:
         return row.why
     if places is not None:
-        pair = [row[at] for at in places]
+        pair = [text_at(row, at) for at in places]
     elif isinstance(row, list) and len(row) == 2:
         pair = row
     elif not isinstance(row, dict):
         return ": neither an object nor a list of two texts"
     else:
         try:
-            found = column_places(list(row), "", QUESTIONS)
+            found = column_places(list(row), "", QUESTIONS, columns=specs)
         except DataError as error:
             return str(error)
-        pair = [list(row.values())[found[column]] for column in QUESTIONS]
+        pair = [text_at(list(row.values()), found[column]) for column in QUESTIONS]
     for column, value in zip(QUESTIONS, pair):
         if value is None or (isinstance(value, str) and not value.strip()):
             return f": {column} is empty"
