@@ -94,15 +94,32 @@ def Siamese(
     started = {}
     if embedding_init:
         started["kernel_initializer"] = tl.initializers.RandomNormalInitializer(embedding_init)
-    if static:
-        started["kernel_initializer"] = lambda shape, rng: jnp.asarray(static.embedding)
-    tower = tl.Serial(
-        tl.Embedding(vocab_size, d_model, **started),  # [batch, length] -> [batch, length, d_model]
-        *(_lstm(d_model, lstm_bias) for _ in config.lstms),  # -> [batch, length, d_model]
-        tl.Mean(axis=1),  # -> [batch, d_model]
-        tl.Fn("Normalize", lambda x: l2_normalize(x)),
-        *([Residual(static.residual)] if static else ()),
-    )
+    lstms = [_lstm(d_model, lstm_bias) for _ in config.lstms]
+    normalize = tl.Fn("Normalize", lambda x: l2_normalize(x))
+    if static:  # The fast path adds the static vectors and the other blocks.
+        size = config.static_size
+        tower = tl.Serial(
+            tl.Embedding(vocab_size, size, kernel_initializer=lambda shape, rng: jnp.zeros(shape)),
+            tl.Dense(
+                d_model,
+                kernel_initializer=lambda shape, rng: jnp.asarray(static.projection),
+                use_bias=False,
+            ),  # -> [batch, length, d_model]
+            tl.Branch(*lstms),
+            tl.Concatenate(),  # -> [batch, length, 2 * d_model]
+            tl.Mean(axis=1),
+            tl.Dense(size, use_bias=False),  # -> [batch, static_size]
+            normalize,
+        )
+    else:
+        tower = tl.Serial(
+            tl.Embedding(
+                vocab_size, d_model, **started
+            ),  # [batch, length] -> [batch, length, d_model]
+            *lstms,  # -> [batch, length, d_model]
+            tl.Mean(axis=1),  # -> [batch, d_model]
+            normalize,
+        )
     model = tl.Parallel(tower, tower)
     for layer in (tower, model) if fast else ():
         # Class and parts stay Trax's. Its __setattr__ refuses public names; a partial, unlike a closure,
@@ -110,22 +127,6 @@ def Siamese(
         drop = dropout if mode == "train" else Dropout()
         vars(layer)["forward"] = partial(_forward, layer, config, drop, static)
     return model
-
-
-class Residual(tl.base.Layer):
-    """The one weight of the mean embedding beside the LSTM's states; the tower's fast path uses it."""
-
-    def __init__(self, start: float):
-        super().__init__()
-        self._start = start
-
-    def init_weights_and_state(self, input_signature):
-        """One number."""
-        self.weights = jnp.float32(self._start)
-
-    def forward(self, x):
-        """Only asked for its shape."""
-        return x
 
 
 def _forward(layer, config: TowerConfig, dropout: Dropout, static, inputs):
@@ -160,12 +161,12 @@ def tower_weights(model) -> dict[str, np.ndarray]:
 
 def _named(weights) -> dict:
     """The arrays in a tower's weights, by the names of `siamese.nn.tower`."""
-    embedding, *others = weights
-    # Mean and Normalize have none; behind them stands the residual's, where there is one.
-    others = [found for found in others if not isinstance(found, tuple) or found]
-    named = {"embedding": embedding}
-    if not isinstance(others[-1], tuple):
-        named["residual"] = others.pop()
-    for prefix, lstm in zip(("lstm", "lstm_reverse"), others):
+    named = {"embedding": weights[0]}
+    lstms = weights[1:-2]  # Behind them come Mean and Normalize, which have no weights.
+    if not isinstance(
+        lstms[0], tuple
+    ):  # A tower over static vectors; an LSTM's weights are a tuple.
+        _, named["projection"], (_, lstms), _, _, named["output"], _ = weights
+    for prefix, lstm in zip(("lstm", "lstm_reverse"), lstms):
         named[f"{prefix}/kernel"], named[f"{prefix}/bias"] = lstm[1][0]
     return {name: array[0] if isinstance(array, tuple) else array for name, array in named.items()}

@@ -31,7 +31,6 @@ from siamese.errors import DataError, MissingDependencyError
 from siamese.storage.atomic import explain
 
 WORDLLAMA = "wordllama"
-START_DEVIATION = 0.1  # Of the learned embedding's first values, as `best` has it.
 
 _SPECIAL = 2  # Unknown and padding: the tokenizer's token i has the id i + 2.
 _BLOCK = 10_000  # Texts encoded at once.
@@ -151,7 +150,8 @@ class StaticVectors:
     """A table of vectors and its subwords.
 
     Args:
-      table: float16 [size, d], a row for each id of `vocabulary`; those of unknown and padding are zero.
+      table: float16 [size, d], a row for each id of `vocabulary`, scaled to a mean square of 1; those of
+        unknown and padding are zero.
       vocabulary: the subwords.
     """
 
@@ -258,8 +258,9 @@ class StaticVectors:
                 "belong together."
             )
         table = np.zeros((vocabulary.size, rows.shape[1]), np.float16)
-        with np.errstate(over="ignore"):
-            table[_SPECIAL:] = rows[:tokens]
+        rows = rows[:tokens].astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            table[_SPECIAL:] = rows / (np.sqrt(np.mean(np.square(rows))) or 1)
         if not np.isfinite(table).all():
             raise DataError(f"{path} holds numbers that are NaN or too large for a vector.")
         return cls(table, vocabulary)
@@ -272,17 +273,16 @@ class StaticVectors:
         return digest.hexdigest()
 
     def principal(self, size: int) -> np.ndarray:
-        """The rows along the table's first principal directions, float32 [tokens, size].
+        """The table's first principal directions as columns, float32 [d, size].
 
-        Directions of an uncentred singular value decomposition; scaled to a standard deviation of 0.1,
-        and filled up with zeros where the table has fewer.
+        Of an uncentred singular value decomposition; zeros where the table has fewer.
         """
         table = self.table.astype(np.float32)
         _, directions = np.linalg.eigh((table.T @ table).astype(np.float64))
-        found = np.zeros((len(table), size), np.float32)
-        kept = min(size, table.shape[1])
-        found[:, :kept] = table @ directions[:, ::-1][:, :kept].astype(np.float32)
-        return found * np.float32(START_DEVIATION / found[_SPECIAL:, :kept].std())
+        found = np.zeros((len(directions), size), np.float32)
+        kept = min(size, len(directions))
+        found[:, :kept] = directions[:, ::-1][:, :kept]
+        return found
 
 
 def _missing(what: str, packages: str) -> MissingDependencyError:

@@ -109,16 +109,14 @@ class StaticStart:
     Args:
       static: float16 [vocab_size, static_size], see `siamese.nn.tower`.
       characters: the character vectors.
-      embedding: float32 [vocab_size, d_model], the learned embedding's first values.
-      residual: the first weight of the mean embedding.
+      projection: float32 [static_size, d_model], its first values.
       shares: static_share and character_share of `TowerConfig`.
       checksum: of the static vectors and their vocabulary.
     """
 
     static: np.ndarray
     characters: CharacterTable
-    embedding: np.ndarray
-    residual: float
+    projection: np.ndarray
     shares: Mapping[str, float]
     checksum: str
 

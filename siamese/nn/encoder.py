@@ -9,7 +9,15 @@ import numpy as np
 
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.nn.tower import PAD, TABLES, TowerConfig, encode, joined_blocks, unit_vectors
+from siamese.nn.tower import (
+    INPUT_SCALE,
+    PAD,
+    TABLES,
+    TowerConfig,
+    encode,
+    joined_blocks,
+    unit_vectors,
+)
 
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -24,7 +32,10 @@ def encode_few(
     """`encode` in plain NumPy, for a handful of questions: no second to import JAX, none to compile."""
     if not config.is_learned:
         return joined_blocks(np, weights, tokens, config)
-    x = weights["embedding"][tokens]  # [batch, length, d_model]
+    embedded = x = weights["embedding"][tokens]  # [batch, length, d_model]
+    if config.static_size:
+        embedded = x + weights["static"][tokens]
+        x = (INPUT_SCALE * embedded) @ weights["projection"]
     batch, length, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
     means = []
@@ -41,8 +52,10 @@ def encode_few(
             total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
         means.append(total / np.maximum(count, 1).astype(np.float32))
-    vectors = unit_vectors(np, np.concatenate(means, axis=-1))
-    return joined_blocks(np, weights, tokens, config, vectors, x) if config.static_size else vectors
+    states = np.concatenate(means, axis=-1)
+    if config.static_size:
+        return joined_blocks(np, weights, tokens, config, states, embedded)
+    return unit_vectors(np, states)
 
 
 def _sigmoid(x):

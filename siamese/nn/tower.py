@@ -9,13 +9,16 @@ Equal to the Trax model on the same weights, which are a flat dict of arrays, as
 
 A tower over static vectors has more, of which the tables are never trained:
 
-    residual             float32 [], the weight of the mean embedding beside the states
     static               float16 [vocab_size, static_size], static vectors of the tokens
     characters           float32 [vocab_size, 256], see `siamese.nn.characters`
+    projection           float32 [static_size, d_model], what the LSTMs read of a token's vector
+    output               float32 [2 * d_model, static_size], from their mean states to a static vector
 
-Its vector is three blocks of unit length, each times the square root of its share: the mean static vector,
-the mean character vector, and what was learned. The shares sum to 1, so the dot product of two questions is
-the weighted mean of three cosines.
+Here the embedding, [vocab_size, static_size], is what training adds to the static vectors. A question's
+vector is three blocks of unit length, each times the square root of its share: the mean static vector,
+the mean character vector, and what was learned: the mean of static vectors plus embedding, to which the
+LSTMs add (a residual: He et al., 2016). The shares sum to 1, so the dot product of two questions is the
+weighted mean of three cosines.
 
 JAX is imported when a function needs it: who only reads a model's files does without.
 """
@@ -30,6 +33,9 @@ from siamese.errors import ArgumentError
 PAD = 1
 TABLES = ("static", "characters")  # Never trained.
 CHARACTERS = 256  # Size of the character vectors.
+# Static vectors have a standard deviation of 1, which is too much for an LSTM's gates; and its states are
+# to change the mean of such vectors only a little at first.
+INPUT_SCALE, OUTPUT_SCALE = 0.15, 0.2
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,9 @@ class TowerConfig:
     @property
     def output_size(self) -> int:
         """The size of a question's vector."""
-        learned = self.d_model * (1 + self.bidirectional + bool(self.static_size))
-        frozen = self.static_size and self.static_size + CHARACTERS
-        return frozen + learned * self.is_learned
+        if self.static_size:
+            return self.static_size * (1 + self.is_learned) + CHARACTERS
+        return self.d_model * (1 + self.bidirectional)
 
     @property
     def is_learned(self) -> bool:
@@ -89,16 +95,28 @@ class TowerConfig:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of the weights."""
-        d, found = self.d_model, {}
+        d, size, found = self.d_model, self.static_size, {}
         if self.is_learned:
-            found["embedding"] = (self.vocab_size, d)
+            found["embedding"] = (self.vocab_size, size or d)
             for name in self.lstms:
                 found |= {f"{name}/kernel": (2 * d, 4 * d), f"{name}/bias": (4 * d,)}
-        if self.static_size:
-            found |= {"residual": ()} if self.is_learned else {}
-            found["static"] = (self.vocab_size, self.static_size)
-            found["characters"] = (self.vocab_size, CHARACTERS)
+        if size and self.is_learned:
+            found |= {"projection": (size, d), "output": (len(self.lstms) * d, size)}
+        if size:
+            found |= {
+                "static": (self.vocab_size, size),
+                "characters": (self.vocab_size, CHARACTERS),
+            }
         return found
+
+    @property
+    def blocks(self) -> dict[str, tuple[slice, float]]:
+        """Name -> (columns, share) of the blocks of a vector over static vectors."""
+        size, frozen, part = self.static_size, self.static_share, self.character_share
+        ends = [0, size, size + CHARACTERS, self.output_size]
+        columns = [slice(*ends[i : i + 2]) for i in range(2 + self.is_learned)]
+        shares = (frozen * (1 - part), frozen * part, 1 - frozen)
+        return dict(zip((*TABLES, "learned"), zip(columns, shares)))
 
 
 @dataclass(frozen=True)
@@ -134,19 +152,23 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
 
     words = drop_words(tokens, dropout, key) if dropout else tokens
     x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
+    if config.static_size:
+        x = x + jnp.take(weights["static"], words, axis=0, mode="clip")
     if dropout:
         x = drop_numbers(x, dropout, key)
-    x = x.astype(config.compute)
+    embedded, x = x, x.astype(config.compute)
+    if config.static_size:
+        x = (INPUT_SCALE * x) @ weights["projection"].astype(config.compute)
     mask = (tokens != PAD) if config.mask_padding else None
     means = [
         # The weights stay float32: the LSTM takes x's precision, their gradient keeps its own.
         lstm_mean(weights[f"{name}/kernel"], weights[f"{name}/bias"], x, mask, reverse=reverse)
         for name, reverse in zip(config.lstms, (False, True))
     ]
-    vectors = unit_vectors(jnp, jnp.concatenate(means, axis=-1).astype(jnp.float32))
+    states = jnp.concatenate(means, axis=-1).astype(jnp.float32)
     if not config.static_size:
-        return vectors
-    return joined_blocks(jnp, weights, tokens, config, vectors, x.astype(jnp.float32))
+        return unit_vectors(jnp, states)
+    return joined_blocks(jnp, weights, tokens, config, states, embedded)
 
 
 def joined_blocks(xp, weights: Mapping, tokens, config: TowerConfig, states=None, x=None):
@@ -157,26 +179,23 @@ def joined_blocks(xp, weights: Mapping, tokens, config: TowerConfig, states=None
       weights: see this module's docstring.
       tokens: int32 [batch, length].
       config: the tower's shape.
-      states: float32 [batch, 2 * d_model], the LSTMs' mean states, of length 1; None without them.
-      x: float32 [batch, length, d_model], the embeddings they come from.
+      states: float32 [batch, 2 * d_model], the LSTMs' mean states; None without them.
+      x: float32 [batch, length, static_size], the static vectors and embeddings they come from.
 
     Returns:
       float32 [batch, output_size]; zero for a row without known tokens.
     """
     known = (tokens > PAD)[..., None]  # [batch, length, 1]
-    frozen, part = config.static_share, config.character_share
     blocks = []
-    for name, share in zip(TABLES, (frozen * (1 - part), frozen * part)):
+    for name in TABLES:
         rows = weights[name][tokens].astype(xp.float32)  # [batch, length, d]
-        blocks.append(
-            unit_vectors(xp, xp.where(known, rows, 0).sum(axis=1)) * xp.float32(share**0.5)
-        )
+        blocks.append(unit_vectors(xp, xp.where(known, rows, 0).sum(axis=1)))
     if states is not None:
         mean = unit_vectors(xp, xp.where((tokens != PAD)[..., None], x, 0).sum(axis=1))
-        learned = xp.concatenate([states, weights["residual"] * mean], axis=-1)
-        learned = unit_vectors(xp, learned) * xp.float32((1 - frozen) ** 0.5)
+        learned = unit_vectors(xp, mean + OUTPUT_SCALE * (states @ weights["output"]))
         blocks.append(xp.where(known.any(axis=1), learned, 0))
-    return xp.concatenate(blocks, axis=-1)
+    shares = [xp.float32(share**0.5) for _, share in config.blocks.values()]
+    return xp.concatenate([b * share for b, share in zip(blocks, shares)], axis=-1)
 
 
 def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):

@@ -84,7 +84,11 @@ class EncoderDetector(DuplicateDetector):
 
     def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
         vectors = self.encode([*first, *second])
-        return np.vecdot(vectors[: len(first)], vectors[len(first) :])
+        return self.pair_cosines(vectors[: len(first)], vectors[len(first) :])
+
+    def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
+        """The cosines of whole vectors."""
+        return np.vecdot(vectors1, vectors2)
 
     def unknown_words(self, question: str) -> list[str]:
         """None: the encoder does not tell which words it knows."""

@@ -310,7 +310,18 @@ class DuplicateDetector:
             for length in np.unique(lengths):
                 rows = np.flatnonzero(lengths == length)
                 vectors[rows] = self.encoder.encode([ids[i] for i in rows], length=int(length))
-        return np.vecdot(vectors[: len(first)], vectors[len(first) :])
+        return self.pair_cosines(vectors[: len(first)], vectors[len(first) :])
+
+    def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
+        """The cosines by which pairs are judged, of `encode`'s vectors [..., d] of both sides.
+
+        Over static vectors they are those of the learned block alone, which tells duplicates from what
+        merely looks alike; searches put questions in order by all blocks.
+        """
+        if not (self.tower.static_size and self.tower.is_learned):
+            return np.vecdot(vectors1, vectors2)
+        columns, share = self.tower.blocks["learned"]
+        return np.vecdot(vectors1[..., columns], vectors2[..., columns]) / np.float32(share)
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.

@@ -114,9 +114,12 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         # A question of nothing but padding still has a vector there; it says nothing.
         variants = [variant or [PAD] for variant in variants]
     vectors = detector.encoder.encode(variants, length=length)
-    similarity = float(np.vecdot(vectors[0], vectors[1]))
+    similarity = float(detector.pair_cosines(vectors[0], vectors[1]))
     split = 2 + len(ids[0])
-    left_out = vectors[2:split] @ vectors[1], vectors[split:] @ vectors[0]
+    left_out = (
+        detector.pair_cosines(vectors[2:split], vectors[1]),
+        detector.pair_cosines(vectors[split:], vectors[0]),
+    )
     sides = []
     for side, without in zip(words, left_out):
         effects = (similarity - without.astype(float)).tolist() if len(side) > 1 else [None]

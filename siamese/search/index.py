@@ -382,10 +382,12 @@ class QuestionIndex:
         k = whole_number(k, "k", 1)
         asked = [questions] if isinstance(questions, str) else list(questions)
         queries = self.detector.encode(asked)
-        rows, similarities, state = self.search_vectors(queries, k, approximate=approximate)
+        rows, _, state = self.search_vectors(queries, k, approximate=approximate)
         answers: list[list[Hit]] = [[] for _ in asked]
         for query in np.flatnonzero(queries.any(axis=1)):  # One without words has no hits.
-            answers[query] = self._hits(state, rows[query], similarities[query], threshold)
+            found = self.vectors.rows(rows[query])  # [k, d]
+            cosines = self.detector.pair_cosines(found, queries[query])
+            answers[query] = self._hits(state, rows[query], cosines, threshold)
         return answers[0] if isinstance(questions, str) else answers
 
     def search_vectors(

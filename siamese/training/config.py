@@ -55,16 +55,22 @@ class TrainConfig:
         bidirectional=True,
     )
     static_share: float = _choice(
-        0.5, "share of the static vectors in the cosine, beside what is learned", least=0, below=1
+        0.3,
+        "share of the static vectors in the cosine of training, beside what is learned",
+        least=0,
+        below=1,
+    )
+    search_static_share: float = _choice(
+        0.7, "their share in the saved model's vectors, which order searches", least=0, below=1
     )
     character_share: float = _choice(
         0.15, "the part of that share of vectors made of character trigrams", least=0, below=1
     )
-    residual: float = _choice(
-        0.5, "first weight of the mean embedding beside the LSTM's states, over static vectors"
-    )
     embedding_rate: float = _choice(
         1.0, "the embedding's learning rate is the learning rate times it", above=0, lazy_adam=False
+    )
+    embedding_pull: float = _choice(
+        0.0, "weight of the embeddings' mean squared length in the loss", least=0, lazy_adam=False
     )
     vocabulary: str = _choice(
         ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
@@ -274,7 +280,9 @@ PRESETS["general"] = {
     "unknown_ids": 0,
     "embedding_init": 0.0,
     "embedding": "wordllama",
-    "embedding_rate": 0.3,
+    "learning_rate": 0.004,
+    "embedding_rate": 10.0,
+    "embedding_pull": 0.02,
     "epochs": 3.0,
 }
 

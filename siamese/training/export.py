@@ -6,7 +6,6 @@ import json
 import os
 from pathlib import Path
 
-from siamese.course.model import tower_weights
 from siamese.data.subwords import StaticVectors
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError
@@ -15,7 +14,7 @@ from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import static_start
-from siamese.training.trainer import tower_config
+from siamese.training.trainer import saved_tower, saved_weights
 
 
 def export(
@@ -53,7 +52,7 @@ def export(
             "vocabulary. For the course's files use `siamese import-weights`."
         )
     config, facts = TrainConfig.from_dict(found.config), json.loads(found.vocabulary)
-    weights, static = tower_weights(found), None
+    static = None
     if config.embedding:
         vectors = StaticVectors.read(config.embedding)
         vocabulary, counts = vectors.vocabulary, facts["characters"]
@@ -64,14 +63,13 @@ def export(
             )
         characters = CharacterTable(vocabulary.text, vocabulary.size, **counts)
         static = static_start(vectors, characters, config)
-        weights |= static.tables
     else:
         vocabulary = Vocabulary.from_words(facts["words"], lowercase=facts["lowercase"])
         vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     detector = DuplicateDetector(
-        weights,
+        saved_weights(found, static),
         vocabulary,
-        tower_config(config, vocabulary.size, static),
+        saved_tower(config, vocabulary.size, static),
         threshold=COURSE_THRESHOLD,
         card={"config": found.config, "steps": found.step, "exported_from": found.path.name},
     )

@@ -55,7 +55,7 @@ class Loop(training.Loop):
       course_file: at the end of each run, write Trax's ``model.pkl.gz`` beside the checkpoints.
       patience: stop after so many evaluations without a lower first eval metric; 0 never does.
       lazy_adam: move only the embedding rows of a batch's words; see `siamese.training.step`.
-      embedding_rate: likewise.
+      embedding_rate, embedding_pull: likewise.
       quiet: print nothing; warnings still go to the log.
       **stock: eval_tasks (or eval_task), output_dir, eval_at, random_seed, ...
 
@@ -80,6 +80,7 @@ class Loop(training.Loop):
         patience: int = 0,
         lazy_adam: bool = False,
         embedding_rate: float = 1.0,
+        embedding_pull: float = 0.0,
         quiet: bool = False,
         **stock: Any,
     ):
@@ -95,7 +96,11 @@ class Loop(training.Loop):
         self._collapsed = 0  # For so many steps the loss has been that of equal vectors.
         self._mesh = devices.mesh()
         self._course_file, self._quiet = course_file, quiet
-        self._step_options = {"lazy_adam": lazy_adam, "embedding_rate": embedding_rate}
+        self._step_options = {
+            "lazy_adam": lazy_adam,
+            "embedding_rate": embedding_rate,
+            "embedding_pull": embedding_pull,
+        }
         self._extras = checkpoint_extras or dict
         self._kept = {"keep": keep, "best_metric": best_metric}
         self._writer: checkpoints.CheckpointWriter | None = None

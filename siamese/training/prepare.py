@@ -128,8 +128,8 @@ def static_start(
 ) -> StaticStart:
     """What a tower over these vectors starts from."""
     shares = {name: getattr(config, name) for name in ("static_share", "character_share")}
-    first = vectors.principal(config.d_model)
-    return StaticStart(vectors.table, characters, first, config.residual, shares, vectors.checksum)
+    projection = vectors.principal(config.d_model)
+    return StaticStart(vectors.table, characters, projection, shares, vectors.checksum)
 
 
 def character_table(vocabulary: Subwords, questions: Ragged | None = None) -> CharacterTable:

@@ -24,7 +24,9 @@ from siamese.errors import ArgumentError
 _SPECIAL = 2  # Unknown word and padding, tokens 0 and 1: the model asks for them by number.
 
 
-def update_step(trainer, lazy_adam: bool = False, embedding_rate: float = 1.0) -> Callable:
+def update_step(
+    trainer, lazy_adam: bool = False, embedding_rate: float = 1.0, embedding_pull: float = 0.0
+) -> Callable:
     """The step that `trax.optimizers.Trainer` runs, compiled anew.
 
     Args:
@@ -32,6 +34,8 @@ def update_step(trainer, lazy_adam: bool = False, embedding_rate: float = 1.0) -
       lazy_adam: move only the embedding rows of the batch's words. The weights are then donated too:
         arrays taken from ``model.weights`` are gone after the next step, so copy what is to be kept.
       embedding_rate: the model's first weights, an embedding, move so many times as far as Adam says.
+      embedding_pull: its rows' mean squared length times this is part of the loss that is minimised (and
+        not of the one reported): what a rare word has learned fades where nothing confirms it.
 
     Returns:
       ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state, stats).
@@ -44,7 +48,7 @@ def update_step(trainer, lazy_adam: bool = False, embedding_rate: float = 1.0) -
         _check_lazy(trainer)
     # Trax's own takes the norms by `vdot`, which XLA runs on one core.
     trainer.optimizer._l2_norm = _l2_norm
-    update = _update_lazily if lazy_adam else partial(_update, embedding_rate)
+    update = _update_lazily if lazy_adam else partial(_update, embedding_rate, embedding_pull)
     update = partial(update, trainer._forward_and_backward_fn, trainer.optimizer)
     # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
     # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
@@ -62,17 +66,19 @@ def _l2_norm(arrays):
     return jnp.sqrt(sum(jnp.sum(array * array) for array in arrays))
 
 
-def _update(
-    embedding_rate, gradient, optimizer, slots, weights, step, opt_params, batch, state, rng
-):
+def _update(rate, pull, gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
     (loss, state), gradients = gradient(batch, weights, state, rng)
     before = fastmath.tree_flatten(weights)[0]
+    if pull:
+        first, *others = fastmath.tree_flatten(gradients)
+        first = first + (2 * pull / len(before)) * before
+        gradients, _ = fastmath.tree_unflatten([first, *others], gradients)
     weights, slots, stats = optimizer.tree_update(
         step, gradients, weights, slots, opt_params, store_slots=False
     )
-    if embedding_rate != 1:
+    if rate != 1:
         embedding, *others = fastmath.tree_flatten(weights)
-        embedding = before + embedding_rate * (embedding - before)
+        embedding = before + rate * (embedding - before)
         weights, _ = fastmath.tree_unflatten([embedding, *others], weights)
     return slots, weights, state, {**stats, "loss": loss}
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import trax
 from trax import lr
 from trax.supervised import training
@@ -153,6 +154,7 @@ class Trainer:
                 patience=config.patience,
                 lazy_adam=config.lazy_adam,
                 embedding_rate=config.embedding_rate,
+                embedding_pull=config.embedding_pull,
                 quiet=True,
             )
             self._random_state = random.getstate()
@@ -197,8 +199,15 @@ class Trainer:
             float(history.get(mode, f"metrics/{self._loss_name}")[-1][1])
             for mode in ("train", "eval")
         )
+        model = self.loop.eval_model
+        if static := self.data.static:  # Pairs are compared by the learned block alone.
+            alone = dataclasses.replace(static, shares={"static_share": 0.0})
+            size, options = self.data.vocabulary.size, model_options(self.config)
+            pairs_model = Siamese(size, mode="eval", static=alone, **options)
+            pairs_model.weights, pairs_model.state = model.weights, model.state
+            model = pairs_model
         report, self.calibration = measure(
-            self.loop.eval_model,
+            model,
             self.data,
             test,
             steps=self.loop.step,
@@ -214,9 +223,9 @@ class Trainer:
         """
         static = self.data.static
         detector = DuplicateDetector(
-            tower_weights(self.loop.model) | (static.tables if static else {}),
+            saved_weights(self.loop.model, static),
             self.data.vocabulary,
-            tower_config(self.config, self.data.vocabulary.size, static),
+            saved_tower(self.config, self.data.vocabulary.size, static),
             threshold=report.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
@@ -273,10 +282,20 @@ def model_options(config: TrainConfig) -> dict[str, Any]:
     return {name: getattr(config, name) for name in names}
 
 
-def tower_config(
-    config: TrainConfig, vocab_size: int, static: StaticStart | None = None
-) -> TowerConfig:
-    """The shape of the tower that a training configuration asks for."""
+def saved_tower(config: TrainConfig, vocab_size: int, static: StaticStart | None) -> TowerConfig:
+    """The tower of the saved model: over static vectors its shares are those for searches."""
     options = {"mask_padding": config.mask_padding, "bidirectional": config.bidirectional}
-    options |= static.options if static else {}
+    if static:
+        options |= static.options | {"static_share": config.search_static_share}
     return TowerConfig(vocab_size, config.d_model, **options)
+
+
+def saved_weights(model, static: StaticStart | None) -> dict[str, np.ndarray]:
+    """The arrays of the saved model, by the names of `siamese.nn.tower`.
+
+    Over static vectors the embedding is float16, as they are: half the file, and no answer changes visibly.
+    """
+    weights = tower_weights(model)
+    if static:
+        weights |= {"embedding": weights["embedding"].astype(np.float16), **static.tables}
+    return weights
