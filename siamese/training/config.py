@@ -283,7 +283,7 @@ PRESETS["general"] = {
     "learning_rate": 0.004,
     "embedding_rate": 10.0,
     "embedding_pull": 0.02,
-    "epochs": 3.0,
+    "epochs": 2.0,
 }
 
 
