@@ -385,8 +385,7 @@ class QuestionIndex:
         rows, _, state = self.search_vectors(queries, k, approximate=approximate)
         answers: list[list[Hit]] = [[] for _ in asked]
         for query in np.flatnonzero(queries.any(axis=1)):  # One without words has no hits.
-            found = self.vectors.rows(rows[query])  # [k, d]
-            cosines = self.detector.pair_cosines(found, queries[query])
+            cosines = self.detector.pair_cosines(state.vectors_of(rows[query]), queries[query])
             answers[query] = self._hits(state, rows[query], cosines, threshold)
         return answers[0] if isinstance(questions, str) else answers
 

@@ -124,6 +124,12 @@ class State:
         at = int(np.searchsorted(self.starts, row, side="right")) - 1
         return self.segments[at].entries[row - self.starts[at]]
 
+    def vectors_of(self, rows: np.ndarray) -> np.ndarray:
+        """The vectors of some rows, float32 [rows, d]."""
+        at = np.searchsorted(self.starts, rows, side="right") - 1
+        found = [self.segments[s].vectors.rows([r - self.starts[s]]) for s, r in zip(at, rows)]
+        return np.concatenate([self.segments[0].vectors.rows(slice(0, 0)), *found])
+
     def rows_of(self, ids: Sequence[str | int]) -> dict[str | int, int]:
         """The rows of those ids that are there."""
         wanted, keys, found = set(ids), id_keys(ids), {}
