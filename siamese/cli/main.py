@@ -184,6 +184,11 @@ def build_parser() -> argparse.ArgumentParser:
         help="make a graph for approximate search [from 500,000 questions on]",
     )
 
+    add = command(search_commands.vectors, "--threshold").add_argument
+    add("--embedding", required=True, help="wordllama, or a file (docs/own_data.md)")
+    add("--output", required=True, help="directory of the model")
+    add("--labels", metavar="FILE", help="labelled pairs to fit threshold and calibration on")
+
     add = command(search_commands.index_add, "index", *shared, "--model").add_argument
     add("questions", metavar="FILE", help="as for `siamese index`")
 

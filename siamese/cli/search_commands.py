@@ -56,6 +56,29 @@ def index(flags: argparse.Namespace) -> Result:
     return f'{text}\nSaved in {output}. Ask it: siamese search {output} "..."', facts
 
 
+def vectors(flags: argparse.Namespace) -> Result:
+    """Make a detector of static vectors, without training.
+
+    siamese vectors --embedding wordllama --output ready
+    siamese vectors --embedding glove.txt.gz --labels pairs.csv --output ready
+    """
+    from siamese.data.pairs import read_pairs
+    from siamese.search.ready import ready_detector
+
+    pairs = read_pairs(flags.labels) if flags.labels else None
+    detector = ready_detector(flags.embedding, threshold=flags.threshold, pairs=pairs)
+    detector.save(flags.output)
+    whence = "given" if flags.threshold is not None else "the default"
+    if pairs is not None:
+        whence = f"of {len(pairs):,} labelled pairs"
+    text = (
+        f"{len(detector.vocabulary):,} tokens, vectors of {detector.output_size}; threshold "
+        f"{detector.threshold:.3f} ({whence}).\nSaved in {flags.output}. "
+        f"Index your questions: siamese index {flags.output} FILE"
+    )
+    return text, {"output": str(flags.output), "threshold": detector.threshold}
+
+
 def index_add(flags: argparse.Namespace) -> Result:
     """Add a file's questions to an index.
 

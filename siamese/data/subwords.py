@@ -28,6 +28,8 @@ import numpy as np
 from siamese.data.tokenizer import UNKNOWN_ID, word_tokenize
 from siamese.data.vocabulary import PAD, PAD_ID
 from siamese.errors import DataError, MissingDependencyError
+from siamese.nn.characters import CharacterTable
+from siamese.nn.ragged import Ragged
 from siamese.storage.atomic import explain
 
 WORDLLAMA = "wordllama"
@@ -143,6 +145,16 @@ class Subwords(Mapping):
         if self._of_words:
             return " " + token
         return token.replace("▁", " ").replace("Ġ", " ")
+
+    def characters(self, questions: Ragged | None = None) -> CharacterTable:
+        """The tokens' character vectors, with trigrams counted in questions (ids), or in the tokens."""
+        occurrences, count = np.ones(self.size, int), self.size
+        if questions is not None:
+            count = len(questions)
+            of = np.repeat(np.arange(count), questions.lengths)
+            once = np.unique(of * self.size + questions.values) % self.size
+            occurrences = np.bincount(once, minlength=self.size)
+        return CharacterTable.counted(self.text, self.size, occurrences, count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
-from siamese.data.subwords import StaticVectors, Subwords
+from siamese.data.subwords import StaticVectors
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
@@ -94,7 +94,7 @@ def prepare(
 
     static = None
     if vectors:  # Before pairs that only follow from others are added.
-        characters = character_table(vocabulary, ids.take(np.unique(rows[:, :known])))
+        characters = vocabulary.characters(ids.take(np.unique(rows[:, :known])))
         static = static_start(vectors, characters, config)
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None
@@ -130,22 +130,6 @@ def static_start(
     shares = {name: getattr(config, name) for name in ("static_share", "character_share")}
     projection = vectors.principal(config.d_model)
     return StaticStart(vectors.table, characters, projection, shares, vectors.checksum)
-
-
-def character_table(vocabulary: Subwords, questions: Ragged | None = None) -> CharacterTable:
-    """The character vectors of subwords, with trigrams counted in questions, or in the tokens alone.
-
-    Args:
-      vocabulary: the subwords.
-      questions: token ids, each question once.
-    """
-    size = vocabulary.size
-    if questions is None:
-        return CharacterTable.counted(vocabulary.text, size, np.ones(size, int), size)
-    of = np.repeat(np.arange(len(questions)), questions.lengths)
-    once = np.unique(of * size + questions.values) % size  # A token counts once a question.
-    occurrences = np.bincount(once, minlength=size)
-    return CharacterTable.counted(vocabulary.text, size, occurrences, len(questions))
 
 
 def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):
