@@ -29,7 +29,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from siamese.errors import DataError
 from siamese.teaching.checks import EXERCISES, OUT_OF, Failure, Score
 
-START_SECONDS = 60
+START_SECONDS = 600
 GRACE_SECONDS = 5  # for a cell to end after it was interrupted
 MOST_RESTARTS = 8
 ENDED = "it ended Python"

@@ -196,7 +196,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("docs")
     prepare = """
         import csv, siamese
-        pairs = siamese.embedded_corpus().train.rows(0, 500)
+        pairs = siamese.embedded_corpus().train.rows(0, 1500)
         with open("questions.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["question1", "question2", "is_duplicate"])
