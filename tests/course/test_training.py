@@ -209,8 +209,23 @@ def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path, number):
     assert saved.step >= 30 and f"Stopped by {number.name} after step {saved.step}" in rest
 
 
+@pytest.fixture(scope="module")
+def losses_of_one_device():
+    return losses_of(None, [20])[0]
+
+
+def check_losses(process, expected):
+    output = process.communicate(timeout=1200)[0]
+    line = [text for text in output.splitlines() if text.startswith("LOSSES")]
+    assert line, output
+    assert "donated" not in output  # JAX warns where a buffer cannot be reused.
+    found = json.loads(line[0].removeprefix("LOSSES"))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
 @pytest.mark.slow
-def test_the_loss_is_the_same_on_any_number_of_devices():
+@pytest.mark.parametrize("count", [2, 8])
+def test_the_loss_is_the_same_on_any_number_of_devices(count, losses_of_one_device):
     script = """
         import os, sys, json
         os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={sys.argv[1]}"
@@ -220,46 +235,27 @@ def test_the_loss_is_the_same_on_any_number_of_devices():
         assert len(jax.devices()) == int(sys.argv[1])
         print("LOSSES", json.dumps(losses))
     """
-    found = {}
-    for count in (1, 2, 8):
-        process = run_script(script, count)
-        output = process.communicate(timeout=1200)[0]
-        line = [text for text in output.splitlines() if text.startswith("LOSSES")]
-        assert line, output
-        assert "donated" not in output  # JAX warns where a buffer cannot be reused.
-        found[count] = json.loads(line[0].removeprefix("LOSSES"))
-    for count in (2, 8):
-        np.testing.assert_allclose(found[count], found[1], rtol=0, atol=1e-5)
+    check_losses(run_script(script, count), losses_of_one_device)
 
 
 @pytest.mark.slow
-def test_two_processes_joined_have_the_losses_of_one(tmp_path):
+def test_two_processes_joined_have_the_losses_of_one(tmp_path, losses_of_one_device):
     script = """
         import sys, json, jax
-        port, processes, number, folder = sys.argv[1:]
+        port, number, folder = sys.argv[1:]
         from siamese.training import devices
-        if processes != "1":
-            devices.connect(f"localhost:{port}", int(processes), int(number))
+        devices.connect(f"localhost:{port}", 2, int(number))
         import test_training as t
         losses, loop = t.losses_of(folder, [20], checkpoint_at=lambda step: step == 20)
-        assert jax.process_count() == int(processes)
+        assert jax.process_count() == 2
         print("LOSSES", json.dumps(losses))
     """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    found = []
-    for processes in (1, 2):
-        folder = tmp_path / str(processes)
-        started = [run_script(script, port, processes, i, folder) for i in range(processes)]
-        for process in started:
-            output = process.communicate(timeout=1200)[0]
-            line = [text for text in output.splitlines() if text.startswith("LOSSES")]
-            assert line, output
-            found.append(json.loads(line[0].removeprefix("LOSSES")))
-        assert len(list_checkpoints(folder)) == 1  # one process writes
-    for losses in found[1:]:
-        np.testing.assert_allclose(losses, found[0], rtol=0, atol=1e-5)
+    for process in [run_script(script, port, number, tmp_path) for number in range(2)]:
+        check_losses(process, losses_of_one_device)
+    assert len(list_checkpoints(tmp_path)) == 1  # one process writes
 
 
 def test_a_batch_that_does_not_divide_by_the_devices_names_two_that_do():
