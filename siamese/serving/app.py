@@ -7,18 +7,15 @@ and loads nothing from anywhere else: no fonts, no scripts, no statistics of use
 from __future__ import annotations
 
 import functools
-import ipaddress
 import os
-import socket
-import threading
-import time
 from typing import Any
 
-from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.errors import MissingDependencyError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.serving import page
 from siamese.serving.guard import Guard
+from siamese.serving.server import Running, free_port, is_local
 
 FONTS = ["system-ui", "sans-serif"]
 SLIDER = "Threshold: a cosine above it says duplicate"
@@ -44,15 +41,15 @@ def serve(
     gradio = _gradio()
     detector = DuplicateDetector.load(model)
     questions = None if index is None else QuestionIndex.load(index, detector)
-    port = _free_port(host, port)
+    port = free_port(host, port)
     theme = gradio.themes.Default(font=FONTS, font_mono=["monospace"])
     options = {"footer_links": [], "run_history": False, "ssr_mode": False, "theme": theme}
     from fastapi import FastAPI  # Gradio brings it
 
     made = gradio.mount_gradio_app(FastAPI(), build_page(detector, questions), "/", **options)
-    running = RunningPage(made, host, port)
+    running = Running(Guard(made, host), host, port)
     print(f"The page is at {running.local_url} (Ctrl-C ends it).", flush=True)
-    if not _is_local(host):
+    if not is_local(host):
         print("Everyone who can reach this machine can use it: there is no password.", flush=True)
     if wait:
         try:
@@ -60,28 +57,6 @@ def serve(
         finally:
             running.close()
     return running
-
-
-class RunningPage:
-    """A page that is served at `local_url` in a thread, which ends after `close`."""
-
-    def __init__(self, app: Any, host: str, port: int):
-        import uvicorn
-
-        self.local_url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-        # No log_config: it would close the handlers that others have made.
-        options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
-        app = Guard(app, host)
-        self._server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, **options))
-        self.thread = threading.Thread(target=self._server.run, daemon=True)
-        self.thread.start()
-        while not self._server.started and self.thread.is_alive():
-            time.sleep(0.01)
-
-    def close(self) -> None:
-        """Ends it."""
-        self._server.should_exit = True
-        self.thread.join(timeout=5)
 
 
 def build_page(detector: DuplicateDetector, index: QuestionIndex | None = None) -> Any:
@@ -141,27 +116,3 @@ def _gradio() -> Any:
     except ImportError:
         raise MissingDependencyError("The page needs Gradio: pip install gradio.") from None
     return gradio
-
-
-def _free_port(host: str, port: int) -> int:
-    """The port itself if it can be had; a free one for 0."""
-    if not 0 <= port <= 65535:
-        raise ArgumentError(f"A port is a number from 0 to 65535; it is {port}.")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise ArgumentError(
-                f"Port {port} of {host} cannot be had ({error.strerror}). Give another; --port 0 "
-                "picks a free one."
-            ) from None
-        return probe.getsockname()[1]
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
