@@ -341,6 +341,17 @@ class QuestionIndex:
         """Whether there is a question with the id `i`."""
         return bool(self._state.rows_of([i]))
 
+    def entry(self, i: str | int) -> dict[str, Any]:
+        """The question with the id `i`, as in `entries`.
+
+        Raises:
+          ArgumentError: an id that is not there.
+        """
+        state = self._state
+        for row in state.rows_of([i]).values():
+            return state.entry(row)
+        raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+
     @property
     def vectors(self) -> StoredVectors:
         """The questions' vectors, as they are stored."""
