@@ -16,6 +16,7 @@ from siamese.search.index import QuestionIndex
 from siamese.serving import page
 from siamese.serving.guard import Guard
 from siamese.serving.server import Running, free_port, is_local
+from siamese.serving.service import QuestionService
 
 FONTS = ["system-ui", "sans-serif"]
 SLIDER = "Threshold: a cosine above it says duplicate"
@@ -46,7 +47,9 @@ def serve(
     options = {"footer_links": [], "run_history": False, "ssr_mode": False, "theme": theme}
     from fastapi import FastAPI  # Gradio brings it
 
-    made = gradio.mount_gradio_app(FastAPI(), build_page(detector, questions), "/", **options)
+    made = gradio.mount_gradio_app(
+        FastAPI(), build_page(QuestionService(detector, questions)), "/", **options
+    )
     running = Running(Guard(made, host), host, port)
     print(f"The page is at {running.local_url} (Ctrl-C ends it).", flush=True)
     if not is_local(host):
@@ -59,11 +62,11 @@ def serve(
     return running
 
 
-def build_page(detector: DuplicateDetector, index: QuestionIndex | None = None) -> Any:
+def build_page(service: QuestionService) -> Any:
     """The page as Gradio blocks, not yet served; with search where there is an index."""
     gradio = _gradio()
     quiet = {"show_progress": "hidden", "api_visibility": "private"}
-    cut = round(detector.threshold, 3)
+    cut = round(service.detector.threshold, 3)
     with gradio.Blocks(title="siamese", analytics_enabled=False) as made:
         gradio.Markdown("# Has this question been asked before?")
         slider = gradio.Slider(-1, 1, cut, step=0.001, label=SLIDER, elem_id="threshold")
@@ -81,18 +84,18 @@ def build_page(detector: DuplicateDetector, index: QuestionIndex | None = None) 
             for name in ("first", "second"):
                 label = f"What each word of the {name} does to the cosine: with it, less without it"
                 shown.append(gradio.HighlightedText(label=label, elem_id=f"words_{name}"))
-            compare = functools.partial(page.comparison, detector)
+            compare = functools.partial(page.comparison, service.detector)
             for event in (button.click, *(box.submit for box in boxes), slider.release):
                 event(compare, [*boxes, slider], shown, **quiet)
         with gradio.Tab("Search"):
-            if index is None:
+            if service.index is None:
                 gradio.Markdown(
                     "No index was given. Make one of a list of questions, and start with it:\n\n"
                     "    siamese index MODEL questions.csv --output old\n"
                     "    siamese app MODEL --index old"
                 )
                 return made
-            label = f"A new question: {len(index):,} old ones are searched as you write"
+            label = f"A new question: {len(service.index):,} old ones are searched as you write"
             asked = gradio.Textbox(label=label, elem_id="asked")
             table = gradio.Dataframe(
                 headers=list(page.COLUMNS), type="array", datatype="str", interactive=False,
@@ -101,7 +104,7 @@ def build_page(detector: DuplicateDetector, index: QuestionIndex | None = None) 
             note = gradio.Textbox(label="Note", interactive=False, elem_id="note")
 
             def search(question, threshold):
-                return page.hits_table(index, question, threshold=threshold)
+                return page.hits_table(service, question, threshold=threshold)
 
             for event in (asked.input, asked.submit, slider.release):
                 # Of what is typed meanwhile only the last is answered.

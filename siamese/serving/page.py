@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from siamese.errors import CheckpointError, DataError
+from siamese.errors import DataError, SiameseError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless
 from siamese.search.explain import WordEffect, explain, unknown_note
-from siamese.search.index import QuestionIndex
+from siamese.serving.service import QuestionService
 
 ASK_TWO = "Write two questions, and press Compare."
 MOST_SHOWN = 40  # words of a question; a longer one is cut on the page, not in the answer
@@ -44,28 +44,26 @@ def comparison(
 
 
 def hits_table(
-    index: QuestionIndex, question: str, k: int = 10, threshold: float | None = None
+    service: QuestionService, question: str, k: int = 10, threshold: float | None = None
 ) -> tuple[list[list[str]], str]:
     """The old questions most similar to a new one as rows of `COLUMNS`, and what is to be noted.
 
     What others have added to the index's directory meanwhile is searched too.
     """
-    stale = ""
     try:
-        index.refresh()
-    except CheckpointError as error:
-        stale = f"Searched as it was before: {error}"
-    hits = index.search(question or "", k, threshold=threshold)
+        hits = service.search([question or ""], k, threshold=threshold).result()[0]
+    except SiameseError as error:
+        return [], str(error)
     rows = []
     for hit in hits:
         figures = f"{'* ' if hit.is_duplicate else ''}{hit.similarity:.3f}"
         figures += "" if hit.probability is None else f" ({hit.probability:.0%})"
         rows.append([figures, harmless(hit.question), harmless(hit.id)])
-    notes = [stale, "" if len(index) else "The index is empty."]
+    notes = [service.trouble, "" if len(service.index) else "The index is empty."]
     if any(hit.is_duplicate for hit in hits):
         notes.append("* a duplicate")
     if hits:
-        notes.append(unknown_note(index.detector, index.detector.unknown_words(question)))
+        notes.append(unknown_note(service.detector, service.detector.unknown_words(question)))
     return rows, "\n".join(filter(None, notes))
 
 

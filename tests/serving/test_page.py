@@ -5,12 +5,17 @@ from small_models import make_detector, random_questions
 
 from siamese.search.index import QuestionIndex
 from siamese.serving import page
+from siamese.serving.service import QuestionService
 from siamese.storage.store import find_current
 
 
 @pytest.fixture(scope="module")
 def detector():
     return make_detector(threshold=0.5)
+
+
+def hits_table(index, *arguments, **options):
+    return page.hits_table(QuestionService(index.detector, index), *arguments, **options)
 
 
 @pytest.mark.parametrize("threshold", [None, -0.999, 0.999])
@@ -29,7 +34,7 @@ def test_the_probability_is_shown_where_the_model_has_one():
     detector = make_detector()
     detector.calibration = lambda cosine: cosine * 0 + 0.25
     assert "probability 25%" in page.comparison(detector, "how far", "how old")[1]
-    assert "(25%)" in page.hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][0]
+    assert "(25%)" in hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][0]
 
 
 def test_questions_without_words_get_a_sentence(detector):
@@ -48,7 +53,7 @@ def test_long_and_odd_questions_are_shown_harmlessly(detector):
     answer, figures, first, second = page.comparison(detector, long, odd)
     assert "first 40 words" in figures and len(first) == 40
     index = QuestionIndex.build(detector, ["how far", odd], ids=["\x07", 2])
-    rows, note = page.hits_table(index, odd)
+    rows, note = hits_table(index, odd)
     shown = "".join([answer, figures, note, *(text for text, _ in second), *rows[0], *rows[1]])
     assert shown.encode() and all(c.isprintable() or c in "\n\u200d" for c in shown)
     assert r"\x1b[31m" in rows[0][1] and "👩‍👩‍👧" in rows[0][1]
@@ -57,13 +62,13 @@ def test_long_and_odd_questions_are_shown_harmlessly(detector):
 
 def test_hits_are_those_of_the_index(detector):
     index = QuestionIndex.build(detector, random_questions(50))
-    rows, note = page.hits_table(index, "how far xyzzy ?", 5, threshold=0.9)
+    rows, note = hits_table(index, "how far xyzzy ?", 5, threshold=0.9)
     hits = index.search("how far xyzzy ?", 5, threshold=0.9)
     marks = ["* " if hit.is_duplicate else "" for hit in hits]
     assert rows == [[f"{m}{h.similarity:.3f}", h.question, str(h.id)] for m, h in zip(marks, hits)]
     assert "Never seen by the model: xyzzy" in note
-    assert page.hits_table(index, "") == page.hits_table(index, None) == ([], "")
-    assert page.hits_table(QuestionIndex.build(detector, []), "how") == ([], "The index is empty.")
+    assert hits_table(index, "") == hits_table(index, None) == ([], "")
+    assert hits_table(QuestionIndex.build(detector, []), "how") == ([], "The index is empty.")
 
 
 def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path):
@@ -71,9 +76,9 @@ def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path)
     shown = QuestionIndex.load(path, detector)
     with QuestionIndex.open_for_change(path, detector) as index:
         index.add("how old")
-    assert page.hits_table(shown, "how old", 1)[0][0][1:] == ["how old", "1"]
+    assert hits_table(shown, "how old", 1)[0][0][1:] == ["how old", "1"]
     with QuestionIndex.open_for_change(path, detector) as index:
         index.remove(1)
     (find_current(path, "index") / "index.json").unlink()
-    rows, note = page.hits_table(shown, "how old", 1)
+    rows, note = hits_table(shown, "how old", 1)
     assert rows[0][1] == "how old" and "Searched as it was before" in note
