@@ -173,6 +173,13 @@ def build_parser() -> argparse.ArgumentParser:
     add("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
     add("--port", type=int, default=7860, help="0 picks a free one [%(default)s]")
 
+    add = command(search_commands.serve, "index", "--model").add_argument
+    add("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
+    add("--port", type=int, default=8000, help="0 picks a free one [%(default)s]")
+    add("--workers", type=int, default=1, help="processes that answer [%(default)s]")
+    allowed = "a name of this server, as a proxy passes it on, beside the address [none]"
+    add("--allow-host", nargs="+", default=[], metavar="NAME", help=allowed)
+
     shared = "--bad-rows", "--column", "--id-column"
     add = command(search_commands.index, "model", *shared).add_argument
     add("questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line")

@@ -253,6 +253,22 @@ def app(flags: argparse.Namespace) -> int:
     return 0
 
 
+def serve(flags: argparse.Namespace) -> int:
+    """Answer over HTTP: a JSON API to search an index and to change it.
+
+    siamese serve old                        (needs fastapi and uvicorn: pip install fastapi uvicorn)
+    siamese serve old --port 9000 --workers 4
+    SIAMESE_API_KEY=... siamese serve old --host 0.0.0.0   (clients send Authorization: Bearer ...)
+    """
+    from siamese.serving.api import serve
+
+    if flags.json:
+        raise ArgumentError("The server answers in JSON by itself; leave --json out.")
+    places = {"host": flags.host, "port": flags.port, "names": tuple(flags.allow_host)}
+    serve(flags.index, model=flags.model, workers=flags.workers, **places)
+    return 0
+
+
 def _read_list(flags: argparse.Namespace):
     """The questions of a file; what was mended is told."""
     from siamese.data.question_list import read_questions

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,12 +28,13 @@ class Guard:
       app: the page, an ASGI application.
       host: the address that it listens on. Beside it the names of this machine's loopback are served; with
         0.0.0.0 or :: also every address in numbers, which no other site can be reached by.
+      names: further hosts that requests may name.
     """
 
-    def __init__(self, app: Callable[..., Awaitable[None]], host: str):
+    def __init__(self, app: Callable[..., Awaitable[None]], host: str, names: Sequence[str] = ()):
         self.app = app
         self.every_address = host in ("0.0.0.0", "::")
-        self.names = {"localhost", "127.0.0.1", "::1", host.lower()}
+        self.names = {"localhost", "127.0.0.1", "::1", host.lower(), *map(str.lower, names)}
         if self.every_address:
             self.names.add(socket.gethostname().lower())
 
