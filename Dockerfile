@@ -1,0 +1,19 @@
+# An image of `siamese serve`. The model and the index are mounted at /data; see docs/serving.md.
+FROM python:3.12-slim
+
+WORKDIR /source
+COPY setup.cfg pyproject.toml README.md LICENSE requirements.txt requirements-extras.txt ./
+COPY siamese ./siamese
+# The versions that the tests run with.
+RUN pip install --no-cache-dir --constraint requirements.txt --constraint requirements-extras.txt ".[serve]"
+
+# A user without rights beyond the index, which /v1/add and /v1/remove change.
+RUN useradd --create-home --uid 1000 siamese
+USER siamese
+WORKDIR /data
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --start-period=30s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=5)"]
+# It ends without SIAMESE_API_KEY: other machines can reach it.
+ENTRYPOINT ["siamese", "serve"]
+CMD ["/data/index", "--host", "0.0.0.0", "--port", "8000"]
