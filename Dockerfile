@@ -4,12 +4,10 @@ FROM python:3.12-slim
 WORKDIR /source
 COPY setup.cfg pyproject.toml README.md LICENSE requirements.txt requirements-extras.txt ./
 COPY siamese ./siamese
-# The versions that the tests run with.
-RUN pip install --no-cache-dir --constraint requirements.txt --constraint requirements-extras.txt ".[serve]"
-
-# A user without rights beyond the index, which /v1/add and /v1/remove change.
-RUN useradd --create-home --uid 1000 siamese
-USER siamese
+# The versions that the tests run with; a user without rights beyond the index, which /v1/add and /v1/remove change.
+RUN pip install --no-cache-dir --constraint requirements.txt --constraint requirements-extras.txt ".[serve]" \
+    && useradd --create-home --uid 1000 siamese
+USER 1000
 WORKDIR /data
 VOLUME /data
 EXPOSE 8000
