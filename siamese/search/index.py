@@ -308,12 +308,9 @@ class QuestionIndex:
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._lock:
-            rows = self._state.rows_of(ids)
-            for i in ids:
-                if i not in rows:
-                    raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+            rows = self._state.known_rows(ids)
             if rows:
-                self._state = self._state.without(rows.values())
+                self._state = self._state.without(rows)
         return len(rows)
 
     def make_graph(self) -> None:
@@ -342,15 +339,9 @@ class QuestionIndex:
         return bool(self._state.rows_of([i]))
 
     def entry(self, i: str | int) -> dict[str, Any]:
-        """The question with the id `i`, as in `entries`.
-
-        Raises:
-          ArgumentError: an id that is not there.
-        """
+        """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
         state = self._state
-        for row in state.rows_of([i]).values():
-            return state.entry(row)
-        raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+        return state.entry(state.known_rows([i])[0])
 
     @property
     def vectors(self) -> StoredVectors:

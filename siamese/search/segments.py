@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.errors import ArgumentError
 from siamese.search.approximate import Graph
 from siamese.search.nearest import NONE, StoredVectors, top_k
 
@@ -140,6 +141,14 @@ class State:
                     found[i] = start + row
         removed = set(self.removed.tolist()) if found else ()
         return {i: row for i, row in found.items() if row not in removed}
+
+    def known_rows(self, ids: Sequence[str | int]) -> list[int]:
+        """The rows of ids, each once; ArgumentError for an id that is not there."""
+        rows = self.rows_of(ids)
+        for i in ids:
+            if i not in rows:
+                raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+        return list(rows.values())
 
     def search(
         self, queries: np.ndarray, k: int, approximate: bool
