@@ -34,7 +34,7 @@ def encode_few(
         return joined_blocks(np, weights, tokens, config)
     embedded = x = weights["embedding"][tokens]  # [batch, length, d_model]
     if config.static_size:
-        embedded = x + weights["static"][tokens]
+        embedded = x.astype(np.float32) + weights["static"][tokens]
         x = (INPUT_SCALE * embedded) @ weights["projection"]
     batch, length, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
@@ -90,9 +90,11 @@ class Encoder:
                     f"The model's weights are damaged: {name} must hold finite floating-point numbers "
                     f"(its dtype is {array.dtype}). Train the model again, or take another copy."
                 )
+        # Over static vectors the large arrays stay as they are: half as large, and no time to convert.
+        as_given = (*TABLES, "embedding") if config.static_size else ()
         self.weights = {
             name: weights[name]
-            if name in TABLES
+            if name in as_given
             else np.asarray(weights[name], np.float32, order="C")
             for name in config.shapes()
         }

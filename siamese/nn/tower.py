@@ -14,11 +14,11 @@ A tower over static vectors has more, of which the tables are never trained:
     projection           float32 [static_size, d_model], what the LSTMs read of a token's vector
     output               float32 [2 * d_model, static_size], from their mean states to a static vector
 
-Here the embedding, [vocab_size, static_size], is what training adds to the static vectors. A question's
-vector is three blocks of unit length, each times the square root of its share: the mean static vector,
-the mean character vector, and what was learned: the mean of static vectors plus embedding, to which the
-LSTMs add (a residual: He et al., 2016). The shares sum to 1, so the dot product of two questions is the
-weighted mean of three cosines.
+Here the embedding, [vocab_size, static_size], is what training adds to the static vectors; saved, it is
+float16. A question's vector is three blocks of unit length, each times the square root of its share: the
+mean static vector, the mean character vector, and what was learned: the mean of static vectors plus
+embedding, to which the LSTMs add (a residual: He et al., 2016). The shares sum to 1, so the dot product of
+two questions is the weighted mean of three cosines.
 
 JAX is imported when a function needs it: who only reads a model's files does without.
 """
@@ -153,7 +153,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     words = drop_words(tokens, dropout, key) if dropout else tokens
     x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
     if config.static_size:
-        x = x + jnp.take(weights["static"], words, axis=0, mode="clip")
+        x = x.astype(jnp.float32) + jnp.take(weights["static"], words, axis=0, mode="clip")
     if dropout:
         x = drop_numbers(x, dropout, key)
     embedded, x = x, x.astype(config.compute)
