@@ -8,35 +8,33 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
+from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.any_encoder import EncoderDetector, detector_of_index
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index_files import read_index, write_index
+from siamese.search.lexical import DEPTH
 from siamese.search.nearest import StoredVectors
-from siamese.search.segments import Entries, Segment, State, id_keys
+from siamese.search.segments import (
+    Entries,
+    Hit,
+    Ranking,
+    Segment,
+    State,
+    hits_of,
+    id_keys,
+    same_marked,
+)
 from siamese.storage.store import Generation, find_current, generation, lock_store
 
+MODES = ("hybrid", "vectors", "words")
 LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
-
-
-class Hit(NamedTuple):
-    """An old question that was found, with its similarity (cosine) to the new one.
-
-    `probability` is None where the model has no calibration.
-    """
-
-    id: str | int
-    question: str
-    similarity: float
-    probability: float | None
-    is_duplicate: bool
-    columns: dict[str, Any]
 
 
 class _Saved(NamedTuple):
@@ -358,37 +356,73 @@ class QuestionIndex:
         """Whether approximate search can be done at once."""
         return self._state.has_graph
 
+    @property
+    def vector_weight(self) -> float:
+        """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Saved with the index."""
+        return self._state.vector_weight
+
+    @vector_weight.setter
+    def vector_weight(self, weight: float) -> None:
+        weight = as_number(weight, "vector_weight")
+        if not 0 <= weight <= 1:
+            raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
+        with self._lock:
+            self._state = replace(self._state, vector_weight=weight)
+
     def search(
         self,
         questions: str | Sequence[str],
         k: int = 10,
         *,
+        mode: str = "hybrid",
         approximate: bool | None = None,
         threshold: float | None = None,
+        where: Mapping[str, Any] | None = None,
+        min_probability: float | None = None,
+        merge_same: bool = False,
     ):
-        """The k most similar questions of the index, best first; none for a question without words.
+        """The k best questions of the index, best first; none for a question without words.
 
         Args:
           questions: a new question, or a list of them.
           k: how many to find; all there are where the index is smaller.
-          approximate: through the graph (made now where there is none); False: exactly, by looking
-            at all; None: through the graph where the index has one.
+          mode: 'vectors' orders by cosine; 'words' by BM25, and finds only what shares a word; 'hybrid'
+            by both together (see `siamese.search.lexical.joined_scores`). A hit's figures are the same
+            in all three.
+          approximate: the vectors through the graph (made now where there is none); False: exactly, by
+            looking at all; None: through the graph where the index has one.
           threshold: cosine above which `Hit.is_duplicate` is True; the model's own where None.
+          where: only questions whose columns have these values, compared as text.
+          min_probability: only hits at least so probable, among the first 300 or k.
+          merge_same: of hits with the same text only the first, with the ids of the others in `same`.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists.
 
         Raises:
-          ArgumentError: k below 1.
+          ArgumentError: k below 1, another mode, a column that no question has, or `min_probability` where
+            the model has no calibration.
         """
         k = whole_number(k, "k", 1)
+        one_of(mode, "mode", MODES)
+        if min_probability is not None and self.detector.calibration is None:
+            raise ArgumentError("This model has no calibration, so no probabilities to choose by.")
         asked = [questions] if isinstance(questions, str) else list(questions)
         queries = self.detector.encode(asked)
-        rows, _, state = self.search_vectors(queries, k, approximate=approximate)
+        if approximate:
+            self.make_graph()
+        state = self._state.where(where) if where else self._state
+        depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         answers: list[list[Hit]] = [[] for _ in asked]
-        for query in np.flatnonzero(queries.any(axis=1)):  # One without words has no hits.
-            cosines = self.detector.pair_cosines(state.vectors_of(rows[query]), queries[query])
-            answers[query] = self._hits(state, rows[query], cosines, threshold)
+        worded = np.flatnonzero(queries.any(axis=1))  # One without words has no hits.
+        texts = [asked[i] for i in worded]
+        ranked = state.rank(queries[worded], texts, depth, mode, approximate is not False)
+        for query, found in zip(worded, ranked):
+            found = Ranking(*(part[:depth] for part in found))
+            hits = hits_of(self.detector, state, queries[query], found, threshold)
+            if min_probability is not None:
+                hits = [hit for hit in hits if hit.probability >= min_probability]
+            answers[query] = same_marked(hits, k, merge_same)
         return answers[0] if isinstance(questions, str) else answers
 
     def search_vectors(
@@ -399,19 +433,6 @@ class QuestionIndex:
             self.make_graph()
         state = self._state
         return *state.search(queries, k, approximate is not False), state
-
-    def _hits(
-        self, state: State, rows: np.ndarray, cosines: np.ndarray, threshold: float | None
-    ) -> list[Hit]:
-        """What is told of the rows found for one question, int64 [k], with their cosines."""
-        cut = self.detector.threshold if threshold is None else threshold
-        known = self.detector.calibration is not None and len(rows)
-        probabilities = self.detector.calibrated(cosines).tolist() if known else [None] * len(rows)
-        found = zip(rows, cosines.tolist(), probabilities)
-        return [
-            Hit(**state.entry(row), similarity=cosine, probability=p, is_duplicate=cosine > cut)
-            for row, cosine, p in found
-        ]
 
 
 def _fit_of(detector: DuplicateDetector) -> dict[str, Any]:

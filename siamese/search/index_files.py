@@ -6,6 +6,11 @@ index/                       a store (`siamese.storage.store`); in its current g
   NAME-questions.jsonl       one JSON object a question: id, question, its other columns
   NAME-offsets.npy           int64 [rows + 1]: where each line of it starts
   NAME-keys.npy              uint64 [rows]: the keys of the ids (`siamese.search.segments.id_keys`)
+  NAME-words.npy             uint64 [words]: the keys of the words that the questions hold
+  NAME-starts.npy            int64 [words + 1]: where the rows of each word start, in
+  NAME-rows.npy              int32 or int64 [postings], and
+  NAME-counts.npy            uint16 [postings]: how often the word stands in the row
+  NAME-lengths.npy           int32 [rows]: how many words each question has
   NAME-graph.usearch         the graph over the first segment, where there is one
   index.json                 version, the model's checksum, the names and rows of the segments, and the rows
                              that were removed, counted through all segments
@@ -23,9 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from siamese.errors import CheckpointError
 from siamese.search.approximate import Graph
+from siamese.search.lexical import VECTOR_WEIGHT, Postings
 from siamese.search.nearest import STORAGES, StoredVectors
 from siamese.search.segments import Entries, Segment, State
 from siamese.storage.store import Generation, check_files, generation, read_store, write_store
@@ -53,11 +60,20 @@ def write_index(
                 for name, array in files.items():
                     np.save(folder / name, array)
                 entries.text.tofile(folder / f"{start}questions.jsonl")
+            counts = segment.words.counts
+            arrays = {"words": segment.words.keys, "starts": counts.indptr.astype(np.int64)}
+            arrays |= {"rows": counts.indices, "counts": counts.data}
+            arrays["lengths"] = segment.words.lengths
+            files = {f"{start}{name}.npy": array for name, array in arrays.items()}
+            if not _linked(older, folder, list(files)):
+                for name, array in files.items():
+                    np.save(folder / name, array)
             graph = f"{start}graph.usearch"
             if segment.graph is not None and not _linked(older, folder, [graph]):
                 segment.graph.save(folder / graph)
         segments = [[segment.name, len(segment)] for segment in state.segments]
         rows = {"segments": segments, "removed": state.removed.tolist()}
+        rows["vector_weight"] = state.vector_weight
         text = json.dumps({"version": FORMAT_VERSION, **facts, **rows}, ensure_ascii=False)
         (folder / "index.json").write_text(text, encoding="utf-8")
 
@@ -94,9 +110,10 @@ def read_index(
             removed, size = np.array(facts["removed"], np.int64), sum(map(len, segments))
             if (np.diff(removed, prepend=-1, append=size) <= 0).any():
                 raise ValueError("the rows removed do not fit the segments")
+            weight = float(facts.get("vector_weight", VECTOR_WEIGHT))
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise CheckpointError(f"{path} is damaged: {error}. Make the index again.") from error
-        return State(segments, removed), facts, found
+        return State(segments, removed, weight), facts, found
 
     return read_store(path, "index", read)
 
@@ -137,4 +154,16 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
     graph = folder / f"{name}-graph.usearch"
     graph = Graph.load(graph, vectors) if graph.name in files else None
     keys = mapped("keys.npy", (rows,), "uint64")
-    return Segment(vectors, Entries(text, offsets), keys, name, graph)
+    postings = None  # An index of before has none: they are counted when they are asked for.
+    if f"{name}-words.npy" in files:
+        words = mapped("words.npy", (None,), "uint64")
+        starts = mapped("starts.npy", (len(words) + 1,), "int64")
+        places = mapped("rows.npy", (None,), "int32", "int64")
+        counts = mapped("counts.npy", (len(places),), "uint16")
+        if starts[0] != 0 or starts[-1] != len(places) or (np.diff(starts) < 0).any():
+            raise ValueError("starts.npy does not fit rows.npy")
+        if len(places) and not 0 <= places.min() <= places.max() < rows:
+            raise ValueError("rows.npy holds rows that are not there")
+        counts = csr_array((counts, places, starts), (len(words), rows))
+        postings = Postings(words, counts, mapped("lengths.npy", (rows,), "int32"))
+    return Segment(vectors, Entries(text, offsets), keys, name, graph, postings)

@@ -1,4 +1,4 @@
-"""Questions as an index keeps them: segments that never change, and a list of the rows removed.
+"""Questions as an index keeps and finds them: segments that never change, and a list of the rows removed.
 
 Adding makes a small segment beside the large one, so neither memory nor disk copies all that is there.
 Small segments are joined as in a binary counter (n additions copy each question log n times), and with
@@ -8,17 +8,26 @@ the large one when they hold more than a tenth of its questions.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.errors import ArgumentError
 from siamese.search.approximate import Graph
+from siamese.search.lexical import (
+    DEPTH,
+    VECTOR_WEIGHT,
+    Postings,
+    best_rows,
+    bm25,
+    folded,
+    joined_scores,
+    text_key,
+)
 from siamese.search.nearest import NONE, StoredVectors, top_k
 
 MOST_SMALL = 0.1  # of the large segment's rows, in small segments or removed, before all are joined
@@ -70,9 +79,31 @@ class Segment:
     keys: np.ndarray  # uint64 [rows], `id_keys` of the ids
     name: str = field(default_factory=lambda: secrets.token_hex(8))  # of its files in a directory
     graph: Graph | None = None  # over the vectors
+    postings: Postings | None = None  # None: the words are counted when they are first asked for
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    @functools.cached_property
+    def words(self) -> Postings:
+        """Which questions hold which words."""
+        texts = (entry["question"] for entry in self.entries)
+        return Postings.of(texts) if self.postings is None else self.postings
+
+    def values(self, column: str) -> dict[str, list[int]]:
+        """The rows of each value of a column; a value that is not text counts as JSON has it."""
+        if column not in self._values:
+            found: dict[str, list[int]] = {}
+            for row, entry in enumerate(self.entries):
+                if column in entry["columns"]:
+                    value = entry["columns"][column]
+                    found.setdefault(_as_text(value), []).append(row)
+            self._values[column] = found
+        return self._values[column]
+
+    @functools.cached_property
+    def _values(self) -> dict[str, dict[str, list[int]]]:
+        return {}
 
     @classmethod
     def joined(cls, parts: Sequence[Segment]) -> Segment:
@@ -81,11 +112,40 @@ class Segment:
             StoredVectors.joined([part.vectors for part in parts]),
             Entries.joined([part.entries for part in parts]),
             np.concatenate([part.keys for part in parts]),
+            postings=Postings.joined([part.words for part in parts]),
         )
 
     def take(self, rows: np.ndarray) -> Segment:
         """Some of its questions, without a graph."""
-        return Segment(self.vectors.take(rows), self.entries.take(rows), self.keys[rows])
+        vectors, entries = self.vectors.take(rows), self.entries.take(rows)
+        return Segment(vectors, entries, self.keys[rows], postings=self.words.take(rows))
+
+
+class Hit(NamedTuple):
+    """An old question that was found, with its similarity (cosine) to the new one.
+
+    `probability` is None where the model has no calibration. The ranks, from 1, are those by cosine and by
+    words; None where the question is not in that list. `same` are the ids of the other hits with the same
+    text but for case, blanks and quotes.
+    """
+
+    id: str | int
+    question: str
+    similarity: float
+    probability: float | None
+    is_duplicate: bool
+    columns: dict[str, Any]
+    vector_rank: int | None = None
+    word_rank: int | None = None
+    same: tuple[str | int, ...] = ()
+
+
+class Ranking(NamedTuple):
+    """What was found for one question, best first; a rank of 0: not in that list."""
+
+    rows: np.ndarray  # int64 [k]
+    vector_ranks: np.ndarray  # int64 [k], from 1
+    word_ranks: np.ndarray  # int64 [k]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +156,7 @@ class State:
     removed: np.ndarray = field(
         default_factory=lambda: NONE
     )  # int64, rising: rows that do not count
+    vector_weight: float = VECTOR_WEIGHT  # of the cosine in hybrid search; the words have the rest
 
     @functools.cached_property
     def starts(self) -> list[int]:
@@ -127,9 +188,12 @@ class State:
 
     def vectors_of(self, rows: np.ndarray) -> np.ndarray:
         """The vectors of some rows, float32 [rows, d]."""
+        found = np.empty((len(rows), self.segments[0].vectors.values.shape[1]), np.float32)
         at = np.searchsorted(self.starts, rows, side="right") - 1
-        found = [self.segments[s].vectors.rows([r - self.starts[s]]) for s, r in zip(at, rows)]
-        return np.concatenate([self.segments[0].vectors.rows(slice(0, 0)), *found])
+        for number in np.unique(at):
+            here = at == number
+            found[here] = self.segments[number].vectors.rows(rows[here] - self.starts[number])
+        return found
 
     def rows_of(self, ids: Sequence[str | int]) -> dict[str | int, int]:
         """The rows of those ids that are there."""
@@ -165,6 +229,54 @@ class State:
         best = np.argsort(-products, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(rows, best, axis=1), np.take_along_axis(products, best, axis=1)
 
+    def rank(
+        self, queries: np.ndarray, questions: Sequence[str], k: int, mode: str, approximate: bool
+    ) -> Iterator[Ranking]:
+        """The `Ranking` of each question; `queries` are their vectors, float32 [questions, d].
+
+        Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it.
+        """
+        by_vector = np.zeros((len(queries), 0), np.int64)
+        depth = max(k, DEPTH) if mode == "hybrid" else k
+        if mode != "words":
+            by_vector, _ = self.search(queries, depth, approximate)
+        for query, question, near in zip(queries, questions, by_vector):
+            if mode == "vectors":
+                yield Ranking(near, np.arange(1, len(near) + 1), np.zeros_like(near))
+                continue
+            scores = bm25([segment.words for segment in self.segments], self.removed, question)
+            worded = best_rows(scores, depth)
+            rows = np.union1d(near, worded)  # rising
+            cosines = np.vecdot(self.vectors_of(rows), query)
+            ranks = np.zeros((2, len(rows)), np.int64)
+            for ranked, some in zip(ranks, (near, worded)):
+                ranked[np.searchsorted(rows, some)] = np.arange(1, len(some) + 1)
+            order = np.argsort(ranks[1])
+            if mode == "hybrid":
+                joined = joined_scores(cosines, scores[rows], self.vector_weight)
+                order = np.lexsort((rows, -cosines, -joined))
+            yield Ranking(*(part[order] for part in (rows, *ranks)))
+
+    def where(self, wanted: Mapping[str, Any]) -> State:
+        """With only those questions whose columns have these values; the others count as removed.
+
+        Raises:
+          ArgumentError: a column that no question has.
+        """
+        kept = np.ones(self.starts[-1], bool)
+        kept[self.removed] = False
+        for column, value in wanted.items():
+            values = [segment.values(column) for segment in self.segments]
+            if self.size and not any(values):
+                names = {name for entry in self.whole.entries for name in entry["columns"]}
+                there = f"there are {', '.join(sorted(names))}" if names else "it has none"
+                raise ArgumentError(f"The index keeps no column {column!r}; {there}.")
+            fits = np.zeros(len(kept), bool)
+            for found, start in zip(values, self.starts):
+                fits[start + np.array(found.get(_as_text(value), []), np.int64)] = True
+            kept &= fits
+        return replace(self, removed=np.flatnonzero(~kept))
+
     def added(self, new: Segment) -> State:
         """With a segment more; where there are many small ones, some or all are joined."""
         large, *small = *self.segments, new
@@ -182,11 +294,50 @@ class State:
         made = replace(self, removed=np.union1d(self.removed, np.array([*rows], np.int64)))
         if len(made.removed) <= (MOST_REMOVED if self.has_graph else MOST_SMALL) * self.starts[-1]:
             return made
-        return made.with_graph() if self.has_graph else State((made.whole,))
+        return made.with_graph() if self.has_graph else made._as_one(made.whole)
 
     def with_graph(self) -> State:
         """With all questions in one segment, and a graph over it."""
-        return State((replace(self.whole, graph=Graph.of(self.whole.vectors)),))
+        return self._as_one(replace(self.whole, graph=Graph.of(self.whole.vectors)))
+
+    def _as_one(self, segment: Segment) -> State:
+        return replace(self, segments=(segment,), removed=NONE)
+
+
+def hits_of(
+    detector: Any, state: State, query: np.ndarray, ranking: Ranking, threshold: float | None
+) -> list[Hit]:
+    """The hits of one question, whose vector is `query`; the threshold is the model's own where None."""
+    rows, *ranks = ranking
+    cosines = detector.pair_cosines(state.vectors_of(rows), query)  # those that pairs are judged by
+    cut = detector.threshold if threshold is None else threshold
+    known = detector.calibration is not None and len(rows)
+    probabilities = detector.calibrated(cosines).tolist() if known else [None] * len(rows)
+    found = zip(rows, cosines.tolist(), probabilities, *(part.tolist() for part in ranks))
+    return [
+        Hit(
+            **state.entry(row),
+            similarity=cosine,
+            probability=probability,
+            is_duplicate=cosine > cut,
+            vector_rank=by_vector or None,
+            word_rank=by_words or None,
+        )
+        for row, cosine, probability, by_vector, by_words in found
+    ]
+
+
+def same_marked(hits: list[Hit], k: int, merge: bool) -> list[Hit]:
+    """The first k hits, each with the ids of those with the same folded text; or one of each text."""
+    hits = hits if merge else hits[:k]
+    texts: dict[str, list[int]] = {}
+    for place, hit in enumerate(hits):
+        texts.setdefault(folded(hit.question), []).append(place)
+    same = {place: places for places in texts.values() for place in places if len(places) > 1}
+    for place, places in same.items():
+        others = tuple(hits[other].id for other in places if other != place)
+        hits[place] = hits[place]._replace(same=others)
+    return [hit for i, hit in enumerate(hits) if not merge or same.get(i, [i])[0] == i][:k]
 
 
 def id_keys(ids: Sequence[str | int]) -> np.ndarray:
@@ -198,10 +349,11 @@ def id_keys(ids: Sequence[str | int]) -> np.ndarray:
 
 
 def _key(i: str | int) -> int:
-    if not isinstance(i, str):
-        return i % (1 << 64)
-    text = i.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+    return text_key(i) if isinstance(i, str) else i % (1 << 64)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _ends(lengths) -> np.ndarray:

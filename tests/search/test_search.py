@@ -82,7 +82,7 @@ def test_hits_have_the_detectors_similarity_and_probability():
     detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
     index = QuestionIndex.build(detector, random_questions(200))
     asked = random_questions(5, seed=9)
-    for question, hits in zip(asked, index.search(asked, k=200)):
+    for question, hits in zip(asked, index.search(asked, k=200, mode="vectors")):
         assert sorted(hit.id for hit in hits) == list(range(200))
         cosines = np.array([hit.similarity for hit in hits])
         wanted = detector.similarity([question] * 200, [hit.question for hit in hits])

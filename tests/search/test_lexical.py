@@ -1,0 +1,145 @@
+"""Search by words and by both: BM25 against a loop over its formula, fusion against its own in NumPy."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.errors import ArgumentError
+from siamese.search.index import QuestionIndex
+from siamese.search.lexical import folded
+
+
+def bm25_by_hand(texts, question):
+    """The formula of the docstring, word by word."""
+    rows = [re.findall(r"\w+", folded(text)) for text in texts]
+    mean = sum(map(len, rows)) / len(rows)
+    scores = []
+    for row in rows:
+        score = 0
+        for word in re.findall(r"\w+", folded(question)):
+            with_word, c = sum(word in other for other in rows), row.count(word)
+            idf = math.log(1 + (len(rows) - with_word + 0.5) / (with_word + 0.5))
+            score += idf * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * len(row) / mean))
+        scores.append(score)
+    return np.array(scores)
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector()
+
+
+def changed_index(detector, folder):
+    """An index of several segments with removed rows, and the same saved and loaded."""
+    index = QuestionIndex.build(detector, random_questions(400))
+    index.remove(range(0, 30, 3))
+    index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
+    index.add("zanzibar")
+    index.remove([405, 17])
+    index.save(folder / "i")
+    return index, QuestionIndex.load(folder / "i", detector)
+
+
+def test_words_alone_are_bm25_of_the_live_questions(detector, tmp_path):
+    for index in changed_index(detector, tmp_path):
+        entries = list(index.entries)
+        for question in ("how far is rice ?", "rice rice cook", "zanzibar way", "HOW"):
+            wanted = bm25_by_hand([entry["question"] for entry in entries], question)
+            hits = index.search(question, k=500, mode="words")
+            assert sorted(hit.id for hit in hits) == sorted(
+                entry["id"] for entry, score in zip(entries, wanted) if score > 0
+            )
+            score_of = {entry["id"]: score for entry, score in zip(entries, wanted)}
+            found = [score_of[hit.id] for hit in hits]
+            np.testing.assert_allclose(found, -np.sort(-np.array(found)), rtol=1e-5)
+            assert [hit.word_rank for hit in hits] == [*range(1, len(hits) + 1)]
+        assert index.search("xyzzy plugh", mode="words") == []
+
+
+def test_hybrid_is_the_weighted_sum_of_both_over_the_union(detector, tmp_path):
+    index, loaded = changed_index(detector, tmp_path)
+    entries = list(index.entries)
+    for question in ("how far is rice ?", "best way to cook"):
+        cosine = detector.similarity([question] * len(entries), [e["question"] for e in entries])
+        words = bm25_by_hand([entry["question"] for entry in entries], question)
+        near = np.argsort(-cosine, kind="stable")[:300]
+        shared = np.argsort(-words, kind="stable")[:300]
+        union = np.union1d(near, shared[words[shared] > 0])
+        z = [(v - v[union].mean()) / v[union].std() for v in (cosine, words)]
+        wanted = 0.6 * z[0] + 0.4 * z[1]
+        score_of = {entry["id"]: score for entry, score in zip(entries, wanted)}
+        hits = index.search(question, k=50)
+        found = [score_of[hit.id] for hit in hits]
+        np.testing.assert_allclose(found, -np.sort(-wanted[union])[:50], atol=1e-4)
+        np.testing.assert_allclose(
+            [hit.similarity for hit in hits],
+            detector.similarity([question] * 50, [hit.question for hit in hits]),
+            atol=1e-5,
+        )
+        assert hits == loaded.search(question, k=50)
+        by_vector = index.search(question, k=400, mode="vectors")
+        rank_of = {hit.id: hit.vector_rank for hit in by_vector}
+        assert all(hit.vector_rank in (None, rank_of[hit.id]) for hit in hits)
+
+
+def test_the_weight_is_saved_and_chooses_between_the_parts(detector, tmp_path):
+    index = QuestionIndex.build(detector, random_questions(200))
+    words = bm25_by_hand(random_questions(200), "how far rice")
+    for weight, mode in ((1, "vectors"), (0, "words")):
+        index.vector_weight = weight
+        index.save(tmp_path / "i")
+        loaded = QuestionIndex.load(tmp_path / "i", detector)
+        assert loaded.vector_weight == weight
+        hits, wanted = (loaded.search("how far rice", 5, mode=m) for m in ("hybrid", mode))
+        if mode == "vectors":
+            assert [hit.similarity for hit in hits] == [hit.similarity for hit in wanted]
+        else:
+            found, wanted = ([words[hit.id] for hit in some] for some in (hits, wanted))
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    for wrong in (-0.1, 2, "much"):
+        with pytest.raises(ArgumentError, match="vector_weight"):
+            index.vector_weight = wrong
+    with pytest.raises(ArgumentError, match="mode"):
+        index.search("how", mode="both")
+
+
+def test_only_questions_with_a_columns_value(detector):
+    columns = [{"by": "me" if n % 2 else "you", "year": n % 5} for n in range(100)]
+    index = QuestionIndex.build(detector, random_questions(100), columns=columns)
+    index.remove([1])
+    index.add("how far", columns=[{"by": "me", "year": 3}])
+    for mode in ("hybrid", "vectors"):
+        hits = index.search("how far", 200, mode=mode, where={"by": "me", "year": "3"})
+        assert sorted(hit.id for hit in hits) == [*range(3, 100, 10), 100]
+    assert index.search("how far", where={"by": "nobody"}) == []
+    with pytest.raises(ArgumentError, match="no column 'who'; there are by, year"):
+        index.search("how far", where={"who": "me"})
+
+
+def test_only_probable_hits_and_one_of_each_text():
+    detector = make_detector()
+    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
+    texts = ["how far ?", "How  far ?", "what is rice", "HOW FAR ?"]
+    index = QuestionIndex.build(detector, texts)
+    hits = index.search("how far ?")
+    assert {hit.id: hit.same for hit in hits} == {0: (1, 3), 1: (0, 3), 2: (), 3: (0, 1)}
+    hits = index.search("how far ?", 2, merge_same=True)
+    assert [(hit.id, hit.same) for hit in hits] == [(0, (1, 3)), (2, ())]
+    for least in (0, 0.9, 1.1):
+        kept = [h.id for h in index.search("how far ?") if h.probability >= least]
+        assert [h.id for h in index.search("how far ?", min_probability=least)] == kept
+    with pytest.raises(ArgumentError, match="no calibration"):
+        QuestionIndex.build(make_detector(), texts).search("how", min_probability=0.5)
+
+
+def test_an_index_saved_without_words_counts_them_when_it_is_searched(detector, tmp_path):
+    from siamese.search.index_files import read_index
+
+    index = QuestionIndex.build(detector, random_questions(30))
+    state = read_index(index.save(tmp_path / "i"))[0]
+    state.segments[0].__dict__["postings"] = None
+    bare = QuestionIndex(detector, state)
+    assert bare.search("how far", mode="words") == index.search("how far", mode="words")
