@@ -35,10 +35,10 @@ from pathlib import Path
 import numpy as np
 import search_methods
 import search_table
-from retrieval import evaluate_mining, evaluate_retrieval
 
 from siamese.data.clusters import clusters
 from siamese.data.pairs import read_pairs
+from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import similar_pairs
 from siamese.search.index import QuestionIndex

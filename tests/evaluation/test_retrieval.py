@@ -1,16 +1,13 @@
-"""Retrieval and mining metrics of the benchmarks against counting by hand."""
+"""Retrieval and mining metrics against counting by hand."""
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from retrieval import evaluate_mining, evaluate_retrieval
+from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
 
 
 @settings(max_examples=100, deadline=None)
