@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from siamese import __version__, compat
-from siamese.cli import commands, search_commands
+from siamese.cli import commands, query_commands, search_commands
 from siamese.cli.output import write_out
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import SiameseError, explain_missing_trax
@@ -102,6 +102,12 @@ def build_parser() -> argparse.ArgumentParser:
         for name in ("--json", *shared):
             added.add_argument(name, **SHARED[name])
         return added
+
+    def modes(parser: argparse.ArgumentParser) -> None:
+        add = parser.add_mutually_exclusive_group().add_argument
+        only = {"dest": "mode", "action": "store_const"}
+        add("--vectors-only", const="vectors", help="order by cosine [vectors and words]", **only)
+        add("--words-only", const="words", help="order by shared words, BM25", **only)
 
     add = command(commands.demo).add_argument
     add("--output", default="demo", help="directory of the run [%(default)s]")
@@ -203,12 +209,40 @@ def build_parser() -> argparse.ArgumentParser:
     add("questions", metavar="FILE", nargs="?", help="an id a line, or questions with their ids")
     add("--ids", nargs="+", metavar="ID")
 
-    search = command(search_commands.search, "index", "--threshold", "--model")
-    search.add_argument("question")
-    search.add_argument("-k", type=int, default=10, help="how many to find [%(default)s]")
+    shared = "--bad-rows", "--column", "--id-column", "--model"
+    search = command(query_commands.search, "index", "--threshold", "--excel", *shared)
+    add = search.add_argument
+    add("question", nargs="?", help="a new question")
+    add("--queries", metavar="FILE", help="a file of new questions, - for standard input")
+    add("-k", type=int, default=10, help="how many to find [%(default)s]")
+    add("--csv", action="store_true", help="print CSV, a line for each hit")
+    add(
+        "--where",
+        action="append",
+        metavar="COLUMN=VALUE",
+        help="only old questions with this value in a column; may be repeated",
+    )
+    add("--min-probability", type=_finite, help="only hits at least so probable, from 0 to 1")
+    help = "one hit of each text, but for case, blanks and quotes; it names the others"
+    add("--merge-same", action="store_true", help=help)
+    modes(search)
     add = search.add_mutually_exclusive_group().add_argument
-    add("--exact", action="store_true", help="look at all [without a graph]")
+    add("--exact", action="store_true", help="look at all vectors [without a graph]")
     add("--approximate", action="store_true", help="through a graph [where it has one]")
+
+    measure = command(query_commands.evaluate_search, "index", *shared)
+    add = measure.add_argument
+    add("--queries", required=True, metavar="FILE", help="questions with their ids")
+    help = "TREC qrels, or CSV with query_id, id and (1 where it is missing) relevance"
+    add("--relevant", required=True, metavar="FILE", help=help)
+    add("-k", type=int, default=100, help="how many answers count [%(default)s]")
+    help = "queries are in the index: leave out the hit with the query's own id"
+    add("--leave-out-own", action="store_true", help=help)
+    help = (
+        "choose the weight of the vectors in hybrid search by MRR here, and save it with the index"
+    )
+    add("--choose-weight", action="store_true", help=help)
+    modes(measure)
 
     shared = "index", "--threshold", "--excel", "--model"
     add = command(search_commands.duplicates, *shared).add_argument

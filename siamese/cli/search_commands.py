@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import os
 import time
 from typing import Any
 
 from siamese.cli.output import Result, note, note_findings
 from siamese.errors import ArgumentError
-from siamese.search.display import excel_cell, harmless
+from siamese.search.display import excel_cell
 from siamese.storage.atomic import write_text_atomically
 
 
@@ -115,41 +114,6 @@ def index_remove(flags: argparse.Namespace) -> Result:
         ids = [int(i) if i not in made and str(i).isdecimal() else i for i in asked]
         facts = {"removed": made.remove(ids), "questions": len(made)}
     return f"{facts['removed']:,} questions removed; the index has {len(made):,}.", facts
-
-
-def search(flags: argparse.Namespace) -> Result:
-    """Find old questions that are similar to a new one.
-
-    siamese search old "How old are you?"
-    siamese search old "How old are you?" -k 3 --json
-    """
-    if flags.question == "-" or os.path.exists(flags.question):
-        raise ArgumentError(
-            f"{flags.question!r} is a file, not a question. Ask one question at a time: "
-            f'siamese search {flags.index} "How old are you?".'
-        )
-    made = _load_index(flags)
-    started = time.monotonic()
-    approximate = True if flags.approximate else (False if flags.exact else None)
-    hits = made.search(flags.question, flags.k, approximate=approximate, threshold=flags.threshold)
-    seconds = time.monotonic() - started
-    unknown = made.detector.unknown_words(flags.question)
-    as_json = {
-        "question": flags.question,
-        "hits": [_hit(hit) for hit in hits],
-        "unknown_words": unknown,
-        "seconds": round(seconds, 4),
-    }
-    lines = [_hit_text(hit) for hit in hits]
-    cut = made.detector.threshold if flags.threshold is None else flags.threshold
-    if any(hit.is_duplicate for hit in hits):
-        lines.append(f"* a duplicate: cosine above {cut:.3f}")
-    if not lines:
-        why = "the index is empty" if not len(made) else "the question has no words"
-        lines = [f"Nothing found: {why}."]
-    if unknown:
-        lines.append(f"words the model has never seen: {', '.join(unknown)}")
-    return "\n".join(lines), as_json
 
 
 def duplicates(flags: argparse.Namespace) -> Result:
@@ -283,17 +247,3 @@ def _load_index(flags: argparse.Namespace):
     from siamese.search.index import QuestionIndex
 
     return QuestionIndex.load(flags.index, flags.model)
-
-
-def _hit(hit) -> dict[str, Any]:
-    found = {**hit._asdict(), "similarity": round(hit.similarity, 6)}
-    probability = found.pop("probability")
-    return found if probability is None else {**found, "probability": round(probability, 6)}
-
-
-def _hit_text(hit) -> str:
-    mark = "*" if hit.is_duplicate else " "
-    probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-    return (
-        f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}"
-    )

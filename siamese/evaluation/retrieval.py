@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import average_precision_score
 
+from siamese.data.clusters import connected_groups
+from siamese.data.files import ReadReport, shown_name
+from siamese.data.records import Records, normal_name
+from siamese.errors import DataError
+from siamese.evaluation.bootstrap import Interval
 from siamese.evaluation.thresholds import threshold_cuts
+
+RELEVANCE_COLUMNS = ("query_id", "id", "relevance")
 
 
 @dataclass(frozen=True)
@@ -18,50 +27,151 @@ class RetrievalMetrics:
     Attributes:
       queries: searches with something relevant in the pool; the means are over these.
       mrr: mean of 1 / rank of the first relevant id, 0 where none was returned.
-      recall: k -> mean share of the relevant ids that stand among the first k.
       map: mean average precision: the precision at the rank of each relevant id, 0 for those not
         returned, averaged over a search's relevant ids.
+      ndcg: mean normalized discounted cumulative gain of the first 10 (Jarvelin and Kekalainen, 2002): the
+        sum of relevance / log2(rank + 1), divided by that of the best possible order.
+      recall: k -> mean share of the relevant ids that stand among the first k.
+      intervals: each of these by its name, with its 95 % bootstrap interval; empty where no clusters were
+        given.
     """
 
     queries: int
     mrr: float
-    recall: Mapping[int, float]
     map: float
+    ndcg: float
+    recall: Mapping[int, float]
+    intervals: Mapping[str, Interval]
 
 
 def evaluate_retrieval(
     ranked: Iterable[Sequence[Hashable]],
     relevant: Iterable[Iterable[Hashable]],
     ks: Sequence[int] = (1, 5, 10),
+    clusters: Sequence[Hashable] | None = None,
 ) -> RetrievalMetrics:
-    """MRR, recall at k and MAP of ranked answers.
+    """MRR, MAP, nDCG@10 and recall at k of ranked answers.
 
     Args:
       ranked: for each query the ids returned, best first, none twice, the query's own left out.
-      relevant: for each query the ids it should find; a query without any is left out.
+      relevant: for each query the ids it should find, or a mapping of them to how relevant they are, above
+        0; a query without any is left out.
       ks: the depths at which recall is measured.
+      clusters: for each query the cluster it belongs to; whole clusters are drawn for the intervals, since
+        queries that share answers are not independent.
+
+    Raises:
+      DataError: no query has anything relevant.
 
     Example:
       >>> found = evaluate_retrieval([["b", "a", "c"]], [{"a", "c"}], ks=(2,))
       >>> found.mrr, found.recall[2], round(found.map, 4)
       (0.5, 0.5, 0.5833)
     """
-    reciprocal, precision, recall = [], [], {k: [] for k in ks}
-    for row, targets in zip(ranked, map(set, relevant), strict=True):
-        if not targets:
+    rows, kept = [], []
+    for place, (row, targets) in enumerate(zip(ranked, relevant, strict=True)):
+        gains = dict(targets) if isinstance(targets, Mapping) else dict.fromkeys(targets, 1)
+        if not gains:
             continue
+        kept.append(place)
         # The rank, from 1, of each relevant id that was returned.
-        hits = np.array([rank for rank, item in enumerate(row, 1) if item in targets], float)
-        reciprocal.append(1 / hits[0] if len(hits) else 0.0)
-        precision.append((np.arange(1, len(hits) + 1) / hits).sum() / len(targets))
-        for k, found in recall.items():
-            found.append((hits <= k).sum() / len(targets))
-    return RetrievalMetrics(
-        queries=len(reciprocal),
-        mrr=float(np.mean(reciprocal)),
-        recall={k: float(np.mean(found)) for k, found in recall.items()},
-        map=float(np.mean(precision)),
-    )
+        hits = np.array([rank for rank, item in enumerate(row, 1) if item in gains], float)
+        reciprocal = 1 / hits[0] if len(hits) else 0.0
+        precision = (np.arange(1, len(hits) + 1) / hits).sum() / len(gains)
+        ideal = _dcg(sorted(gains.values(), reverse=True))
+        ndcg = _dcg([gains.get(item, 0) for item in row[:10]]) / ideal
+        rows.append([reciprocal, precision, ndcg, *((hits <= k).sum() / len(gains) for k in ks)])
+    if not rows:
+        raise DataError("No query has anything relevant.")
+    values = np.array(rows)  # [queries, figures]
+    mrr, mean_precision, ndcg, *recall = values.mean(axis=0).tolist()
+    intervals = {}
+    if clusters is not None:
+        names = ["MRR", "MAP", "nDCG@10", *(f"recall@{k}" for k in ks)]
+        found = cluster_intervals(values, [clusters[place] for place in kept])
+        intervals = dict(zip(names, found))
+    return RetrievalMetrics(len(rows), mrr, mean_precision, ndcg, dict(zip(ks, recall)), intervals)
+
+
+def _dcg(gains: Sequence[float]) -> float:
+    return float((np.array(gains[:10]) / np.log2(np.arange(2, 2 + len(gains[:10])))).sum())
+
+
+def cluster_intervals(
+    values: np.ndarray, clusters: Sequence[Hashable], *, resamples: int = 1000, seed: int = 0
+) -> list[Interval]:
+    """The mean of each column with its 95 % percentile bootstrap interval, whole clusters being drawn.
+
+    Args:
+      values: float [n, columns].
+      clusters: of each row; equal values, equal clusters.
+      resamples: how many samples of clusters are drawn.
+      seed: of the draws.
+    """
+    _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
+    sizes = np.bincount(cluster)
+    sums = np.zeros((len(sizes), values.shape[1]))
+    np.add.at(sums, cluster, values)
+    generator, means = np.random.default_rng(seed), []
+    for _ in range(resamples):
+        times = np.bincount(generator.integers(len(sizes), size=len(sizes)), minlength=len(sizes))
+        means.append(times @ sums / (times @ sizes))
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    return [Interval(*map(float, found)) for found in zip(values.mean(axis=0), low, high)]
+
+
+def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
+    """The cluster of each query: those that share a relevant id, directly or through others, are in one."""
+    relevant = list(relevant)
+    numbers: dict[Hashable, int] = {}
+    edges = [
+        (query, numbers.setdefault(item, len(numbers)))
+        for query, targets in enumerate(relevant)
+        for item in targets
+    ]
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    ends[:, 1] += len(relevant)
+    return connected_groups(len(relevant) + len(numbers), ends)[: len(relevant)].tolist()
+
+
+def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
+    """Reads which ids belong to which query: query -> id -> relevance, those above 0 only.
+
+    The file has TREC's lines (query, anything, id, relevance, divided by blanks), or is CSV or JSON Lines
+    with the columns query_id, id and perhaps relevance, which is 1 where there is none.
+
+    Raises:
+      DataError: a file that cannot be read so; names the line.
+    """
+    report, found = ReadReport(shown_name(path)), {}
+    with Records(path, report, set(RELEVANCE_COLUMNS)) as records:
+        names = [*map(normal_name, records.header)] if not records.is_json else []
+        table = records.is_json or {"query_id", "id"} <= set(names)
+        for rows, lines in records.good() if table else records.lines():
+            for row, line in zip(rows, lines):
+                if not table:
+                    parts = row[0].split()
+                    if not parts:
+                        continue
+                    query, _, item, grade = parts if len(parts) == 4 else [None] * 4
+                else:
+                    row = row if records.is_json else dict(zip(names, row))
+                    query, item, grade = (row.get(name) for name in RELEVANCE_COLUMNS)
+                    grade = 1 if grade in (None, "") else grade
+                try:
+                    known = query is not None and item is not None
+                    value = float(grade) if known else math.nan
+                except (TypeError, ValueError):
+                    value = math.nan
+                if not math.isfinite(value):
+                    raise DataError(
+                        f"{report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
+                        f"row with {', '.join(RELEVANCE_COLUMNS)}."
+                    )
+                if value > 0:
+                    found.setdefault(str(query), {})[str(item)] = value
+    report.refuse_bad_rows()
+    return found
 
 
 @dataclass(frozen=True)

@@ -178,3 +178,92 @@ def test_user_errors_exit_2(tmp_path, model, capsys):
     assert "something other" in capsys.readouterr().err
     arguments = ["import-weights", str(tmp_path), str(tmp_path / "o"), "--vocab", "none"]
     assert main(arguments) == 2
+
+
+@pytest.fixture
+def small_index(tmp_path, model):
+    (tmp_path / "old.csv").write_text(
+        "id,question,by\n5,how far ?,me\n6,How  far ?,you\n7,what is rice,x\n8,how old are you,=me\n"
+    )
+    (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
+    assert main(["index", model, str(tmp_path / "old.csv"), "--output", str(tmp_path / "i")]) == 0
+    return str(tmp_path / "i")
+
+
+def test_a_file_of_questions_is_answered_as_csv_and_json_lines(
+    tmp_path, small_index, capsys, monkeypatch
+):
+    file = str(tmp_path / "new.csv")
+    capsys.readouterr()
+    assert main(["search", small_index, "--queries", file, "--csv", "--excel"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["query_id"] for row in rows] == ["q1"] * 4 + ["q2"] * 4 + ["q3"] * 4
+    first, second = rows[:2]
+    assert (first["id"], first["same"], first["is_duplicate"]) == ("5", "6", "1")
+    assert (first["rank"], first["vector_rank"], first["word_rank"]) == ("1", "1", "1")
+    assert (second["id"], second["same"]) == ("6", "5")
+    assert {row["by"] for row in rows} == {"me", "you", "x", "'=me"}
+    text = (tmp_path / "new.csv").read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    arguments = ["search", small_index, "--queries", "-", "--json", "--merge-same", "-k", "2"]
+    assert main(arguments) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [answer["query_id"] for answer in answers] == ["q1", "q2", "q3"]
+    assert answers[0]["hits"][0]["same"] == ["6"] and answers[0]["hits"][1]["id"] != "6"
+    assert main(["search", small_index, "--queries", file, "--words-only", "-k", "1"]) == 0
+    assert "how far ?\n*  1.000  [5] how far ?" in (said := capsys.readouterr().out)
+    assert "way\nNothing found: no question fits." in said
+
+
+def test_search_says_what_it_needs(tmp_path, small_index, capsys):
+    file = str(tmp_path / "new.csv")
+    for arguments, said in (
+        ([file], f"siamese search {small_index} --queries {file}"),
+        ([], "Give one question, or a file"),
+        (["how", "--queries", file], "Give one question, or a file"),
+        (["--queries", str(tmp_path / "none.csv")], "no such file"),
+        (["how", "--where", "by"], "write COLUMN=VALUE"),
+        (["how", "--where", "who=me"], "no column 'who'; there are by"),
+        (["how", "--min-probability", "0.5"], "no calibration"),
+        (["how", "--csv", "--json"], "not both"),
+    ):
+        assert main(["search", small_index, *arguments]) == 2, arguments
+        assert said in capsys.readouterr().err
+    assert main(["search", small_index, "how far ?", "--where", "by=you"]) == 0
+    assert "[6]" in (out := capsys.readouterr().out) and "[5]" not in out
+
+
+def test_evaluate_search_measures_and_chooses_the_weight(tmp_path, small_index, capsys):
+    (tmp_path / "qrels.txt").write_text("q1 0 5 1\nq1 0 6 1\nq2 0 7 1\nq2 0 8 0\n")
+    command = ["evaluate-search", small_index, "--queries", str(tmp_path / "new.csv")]
+    capsys.readouterr()
+    assert main([*command, "--relevant", str(tmp_path / "qrels.txt")]) == 0
+    header, *rows, last = capsys.readouterr().out.splitlines()
+    assert header.split() == [
+        "search",
+        "MRR",
+        "MAP",
+        "nDCG@10",
+        "recall@1",
+        "recall@5",
+        "recall@10",
+    ]
+    assert [row.split()[:2] for row in rows] == [
+        [m, "1.000"] for m in ("hybrid", "vectors", "words")
+    ]
+    assert last.startswith("2 queries in 2 clusters")
+    # Relevance that only the words find: the weight of the vectors falls.
+    lines = "query_id,id\nq3,8\n" + "".join(f"q{n},5\n" for n in (1, 2))
+    (tmp_path / "relevant.csv").write_text(lines)
+    command += ["--relevant", str(tmp_path / "relevant.csv"), "--json", "-k", "3"]
+    assert main([*command, "--choose-weight"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    tried = found["mrr_at_weight"]
+    assert len(tried) == 11 and tried[str(found["vector_weight"])] == max(tried.values())
+    assert main([*command, "--vectors-only"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["vector_weight"] == found["vector_weight"] and "hybrid" not in again
+    (tmp_path / "qrels.txt").write_text("other 0 5 1\n")
+    command[command.index("--relevant") + 1] = str(tmp_path / "qrels.txt")
+    assert main(command) == 2
+    assert "says nothing of a query" in capsys.readouterr().err
