@@ -21,16 +21,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.index_files import read_index, write_index
 from siamese.search.lexical import DEPTH
 from siamese.search.nearest import StoredVectors
-from siamese.search.segments import (
-    Entries,
-    Hit,
-    Ranking,
-    Segment,
-    State,
-    hits_of,
-    id_keys,
-    same_marked,
-)
+from siamese.search.segments import Entries, Hit, Segment, State, hits_of, id_keys, same_marked
 from siamese.storage.store import Generation, find_current, generation, lock_store
 
 MODES = ("hybrid", "vectors", "words")
@@ -363,11 +354,10 @@ class QuestionIndex:
 
     @vector_weight.setter
     def vector_weight(self, weight: float) -> None:
-        weight = as_number(weight, "vector_weight")
-        if not 0 <= weight <= 1:
+        if not 0 <= as_number(weight, "vector_weight") <= 1:
             raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
         with self._lock:
-            self._state = replace(self._state, vector_weight=weight)
+            self._state = replace(self._state, vector_weight=float(weight))
 
     def search(
         self,
@@ -386,22 +376,20 @@ class QuestionIndex:
         Args:
           questions: a new question, or a list of them.
           k: how many to find; all there are where the index is smaller.
-          mode: 'vectors' orders by cosine; 'words' by BM25, and finds only what shares a word; 'hybrid'
-            by both together (see `siamese.search.lexical.joined_scores`). A hit's figures are the same
-            in all three.
-          approximate: the vectors through the graph (made now where there is none); False: exactly, by
+          mode: order by cosine ('vectors'), by BM25, of what shares a word ('words'), or by both
+            together (`siamese.search.lexical.joined_scores`). A hit's figures stay what they are.
+          approximate: vectors through the graph (made now where there is none); False: exactly, by
             looking at all; None: through the graph where the index has one.
           threshold: cosine above which `Hit.is_duplicate` is True; the model's own where None.
           where: only questions whose columns have these values, compared as text.
           min_probability: only hits at least so probable, among the first 300 or k.
-          merge_same: of hits with the same text only the first, with the ids of the others in `same`.
+          merge_same: of hits with the same text only the first; its `same` has the others' ids.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists.
 
         Raises:
-          ArgumentError: k below 1, another mode, a column that no question has, or `min_probability` where
-            the model has no calibration.
+          ArgumentError: k below 1, another mode, a column that no question has, no probabilities.
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
@@ -415,11 +403,10 @@ class QuestionIndex:
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         answers: list[list[Hit]] = [[] for _ in asked]
         worded = np.flatnonzero(queries.any(axis=1))  # One without words has no hits.
-        texts = [asked[i] for i in worded]
-        ranked = state.rank(queries[worded], texts, depth, mode, approximate is not False)
+        options = {"k": depth, "mode": mode, "approximate": approximate is not False}
+        ranked = state.rank(queries[worded], [asked[i] for i in worded], **options)
         for query, found in zip(worded, ranked):
-            found = Ranking(*(part[:depth] for part in found))
-            hits = hits_of(self.detector, state, queries[query], found, threshold)
+            hits = hits_of(self.detector, state, queries[query], found[:, :depth], threshold)
             if min_probability is not None:
                 hits = [hit for hit in hits if hit.probability >= min_probability]
             answers[query] = same_marked(hits, k, merge_same)

@@ -140,14 +140,6 @@ class Hit(NamedTuple):
     same: tuple[str | int, ...] = ()
 
 
-class Ranking(NamedTuple):
-    """What was found for one question, best first; a rank of 0: not in that list."""
-
-    rows: np.ndarray  # int64 [k]
-    vector_ranks: np.ndarray  # int64 [k], from 1
-    word_ranks: np.ndarray  # int64 [k]
-
-
 @dataclass(frozen=True, eq=False)
 class State:
     """All of an index at one moment. Rows are counted through all segments, removed ones included."""
@@ -231,8 +223,11 @@ class State:
 
     def rank(
         self, queries: np.ndarray, questions: Sequence[str], k: int, mode: str, approximate: bool
-    ) -> Iterator[Ranking]:
-        """The `Ranking` of each question; `queries` are their vectors, float32 [questions, d].
+    ) -> Iterator[np.ndarray]:
+        """What is found for each question, best first: rows, ranks by vector, ranks by words.
+
+        That is int64 [3, found]; ranks count from 1, and 0 is for a row that is not in that list.
+        `queries` are the questions' vectors, float32 [questions, d].
 
         Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it.
         """
@@ -242,7 +237,7 @@ class State:
             by_vector, _ = self.search(queries, depth, approximate)
         for query, question, near in zip(queries, questions, by_vector):
             if mode == "vectors":
-                yield Ranking(near, np.arange(1, len(near) + 1), np.zeros_like(near))
+                yield np.stack([near, np.arange(1, len(near) + 1), np.zeros_like(near)])
                 continue
             scores = bm25([segment.words for segment in self.segments], self.removed, question)
             worded = best_rows(scores, depth)
@@ -255,7 +250,7 @@ class State:
             if mode == "hybrid":
                 joined = joined_scores(cosines, scores[rows], self.vector_weight)
                 order = np.lexsort((rows, -cosines, -joined))
-            yield Ranking(*(part[order] for part in (rows, *ranks)))
+            yield np.stack([rows, *ranks])[:, order]
 
     def where(self, wanted: Mapping[str, Any]) -> State:
         """With only those questions whose columns have these values; the others count as removed.
@@ -305,7 +300,7 @@ class State:
 
 
 def hits_of(
-    detector: Any, state: State, query: np.ndarray, ranking: Ranking, threshold: float | None
+    detector: Any, state: State, query: np.ndarray, ranking: np.ndarray, threshold: float | None
 ) -> list[Hit]:
     """The hits of one question, whose vector is `query`; the threshold is the model's own where None."""
     rows, *ranks = ranking

@@ -239,7 +239,7 @@ class QuestionService:
 
     def _duplicates(self, ids: list[str | int], k: int, **options: Any) -> list[list[Hit]]:
         texts = [_entry(self._searched, i)["question"] for i in ids]
-        found = self._searched.search(texts, k + 1, **options)
+        found = self._searched.search(texts, k + 1, mode="vectors", **options)
         others = ([hit for hit in hits if hit.id != i] for i, hits in zip(ids, found))
         return [[hit for hit in hits[:k] if hit.is_duplicate] for hits in others]
 
