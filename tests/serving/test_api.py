@@ -60,7 +60,7 @@ def test_answers_are_those_of_the_index(running, path):
     status, found = ask(running.port, "/v1/search", {"questions": ["how far", ""], "k": 2})
     hits = [[hit._asdict() for hit in hits] for hits in index.search(["how far", ""], 2)]
     for hit in hits[0]:
-        hit["similarity"] = round(hit["similarity"], 6)
+        hit |= {"similarity": round(hit["similarity"], 6), "same": list(hit["same"])}
     assert (status, found) == (200, {"results": hits})
     body = {"questions": ["how far"], "k": 1, "threshold": 2}
     assert not ask(running.port, "/v1/search", body)[1]["results"][0][0]["is_duplicate"]
