@@ -43,8 +43,8 @@ from siamese.data.clusters import clusters
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import similar_pairs
 from siamese.search.index import QuestionIndex
+from siamese.search.lists.linkage import similar_pairs
 from siamese.search.nearest import STORAGES, StoredVectors, top_k
 
 PARTS = "models,hybrid,bm25,tfidf,minilm,speed,graph,duplicates,mining,million"

@@ -231,7 +231,7 @@ print(f"by chance: {10 / len(index):.4f} among ten")
 # %%
 meaning = None if QUESTIONS else {q.text: q.meaning for q in corpus.questions}
 for threshold in (detector.threshold, 0.9, 0.95, 0.98):
-    groups = siamese.duplicate_groups(index.vectors, threshold)
+    groups = siamese.duplicate_groups(index.vectors, threshold, linkage="single")
     line = f"above {threshold:.2f}: {len(groups):4} groups, the largest of {len(groups[0]) if groups else 0:5}"
     if meaning and groups:
         pure = [len({meaning[collection[member.row]] for member in group}) == 1 for group in groups]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from siamese import __version__, compat
-from siamese.cli import commands, query_commands, search_commands
+from siamese.cli import commands, group_commands, query_commands, search_commands
 from siamese.cli.output import write_out
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import SiameseError, explain_missing_trax
@@ -61,6 +61,11 @@ SHARED = {
         "help": "cosine above which two questions are duplicates [the model's own]",
     },
     "--model": {"help": "the model [where `siamese index` found it]"},
+    "--output": {"metavar": "FILE", "help": "write there [standard output]"},
+    "--format": {
+        "choices": ("csv", "jsonl"),
+        "help": "of the output [jsonl for a FILE of that name, else csv]",
+    },
     "--excel": {
         "action": "store_true",
         "help": "put ' before text that a spreadsheet would run (= + - @)",
@@ -244,9 +249,28 @@ def build_parser() -> argparse.ArgumentParser:
     add("--choose-weight", action="store_true", help=help)
     modes(measure)
 
-    shared = "index", "--threshold", "--excel", "--model"
-    add = command(search_commands.duplicates, *shared).add_argument
-    add("--output", metavar="FILE", help="write the CSV there [standard output]")
+    shared = "index", "--threshold", "--output", "--format", "--excel", "--bad-rows", "--model"
+    duplicates = command(group_commands.duplicates, *shared)
+    add = duplicates.add_argument
+    add("--largest", type=int, metavar="N", help="the most questions of a group [no bound]")
+    add(
+        "--choose-threshold",
+        metavar="LABELS",
+        help="a file of labelled pairs: choose the threshold whose groups have the best B-cubed F1 on "
+        "them, from --threshold up [from 0.1 below the model's own]",
+    )
+    add = duplicates.add_mutually_exclusive_group().add_argument
+    add("--pairs", action="store_true", help="write all pairs above the threshold, no groups")
+    add("--add", metavar="FILE", help="add its questions to the index; tell which group each joins")
+
+    shared = "--threshold", "--output", "--format", "--excel", "--bad-rows"
+    add = command(group_commands.match, *shared).add_argument
+    add("a", metavar="A", help="the questions to match: CSV, TSV, JSON Lines, or a question a line")
+    add("b", metavar="B", help="the questions to match them with")
+    add("--model", required=True, help="directory of a saved model or of a training run")
+    add("-k", type=int, help="matches of each question [1]")
+    once = "match no question twice: the best assignment of pairs above the threshold"
+    add("--one-to-one", action="store_true", help=once)
 
     add = command(search_commands.import_weights).add_argument
     add("weights", help="model.pkl.gz, or its directory")

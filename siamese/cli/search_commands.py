@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import time
-from typing import Any
 
-from siamese.cli.output import Result, note, note_findings
+from siamese.cli.output import Result, note_findings
 from siamese.errors import ArgumentError
-from siamese.search.display import excel_cell
-from siamese.storage.atomic import write_text_atomically
 
 
 def index(flags: argparse.Namespace) -> Result:
@@ -114,47 +109,6 @@ def index_remove(flags: argparse.Namespace) -> Result:
         ids = [int(i) if i not in made and str(i).isdecimal() else i for i in asked]
         facts = {"removed": made.remove(ids), "questions": len(made)}
     return f"{facts['removed']:,} questions removed; the index has {len(made):,}.", facts
-
-
-def duplicates(flags: argparse.Namespace) -> Result:
-    """Find the groups of duplicates in an index, as CSV.
-
-    siamese duplicates old > groups.csv
-    siamese duplicates old --threshold 0.9 --output groups.csv
-    """
-    from siamese.search.groups import duplicate_groups, group_rows
-
-    made = _load_index(flags)
-    threshold = made.detector.threshold if flags.threshold is None else flags.threshold
-    started = time.monotonic()
-    groups = duplicate_groups(made.vectors, threshold)
-    seconds = time.monotonic() - started
-    rows = list(group_rows(made, groups))
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    columns = columns or ["group", "id", "question", "similarity", "central"]
-    facts: dict[str, Any] = {
-        "questions": len(made),
-        "threshold": round(threshold, 6),
-        "groups": len(groups),
-        "questions_in_groups": len(rows),
-        "largest": len(groups[0]) if groups else 0,
-        "seconds": round(seconds, 1),
-    }
-    summary = (
-        f"{len(made):,} questions, cosine above {threshold:.3f}: {len(groups):,} groups that "
-        f"hold {len(rows):,} questions, the largest {facts['largest']:,}; {seconds:.1f} s."
-    )
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    cell = excel_cell if flags.excel else lambda value: value
-    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
-    text = out.getvalue().encode("utf-8", "replace").decode()
-    if flags.output:
-        write_text_atomically(flags.output, text)
-        return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
-    note(summary)
-    return text.rstrip("\n"), {**facts, "rows": rows}
 
 
 def import_weights(flags: argparse.Namespace) -> Result:

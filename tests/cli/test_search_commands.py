@@ -267,3 +267,94 @@ def test_evaluate_search_measures_and_chooses_the_weight(tmp_path, small_index, 
     command[command.index("--relevant") + 1] = str(tmp_path / "qrels.txt")
     assert main(command) == 2
     assert "says nothing of a query" in capsys.readouterr().err
+
+
+@pytest.fixture
+def index(tmp_path, model):
+    (tmp_path / "old.csv").write_text(
+        "id,question,by\n5,how far ?,me\n6,how far ?,you\n7,what is rice,x\n8,what is rice,y\n"
+        "9,how do i cook,z\n"
+    )
+    made = str(tmp_path / "index")
+    assert main(["index", model, str(tmp_path / "old.csv"), "--output", made]) == 0
+    return made
+
+
+def test_duplicates_as_pairs_and_as_json_lines(tmp_path, index, capsys):
+    capsys.readouterr()
+    assert main(["duplicates", index, "--pairs", "--threshold", "0.999"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["id1"], row["id2"]) for row in rows] == [("5", "6"), ("7", "8")]
+    assert float(rows[0]["similarity"]) == pytest.approx(1)
+    assert main(["duplicates", index, "--pairs", "--largest", "3"]) == 2
+    assert "leave out --largest" in capsys.readouterr().err
+    output = tmp_path / "groups.jsonl"
+    arguments = ["duplicates", index, "--threshold", "0.999", "--largest", "1"]
+    assert main([*arguments, "--output", str(output)]) == 0 and output.read_text() == ""
+    assert main([*arguments[:-2], "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()[-4:]]
+    assert [(row["group"], row["by"]) for row in rows] == [
+        (1, "me"),
+        (1, "you"),
+        (2, "x"),
+        (2, "y"),
+    ]
+
+
+def test_the_threshold_is_chosen_on_labelled_pairs(tmp_path, index, capsys):
+    labels = tmp_path / "labels.csv"
+    labels.write_text(
+        "question1,question2,is_duplicate\nhow far ?,what is rice,0\nwhat is rice,how do i cook,0\n"
+    )
+    assert main(["duplicates", index, "--choose-threshold", str(labels), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["b_cubed_f1"] == 1 and found["groups"] == 2 and found["threshold"] >= 0.8
+    labels.write_text("question1,question2,is_duplicate\nxyzzy,plugh,0\n")
+    assert main(["duplicates", index, "--choose-threshold", str(labels)]) == 2
+    assert "none of its questions is in the index" in capsys.readouterr().err
+
+
+def test_new_questions_are_added_and_told_their_groups(tmp_path, index, capsys):
+    (tmp_path / "new.csv").write_text(
+        "id,question,by\na,how far ?,u\nb,how do i cook,v\nc,what is the best way,w\n"
+    )
+    add = ["duplicates", index, "--threshold", "0.999", "--add", str(tmp_path / "new.csv")]
+    capsys.readouterr()
+    assert main(add) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    told = [(row["id"], row["answer"], row["central_id"], row["by"]) for row in rows]
+    assert told == [
+        ("a", "joins group 1", "5", "u"),
+        ("b", "forms a group", "9", "v"),
+        ("c", "new", "", "w"),
+    ]
+    assert main(["duplicates", index, "--threshold", "0.999", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["id"] for row in rows] == ["5", "6", "a", "7", "8", "9", "b"]
+    assert main(add) == 2 and "is taken" in capsys.readouterr().err
+
+
+def test_match_two_lists(tmp_path, model, capsys):
+    (tmp_path / "a.csv").write_text(
+        "id,question,by\n1,how far ?,me\n2,how far ?,you\n3,cook rice,x\n"
+    )
+    (tmp_path / "b.jsonl").write_text(
+        '{"question": "how far ?", "answer": "far"}\n{"question": "how far", "answer": "so so"}\n'
+    )
+    command = ["match", str(tmp_path / "a.csv"), str(tmp_path / "b.jsonl"), "--model", model]
+    assert main(command) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(r["id"], r["match"], r["match_answer"], r["by"]) for r in rows[:2]] == [
+        ("1", "how far ?", "far", "me"),
+        ("2", "how far ?", "far", "you"),
+    ]
+    assert rows[0]["is_duplicate"] == "1" and rows[0]["match_id"] == "0"
+    assert main([*command, "-k", "2", "--format", "jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert main([*command, "--one-to-one", "--threshold", "0.5", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    matched = [row["match_id"] for row in rows if row["match_id"] is not None]
+    assert len(rows) == 3 and len(set(matched)) == len(matched) > 0
+    assert main([*command, "-k", "0"]) == 2 and "at least 1" in capsys.readouterr().err
+    assert main([*command, "--one-to-one", "-k", "2"]) == 2
+    assert "leave out -k" in capsys.readouterr().err

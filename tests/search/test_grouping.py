@@ -1,18 +1,20 @@
-"""Duplicate groups: the reference is the whole n x n matrix in float64."""
+"""Duplicate groups: the reference is the whole n x n matrix in float64, and SciPy's linkage."""
 
 import numpy as np
 import pytest
 
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
-from siamese.search import groups as module
-from siamese.search.groups import duplicate_groups, similar_pairs
+from siamese.evaluation.clustering import b_cubed
+from siamese.search.lists import groups, linkage
+from siamese.search.lists.groups import duplicate_groups, joined_groups
+from siamese.search.lists.linkage import average_linkage, best_cut, similar_pairs
 from siamese.search.nearest import StoredVectors
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 64)
+    monkeypatch.setattr(linkage, "BLOCK", 64)
 
 
 def unit(n, d=6):
@@ -23,6 +25,10 @@ def unit(n, d=6):
 def reference_pairs(vectors, threshold):
     scores = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
     return {(i, j) for i in range(len(vectors)) for j in range(i) if scores[i, j] > threshold}
+
+
+def rows_of(found):
+    return {frozenset(member.row for member in group) for group in found}
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 300])
@@ -39,21 +45,95 @@ def test_pairs_equal_the_whole_matrix(n, threshold):
 @pytest.mark.parametrize("most_edges", [10, 4_000_000])
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 def test_groups_equal_connected_components(monkeypatch, most_edges, storage):
-    monkeypatch.setattr(module, "MOST_EDGES", most_edges)
+    monkeypatch.setattr(groups, "MOST_EDGES", most_edges)
     kept = StoredVectors.of(unit(400), storage)
     labels = connected_groups(400, np.array(sorted(reference_pairs(kept.rows(slice(None)), 0.93))))
     wanted = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
-    groups = duplicate_groups(kept, 0.93)
-    assert {frozenset(m.row for m in group) for group in groups} == {
-        g for g in wanted if len(g) > 1
-    }
-    sizes = [len(group) for group in groups]
+    found = duplicate_groups(kept, 0.93, linkage="single")
+    assert rows_of(found) == {g for g in wanted if len(g) > 1}
+    sizes = [len(group) for group in found]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
-    for group in groups:
+    for group in found:
         assert [m.is_central for m in group] == [True] + [False] * (len(group) - 1)
         similarities = [m.similarity for m in group]
         assert similarities[0] == pytest.approx(1, abs=2e-3)
         assert similarities[1:] == sorted(similarities[1:], reverse=True)
+
+
+def scipy_groups(vectors, threshold):
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    tree = linkage(vectors.astype(np.float64), "average", "cosine")
+    labels = fcluster(tree, 1 - threshold, "distance")
+    found = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
+    return {group for group in found if len(group) > 1}
+
+
+@pytest.mark.parametrize("most_pairs", [100, 4_000_000])
+@pytest.mark.parametrize("threshold", [0.93, 0.6, -0.2])
+def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
+    monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
+    vectors = unit(400)
+    merges = average_linkage(StoredVectors.of(vectors), threshold)
+    assert (np.diff(merges.similarity) <= 0).all()
+    for cut in (threshold, 0.8, 0.95):
+        if cut >= threshold:
+            labels = merges.labels(cut)
+            found = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
+            assert {group for group in found if len(group) > 1} == scipy_groups(vectors, cut)
+    kept = StoredVectors.of(vectors)
+    assert rows_of(duplicate_groups(kept, threshold)) == scipy_groups(vectors, threshold)
+
+
+def test_a_chain_is_not_a_group():
+    angles = np.arange(0, 60, 2) * np.pi / 60
+    chain = StoredVectors.of(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    assert len(duplicate_groups(chain, 0.97, linkage="single")[0]) == 30
+    assert len(duplicate_groups(chain, 0.97)[0]) < 8
+
+
+@pytest.mark.parametrize("most_pairs", [20, 4_000_000])
+def test_largest_is_a_bound_also_for_equal_questions(monkeypatch, most_pairs):
+    monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
+    same = StoredVectors.of(np.repeat(unit(3), 40, axis=0))
+    assert [len(group) for group in duplicate_groups(same, 0.999)] == [40] * 3
+    found = duplicate_groups(same, 0.999, largest=7)
+    assert max(map(len, found)) == 7 and all(
+        len({member.row // 40 for member in group}) == 1 for group in found
+    )
+    for options in ({"largest": 0}, {"largest": 3, "linkage": "single"}, {"linkage": "ward"}):
+        with pytest.raises(ArgumentError, match=r"largest|linkage"):
+            duplicate_groups(same, 0.9, **options)
+
+
+def test_the_best_cut_finds_groups_that_were_planted():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(30), 5)
+    vectors = unit(30, 16)[truth] + 0.03 * rng.standard_normal((150, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    merges = average_linkage(StoredVectors.of(vectors), 0.2)
+    cut, value = best_cut(merges, lambda labels: b_cubed(labels, truth).f, 0.2)
+    assert value == 1 and (merges.labels(cut) == truth).all()
+
+
+def test_new_questions_join_groups_by_their_mean_cosine():
+    vectors = unit(200)
+    kept = StoredVectors.of(vectors)
+    found = duplicate_groups(kept, 0.8)
+    new = np.concatenate([unit(220)[200:], np.zeros((1, 6), np.float32)])
+    rows = {frozenset(m.row for m in group) for group in found}
+    alone = set(range(200)) - set().union(*rows)
+    every = [*map(sorted, rows), *([row] for row in alone)]
+    joined = joined_groups(kept, found, new, 0.8)
+    counts = set()
+    for question, groups_of_it in zip(new, joined):
+        means = [(float((vectors[group] @ question).mean()), group) for group in every]
+        wanted = {tuple(group) for mean, group in means if mean > 0.8}
+        assert {tuple(sorted(m.row for m in group)) for group, _ in groups_of_it} == wanted
+        cosines = [cosine for _, cosine in groups_of_it]
+        assert cosines == sorted(cosines, reverse=True)
+        counts.add(len(wanted))
+    assert {0, 1, 2} <= counts
 
 
 def test_nothing_everything_and_no_cosine():

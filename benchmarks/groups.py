@@ -1,0 +1,77 @@
+"""Duplicate groups of all distinct questions of a file of pairs, beside connected components.
+
+Usage: python benchmarks/groups.py --questions questions.csv.gz (--model runs/best | --vectors vectors.npy)
+           [--lowest 0.72] [--results benchmarks/results/groups.json]
+
+The true clusters are the labels' transitive closure. Each way's threshold is chosen on a random half of
+the clusters, by B-cubed F1, and reported on the other half; the groups are those of the whole list.
+`--vectors` are float32 [questions, d] of length 1, in the order of `siamese.data.clusters.clusters`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from siamese.data.clusters import clusters
+from siamese.data.pairs import read_pairs
+from siamese.evaluation.clustering import b_cubed
+from siamese.search.detector import DuplicateDetector
+from siamese.search.lists.linkage import Merges, average_linkage, best_cut, strongest_pairs
+from siamese.search.nearest import StoredVectors
+
+
+def report(merges: Merges, truth: np.ndarray, half: np.ndarray, lowest: float) -> dict:
+    """The threshold chosen on one half of the questions, and its figures on the other."""
+    cut, _ = best_cut(merges, lambda labels: b_cubed(labels, truth, counted=half).f, lowest)
+    labels = merges.labels(cut)
+    found = b_cubed(labels, truth, counted=~half)
+    figures = {name: round(value, 4) for name, value in found._asdict().items()}
+    return {"threshold": round(cut, 4), **figures, "largest": int(np.bincount(labels).max())}
+
+
+def main() -> None:
+    """Measures, prints and writes."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--questions", required=True, help="labelled pairs, any format")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--model", help="directory of a saved model")
+    source.add_argument("--vectors", metavar="FILE", help="vectors of any encoder, .npy")
+    parser.add_argument("--lowest", type=float, default=0.72, help="the lowest threshold tried")
+    parser.add_argument("--results", default="benchmarks/results/groups.json", metavar="FILE")
+    flags = parser.parse_args()
+    found = clusters(read_pairs(flags.questions))
+    truth = found.question_cluster  # [questions]
+    if flags.model:
+        vectors = DuplicateDetector.load(flags.model).encode(found.questions)
+    else:
+        vectors = np.load(flags.vectors, mmap_mode="r")
+    kept = StoredVectors(vectors)
+    half = (np.random.default_rng(0).random(len(found)) < 0.5)[truth]  # [questions]
+
+    started, cpu = time.perf_counter(), time.process_time()
+    merges = average_linkage(kept, flags.lowest)
+    spent = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - cpu}
+    alone = b_cubed(np.arange(len(truth)), truth, counted=~half)
+    results = {
+        "questions": len(truth),
+        "vectors": Path(flags.model or flags.vectors).stem,
+        **{name: round(value, 1) for name, value in spent.items()},
+        "every question alone": {name: round(v, 4) for name, v in alone._asdict().items()},
+        "average linkage": report(merges, truth, half, flags.lowest),
+    }
+    first, second, cosines, floor = strongest_pairs(kept, flags.lowest)
+    order = np.argsort(-cosines)
+    edges = np.stack([first, second], axis=1)[order]
+    single = Merges(len(truth), edges, cosines[order].astype(np.float64))
+    results["connected components"] = report(single, truth, half, floor)
+    print(json.dumps(results, indent=1))
+    Path(flags.results).write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

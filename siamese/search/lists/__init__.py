@@ -1,0 +1,1 @@
+"""Whole lists: groups of duplicates in one, matches between two."""

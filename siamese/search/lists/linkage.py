@@ -1,0 +1,206 @@
+"""Groups by average linkage: a whole list's questions joined where they are alike on average.
+
+Two groups are joined only where the mean cosine over all their pairs is above the threshold, so that a
+chain of similar questions does not join its ends. For vectors of length 1 that mean is the product of
+the groups' mean vectors, and it is above a threshold only where some pair is. So a vector for each group
+and the pairs above the threshold are enough, and the n x n matrix is never in memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from siamese.data.arguments import whole_number
+from siamese.data.clusters import connected_groups
+from siamese.errors import ArgumentError
+from siamese.search.nearest import StoredVectors
+
+BLOCK = 2048  # rows and columns of a block of similarities: 16 MiB
+MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
+
+
+class Merges(NamedTuple):
+    """Joins of groups, from the most similar on; those above any cut give its groups."""
+
+    size: int  # questions in the list
+    edges: np.ndarray  # int64 [merges, 2], a question of each of the two groups joined
+    similarity: np.ndarray  # float64 [merges], falling: their mean cosine
+
+    def labels(self, threshold: float) -> np.ndarray:
+        """The group of each question, int64 [size], where mean cosines above a threshold join."""
+        return connected_groups(self.size, self.edges[self.similarity > threshold])
+
+
+def best_cut(
+    merges: Merges, score: Callable[[np.ndarray], float], lowest: float
+) -> tuple[float, float]:
+    """Of a hundred thresholds from `lowest` up the one whose groups score best, and that score.
+
+    `merges` go down to `lowest`; `score` takes int64 [size] groups, as `b_cubed` does. Of equal ones
+    the highest threshold wins.
+    """
+    cuts = np.linspace(1, lowest, 101)
+    values = [score(merges.labels(cut)) for cut in cuts]
+    at = int(np.argmax(values))
+    return float(cuts[at]), float(values[at])
+
+
+def similar_pairs(
+    vectors: StoredVectors, threshold: float
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yields all pairs whose cosine is above a threshold, each once, block by block.
+
+    Yields:
+      rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
+
+    Raises:
+      ArgumentError: a threshold outside -1 to 1.
+    """
+    if not -1 <= threshold <= 1:
+        raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
+    n = len(vectors)
+    buffer = np.empty((BLOCK, BLOCK), np.float32)
+    for start in range(0, n, BLOCK):
+        rows = vectors.rows(slice(start, start + BLOCK))  # [r, d]
+        for other in range(start, n, BLOCK):
+            columns = rows if other == start else vectors.rows(slice(other, other + BLOCK))
+            scores = buffer[: len(rows), : len(columns)]
+            np.matmul(rows, columns.T, out=scores)
+            i, j = np.divmod(np.flatnonzero(scores > threshold), len(columns))
+            similarities = scores[i, j]
+            if other == start:
+                upper = i < j
+                i, j, similarities = i[upper], j[upper], similarities[upper]
+            if len(i):
+                yield i + start, j + other, similarities
+
+
+def strongest_pairs(
+    vectors: StoredVectors, threshold: float, allowed: Callable | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """The pairs above a threshold, as one; of more than twice `MOST_PAIRS` the best.
+
+    With them comes the cosine above which none is missing. `allowed` tells of rows i and rows j which
+    pairs count.
+    """
+    kept = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
+    count, floor = 0, threshold
+    for i, j, cosines in similar_pairs(vectors, threshold):
+        best = cosines > floor
+        if allowed is not None:
+            best &= allowed(i, j)
+        kept.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
+        count += len(kept[-1][0])
+        if count > 2 * MOST_PAIRS:
+            columns = [np.concatenate(column) for column in zip(*kept)]
+            best = np.argpartition(columns[2], -MOST_PAIRS)[-MOST_PAIRS:]
+            kept, count = [tuple(column[best] for column in columns)], MOST_PAIRS
+            floor = float(kept[0][2].min())
+    first, second, cosines = (np.concatenate(column) for column in zip(*kept))
+    return first, second, cosines, floor
+
+
+def average_linkage(vectors: StoredVectors, threshold: float, largest: int | None = None) -> Merges:
+    """Joins the two groups with the highest mean cosine, again and again, down to a threshold.
+
+    The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
+    Sokal and Michener, 1958), which keeps all pairs in memory.
+
+    Args:
+      vectors: of length 1.
+      threshold: groups are joined where their mean cosine is above it.
+      largest: a bound on the questions of a group: what would be larger is not joined.
+
+    Raises:
+      ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
+
+    Example:
+      >>> kept = StoredVectors.of(np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32))
+      >>> average_linkage(kept, 0.5).labels(0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
+      [0, 1, 1, 2]
+    """
+    if largest is not None:
+        whole_number(largest, "largest", 1)
+    rows = np.arange(len(vectors))  # a question of each group
+    sums, sizes = np.array(vectors.rows(slice(None))), np.ones(len(vectors), np.int64)
+    edges, similarities = [], []
+    limit = np.inf if largest is None else largest
+    floor = np.inf
+    while floor > threshold:
+        # Of too many pairs the best tell the joins down to the last of them; then again, with the
+        # groups found. Pairs over the bound are left out, so that each time some are joined.
+        def allowed(i: np.ndarray, j: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
+            return sizes[i] + sizes[j] <= limit
+
+        means = StoredVectors(sums / sizes[:, None].astype(np.float32))
+        *pairs, floor = strongest_pairs(means, threshold, allowed)
+        for a, b, similarity in _joins(sums, sizes, pairs, floor, limit):
+            edges.append((rows[a], rows[b]))
+            similarities.append(similarity)
+        left = sizes > 0
+        rows, sums, sizes = rows[left], sums[left], sizes[left]
+    found = np.array(similarities, np.float64)
+    return Merges(
+        len(vectors), np.array(edges, np.int64).reshape(-1, 2), np.minimum.accumulate(found)
+    )
+
+
+def _joins(
+    sums: np.ndarray, sizes: np.ndarray, pairs: list, floor: float, limit: float
+) -> Iterator[tuple[int, int, float]]:
+    """Joins groups down to a mean cosine, in `sums` and `sizes`; yields (kept, joined to it, mean).
+
+    Each group waits in a heap with its best partner, and looks again where that one has changed: the
+    mean with a union is never above the better of the means with its parts, so what waits is never
+    too low.
+    """
+    first, second, cosines = pairs
+    ends, others = np.concatenate([first, second]), np.concatenate([second, first])
+    order = np.lexsort((-np.tile(cosines, 2), ends))  # of each row the most similar first
+    others, cosines = others[order], np.tile(cosines, 2)[order]
+    starts = np.searchsorted(ends[order], np.arange(len(sums) + 1))
+    del ends, order
+    near: dict[int, np.ndarray] = {}  # of a group that was joined or looked again
+    members: dict[int, list[int]] = {}
+    group_of = np.arange(len(sums))
+    some = np.flatnonzero(np.diff(starts))
+    best = others[starts[some]]
+    columns = -cosines[starts[some]], some, sizes[some], best, sizes[best]
+    waiting = list(zip(*(column.tolist() for column in columns)))
+    heapq.heapify(waiting)
+
+    def neighbours(a: int) -> np.ndarray:
+        return near[a] if a in near else others[starts[a] : starts[a + 1]]
+
+    def look_again(a: int) -> None:
+        found = np.unique(group_of[neighbours(a)])
+        near[a] = found = found[(found != a) & (sizes[found] + sizes[a] <= limit)]
+        if len(found):
+            means = sums[found] @ sums[a] / (sizes[found] * sizes[a])
+            at = int(means.argmax())
+            if means[at] > floor:
+                b = int(found[at])
+                heapq.heappush(waiting, (-float(means[at]), a, int(sizes[a]), b, int(sizes[b])))
+
+    while waiting:
+        negative, a, size_a, b, size_b = heapq.heappop(waiting)
+        if sizes[a] != size_a:  # It was joined since, and has looked again.
+            continue
+        if sizes[b] != size_b or size_a + size_b > limit:
+            look_again(a)
+            continue
+        if size_a < size_b:
+            a, b = b, a
+        moved = [b, *members.pop(b, ())]
+        members.setdefault(a, []).extend(moved)
+        group_of[moved] = a
+        near[a] = np.concatenate([neighbours(a), neighbours(b)])
+        near.pop(b, None)
+        sums[a] += sums[b]
+        sizes[a], sizes[b] = size_a + size_b, 0
+        yield a, b, -negative
+        look_again(a)
