@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError, SiameseError
@@ -79,7 +79,15 @@ class Search(Questions):
     """New questions, to be looked for among the old ones."""
 
     k: int = Field(10, ge=1, description="how many to find")
+    mode: Literal["hybrid", "vectors", "words"] = Field(
+        "hybrid", description="what orders the hits"
+    )
     threshold: Cut = None
+    where: dict[str, str | int | float] | None = Field(
+        None, description="only questions whose columns have these values"
+    )
+    min_probability: float | None = Field(None, allow_inf_nan=False)
+    merge_same: bool = Field(False, description="of hits with the same text only the first")
 
 
 class New(BaseModel):
@@ -123,6 +131,9 @@ class Found(Answer):
     id: Id
     question: str
     columns: dict[str, Any]
+    vector_rank: int | None = Field(description="from 1; null where it is not in that list")
+    word_rank: int | None
+    same: list[Id] = Field(description="the ids of the other hits with the same text")
 
 
 def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

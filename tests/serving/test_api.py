@@ -59,11 +59,17 @@ def test_answers_are_those_of_the_index(running, path):
     index = QuestionIndex.load(path)
     status, found = ask(running.port, "/v1/search", {"questions": ["how far", ""], "k": 2})
     hits = [[hit._asdict() for hit in hits] for hits in index.search(["how far", ""], 2)]
+    hits = json.loads(json.dumps(hits))
     for hit in hits[0]:
         hit |= {"similarity": round(hit["similarity"], 6), "same": list(hit["same"])}
     assert (status, found) == (200, {"results": hits})
     body = {"questions": ["how far"], "k": 1, "threshold": 2}
     assert not ask(running.port, "/v1/search", body)[1]["results"][0][0]["is_duplicate"]
+
+    for options in ({"mode": "words"}, {"mode": "vectors"}, {"merge_same": True}):
+        found = ask(running.port, "/v1/search", {"questions": ["how far"], "k": 5, **options})[1]
+        alone = index.search("how far", 5, **options)
+        assert [hit["id"] for hit in found["results"][0]] == [hit.id for hit in alone]
 
     answers = ask(running.port, "/v1/similarity", {"pairs": [["how", "far"], ["x", "x"]]})[1]
     cosine = index.detector.similarity("how", "far")
@@ -78,12 +84,14 @@ def test_answers_are_those_of_the_index(running, path):
 def test_what_is_added_is_found_and_what_is_removed_is_not(running, path):
     new = [
         {"question": "old rice \ud83d\ude00", "id": "b7", "columns": {"n": float("nan")}},
-        {"question": "cook the way", "id": 2**70},
+        {"question": "cook the way", "id": 2**70, "columns": {"kind": "rice"}},
     ]
     assert ask(running.port, "/v1/add", {"questions": new}) == (200, {"ids": ["b7", 2**70]})
     hit = ask(running.port, "/v1/search", {"questions": ["old rice \ud83d\ude00"], "k": 1})[1]
     assert hit["results"][0][0]["id"] == "b7" and hit["results"][0][0]["columns"] == {"n": None}
     assert 2**70 in QuestionIndex.load(path)
+    body = {"questions": ["how far"], "where": {"kind": "rice"}}
+    assert [h["id"] for h in ask(running.port, "/v1/search", body)[1]["results"][0]] == [2**70]
     assert ask(running.port, "/v1/remove", {"ids": ["b7", 2**70]}) == (200, {"removed": 2})
     assert "b7" not in QuestionIndex.load(path)
 
@@ -94,6 +102,9 @@ def test_what_is_added_is_found_and_what_is_removed_is_not(running, path):
         (400, "add", {"questions": [{"question": " "}]}, "no words"),
         (400, "add", {"questions": [{"question": "a"}, {"question": "b", "id": 1}]}, "every question"),
         (409, "add", {"questions": [{"question": "how", "id": 0}]}, "taken"),
+        (400, "search", {"questions": ["x"], "where": {"none": 1}}, "none"),
+        (400, "search", {"questions": ["x"], "min_probability": 0.5}, "no calibration"),
+        (422, "search", {"questions": ["x"], "mode": "all"}, "body.mode"),
         (404, "remove", {"ids": ["0"]}, "no question with the id '0'"),
         (404, "duplicates-of", {"ids": [-1]}, "no question with the id -1"),
         (413, "search", {"questions": ["x"] * 1001}, "1,000 questions"),
