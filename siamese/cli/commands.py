@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from siamese.cli.output import Result, note, note_findings, write_out
+from siamese.cli.output import Result, note, note_findings, reading, write_out
 from siamese.errors import ArgumentError
 from siamese.training import config as configs
 
@@ -228,7 +228,7 @@ def data(flags: argparse.Namespace) -> Result:
     from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
-    pairs = read_pairs(flags.questions, strict=flags.strict, **_reading(flags))
+    pairs = read_pairs(flags.questions, strict=flags.strict, **reading(flags))
     found = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
     return render(found), found
 
@@ -267,17 +267,11 @@ def doctor(flags: argparse.Namespace) -> Result:
     return render(found), found
 
 
-def _reading(flags: argparse.Namespace) -> dict[str, Any]:
-    """The flags about reading labelled pairs, as `read_pairs` takes them."""
-    names = ("bad_rows", "columns", "duplicate_from", "duplicate_labels")
-    return {name: value for name in names if (value := getattr(flags, name)) is not None}
-
-
 def _labelled(flags: argparse.Namespace, path: str):
     """The labelled pairs of a file; what was mended is told."""
     from siamese.data.pairs import read_pairs
 
-    pairs = read_pairs(path, **_reading(flags))
+    pairs = read_pairs(path, **reading(flags))
     note_findings(pairs.report)
     return pairs
 

@@ -272,6 +272,13 @@ def build_parser() -> argparse.ArgumentParser:
     once = "match no question twice: the best assignment of pairs above the threshold"
     add("--one-to-one", action="store_true", help=once)
 
+    shared = *labelled, "--column", "--id-column", "--model"
+    add = command(search_commands.threshold, *shared).add_argument
+    add("target", metavar="MODEL_OR_INDEX", help="directory of a saved model, a run, or an index")
+    add("--label", type=int, default=0, metavar="N", help="ask until there are N answers")
+    add("--questions", metavar="FILE", help="a list of questions to ask about [the index's]")
+    add("--answers", metavar="FILE", help="labelled pairs [MODEL_OR_INDEX.answers.csv]")
+
     add = command(search_commands.import_weights).add_argument
     add("weights", help="model.pkl.gz, or its directory")
     add("output", help="directory of the saved model")

@@ -1,4 +1,4 @@
-"""Where the command writes: answers to standard output, everything else to standard error."""
+"""What commands share: answers go to standard output, all else to standard error; flags about reading."""
 
 from __future__ import annotations
 
@@ -37,3 +37,9 @@ def note_findings(report) -> None:
     """Tells what was handled while a file was read."""
     if report.findings:
         note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
+
+
+def reading(flags) -> dict[str, Any]:
+    """The flags about reading labelled pairs, as `siamese.data.pairs.read_pairs` takes them."""
+    names = ("bad_rows", "columns", "duplicate_from", "duplicate_labels")
+    return {name: value for name in names if (value := getattr(flags, name)) is not None}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import os
+import sys
 import time
 
-from siamese.cli.output import Result, note_findings
+from siamese.cli.output import Result, note_findings, reading
 from siamese.errors import ArgumentError
+from siamese.search.display import harmless
 
 
 def index(flags: argparse.Namespace) -> Result:
@@ -109,6 +113,84 @@ def index_remove(flags: argparse.Namespace) -> Result:
         ids = [int(i) if i not in made and str(i).isdecimal() else i for i in asked]
         facts = {"removed": made.remove(ids), "questions": len(made)}
     return f"{facts['removed']:,} questions removed; the index has {len(made):,}.", facts
+
+
+def threshold(flags: argparse.Namespace) -> Result:
+    """Fit the threshold of a model or an index to a few labels of your own.
+
+    siamese threshold old --label 30                                    (asks about the index's questions)
+    siamese threshold runs/mine --label 30 --questions questions.csv    (asks about a list's questions)
+    siamese threshold old --answers labelled.csv                        (asks nothing)
+    """
+    from siamese.data.pairs import read_pairs
+    from siamese.evaluation.thresholds import fit_threshold
+    from siamese.search import labelling
+    from siamese.search.detector import DuplicateDetector
+    from siamese.search.index import QuestionIndex
+    from siamese.storage.store import generation
+
+    found = generation(flags.target)
+    is_index = found is not None and os.path.exists(
+        os.path.join(flags.target, found.name, "index.json")
+    )
+    made = QuestionIndex.load(flags.target, flags.model) if is_index else None
+    detector = made.detector if is_index else DuplicateDetector.load(flags.target)
+    path = flags.answers or f"{str(flags.target).rstrip('/')}.answers.csv"
+    if flags.label:
+        if flags.questions:
+            texts = _read_list(flags).questions
+            made_of = QuestionIndex.build(detector, texts)
+        elif is_index:
+            made_of = made
+        else:
+            raise ArgumentError("Pairs of which questions? Give a list of them (--questions FILE).")
+        answers = labelling.Answers(path)
+        candidates = labelling.similar_candidates(made_of)
+        note(f"Answers are kept in {path}; go on later with the same command.")
+        asking = functools.partial(_ask_on_terminal, count=flags.label)
+        border = detector.threshold
+        labelling.ask(candidates, answers, flags.label, asking, detector.similarity, border)
+        pairs = answers.pairs
+    elif flags.answers:
+        pairs = read_pairs(path, **reading(flags))
+        note_findings(pairs.report)
+    else:
+        raise ArgumentError("Give --label 30 to be asked, or labelled pairs (--answers FILE).")
+    labels = pairs.is_duplicate
+    if not labels.any() or labels.all():
+        raise ArgumentError(
+            f"{int(labels.sum())} duplicates among {len(labels)} labels: both kinds are needed. The "
+            f"threshold stays {detector.threshold:.3f}."
+        )
+    fit = fit_threshold(detector.similarity(pairs.question1, pairs.question2), labels)
+    if is_index:
+        with QuestionIndex.open_for_change(flags.target, flags.model) as changed:
+            changed.set_threshold(fit.to_dict())
+            changed.save(flags.target)
+    else:
+        plain = os.path.join(flags.target, "model")
+        where = flags.target if found else plain
+        detector.with_fit(fit.to_dict()).save(where)
+    facts = {"before": round(detector.threshold, 6), **fit.to_dict(), "answers": str(path)}
+    text = (
+        f"Threshold {fit.threshold:.3f}, 95 % interval [{fit.low:.3f}, {fit.high:.3f}], of {fit.pairs} "
+        f"labels, {fit.duplicates} of them duplicates (before: {detector.threshold:.3f}). Written, with "
+        f"the calibration, to {flags.target}."
+    )
+    return text, facts
+
+
+def _ask_on_terminal(question1: str, question2: str, number: int, count: int) -> bool | None:
+    """Asks on standard error, reads standard input; EOFError at its end or for q."""
+    text = f"\n{number} of {count}\n  {harmless(question1)}\n  {harmless(question2)}"
+    while True:
+        note(f"{text}\nThe same question? y, n, s (skip), q (stop)")
+        line = sys.stdin.readline()
+        answer = line.strip().lower()[:1]
+        if not line or answer == "q":
+            raise EOFError
+        if answer in ("y", "n", "s"):
+            return None if answer == "s" else answer == "y"
 
 
 def import_weights(flags: argparse.Namespace) -> Result:

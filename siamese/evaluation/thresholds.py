@@ -65,7 +65,7 @@ class FittedThreshold(NamedTuple):
         return {**self._asdict(), "calibration": self.calibration.to_dict()}
 
 
-def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedThreshold:
+def fit_threshold(scores: Any, labels: Any, *, resamples: int = 100) -> FittedThreshold:
     """The threshold and calibration of a few labels: where a logistic curve of the score passes 1/2.
 
     Unlike `best_threshold` it uses how far each pair lies from the border, which makes it the steadier on
@@ -75,7 +75,7 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
     Args:
       scores: float [n], cosines.
       labels: bool or 0/1 [n], both of them.
-      resamples: of the bootstrap.
+      resamples: of the bootstrap; 0 leaves it out, and the interval empty.
 
     Raises:
       ArgumentError, DataError: see `check_scores`.
@@ -100,10 +100,12 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
             f"The {int(truth.sum())} duplicates among {len(truth)} labels do not have higher cosines than "
             "the others, so no threshold tells them apart. Look at the labels, or give more."
         )
-    found = bootstrap_interval(border, scores, truth, resamples=resamples)
+    low = high = threshold
+    if resamples:
+        interval = bootstrap_interval(border, scores, truth, resamples=resamples)
+        low, high = interval.low, interval.high
     calibration = fit_calibration(scores, truth, "platt")
-    counts = len(truth), int(truth.sum())
-    return FittedThreshold(threshold, found.low, found.high, *counts, calibration)
+    return FittedThreshold(threshold, low, high, len(truth), int(truth.sum()), calibration)
 
 
 def threshold_cuts(
