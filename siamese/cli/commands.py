@@ -81,27 +81,51 @@ def train(flags: argparse.Namespace) -> Result:
     siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
     siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
     siamese train --questions questions.csv --steps 2000    (goes on where it stopped)
+    siamese train --questions mine.csv --init-from model --output runs/mine    (fine-tuning)
     """
     hosts = (flags.coordinator, flags.processes, flags.process_id)
     if flags.distributed or any(value is not None for value in hosts):
         from siamese.training import devices
 
         devices.connect(*hosts)
-    config = configs.config_from_flags(flags)
-    note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = _labelled(flags, flags.questions)
+    from siamese.training.fine_tuning import FEW, fine_tuning_config
     from siamese.training.split import check_both_labels, split
     from siamese.training.trainer import Trainer
 
-    train_pairs, valid_pairs, test_pairs = split(
-        pairs,
+    asked = (
         flags.train_rows,
         flags.test_rows,
-        flags.valid_rows or 0,
+        flags.valid_rows,
         flags.split,
-        valid=_labelled(flags, flags.valid) if flags.valid else None,
-        test=_labelled(flags, flags.test) if flags.test else None,
+        flags.valid,
+        flags.test,
     )
+    few = flags.init_from and len(pairs) < FEW and not any(asked)
+    train_pairs, valid_pairs, test_pairs = (
+        (pairs, pairs, None)
+        if few
+        else split(
+            pairs,
+            flags.train_rows,
+            flags.test_rows,
+            flags.valid_rows or 0,
+            flags.split,
+            valid=_labelled(flags, flags.valid) if flags.valid else None,
+            test=_labelled(flags, flags.test) if flags.test else None,
+        )
+    )
+    start = None
+    if flags.init_from:
+        from siamese.search.detector import DuplicateDetector
+
+        start = DuplicateDetector.load(flags.init_from)
+        given = configs.choices_from_flags(flags)
+        config = fine_tuning_config(start, train_pairs.is_duplicate, **given)
+        note(f"Choices (fine-tuning of {flags.init_from}):\n{config}")
+    else:
+        config = configs.config_from_flags(flags)
+        note(f"Choices (preset {flags.preset}):\n{config}")
 
     trainer = Trainer(
         train_pairs,
@@ -109,24 +133,41 @@ def train(flags: argparse.Namespace) -> Result:
         flags.output,
         valid=valid_pairs,
         # The rows next to the test rows are most like them.
-        held_out_pairs=max(1000, len(test_pairs) // 2),
+        held_out_pairs=max(1000, len(test_pairs or ()) // 2),
+        init_from=start,
         resume=flags.resume,
         overwrite=flags.overwrite,
         quiet=flags.json,
     )
     data = trainer.data
-    check_both_labels(data.held_out, "The pairs that choose the threshold")
+    if not start:
+        check_both_labels(data.held_out, "The pairs that choose the threshold")
     note(
-        f"{len(train_pairs):,} rows train, {len(test_pairs):,} test; {len(data.train[0]):,} duplicates "
-        f"to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
+        f"{len(train_pairs):,} rows train, {len(test_pairs or ()):,} test; {len(data.train[0]):,} "
+        f"duplicates to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
     )
     if trainer.loop.resumed_from:
         note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
     trainer.train()
     trainer.save(questions=str(flags.questions))  # Whatever the evaluation may meet.
+    kept = ""
+    if start and (few or not trainer.keeps_labels_for_threshold):
+        kept = (
+            f"Too few labels are held out to fit a threshold: it stays {start.threshold:.3f}, that of "
+            f"{flags.init_from}. Fit it to more: siamese threshold {flags.output} --answers FILE\n"
+        )
+    if few:
+        found = {
+            "output": str(flags.output),
+            "threshold": start.threshold,
+            "steps": trainer.loop.step,
+        }
+        text = f"All {len(pairs)} labels trained, none is left to measure on.\n{kept}"
+        return f"{text}Saved in {flags.output}.", found
     report = trainer.evaluate(test_pairs)
     trainer.save(report, questions=str(flags.questions))
-    return f"{report}\nSaved in {flags.output}.", {**report.as_dict(), "output": str(flags.output)}
+    found = {**report.as_dict(), "output": str(flags.output)}
+    return f"{report}\n{kept}Saved in {flags.output}.", found
 
 
 def export(flags: argparse.Namespace) -> Result:

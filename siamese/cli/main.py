@@ -145,6 +145,12 @@ def build_parser() -> argparse.ArgumentParser:
         help="the last of the training rows validate and choose the threshold [the last duplicates "
         "validate, the last rows choose]",
     )
+    add(
+        "--init-from",
+        metavar="MODEL",
+        help="fine-tune this saved model: its vocabulary, weights and tower, and small steps "
+        "(--learning-rate 0.0005, --epochs 3; --preset has no effect)",
+    )
     add("--output", default="runs/course", help="directory of the run [%(default)s]")
     add = train.add_mutually_exclusive_group().add_argument
     add("--resume", action="store_true", help="go on under changed choices")

@@ -304,11 +304,12 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", default=None, **options)
 
 
+def choices_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
+    """The fields that the parsed command line gives, beside the preset."""
+    names = TrainConfig.__dataclass_fields__
+    return {n: getattr(flags, n) for n in names if getattr(flags, n, None) is not None}
+
+
 def config_from_flags(flags: argparse.Namespace) -> TrainConfig:
     """The configuration that the parsed command line asks for."""
-    given = {
-        name: getattr(flags, name)
-        for name in TrainConfig.__dataclass_fields__
-        if getattr(flags, name, None) is not None
-    }
-    return TrainConfig.preset(flags.preset, **given)
+    return TrainConfig.preset(flags.preset, **choices_from_flags(flags))

@@ -356,6 +356,12 @@ class Loop(training.Loop):
                 )
         devices.replicate_trainer(self._mesh, self._trainer_per_task[0])
 
+    def start_from(self, weights: Any) -> None:
+        """Sets the weights that training starts from, in the form of `model.weights`."""
+        self.update_weights_and_state(weights)
+        self._eval_model.weights = self._model.weights
+        devices.replicate_trainer(self._mesh, self._trainer_per_task[0])
+
     def _newest(self, directory: Path) -> checkpoints.Checkpoint | None:
         """The checkpoint to go on from, checked against the model, its optimizer and the vocabulary."""
         found, skipped = checkpoints.load_newest(directory)

@@ -9,13 +9,15 @@ import numpy as np
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
-from siamese.data.subwords import StaticVectors
+from siamese.data.subwords import StaticVectors, Subwords
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.nn.characters import CharacterTable, StaticStart
 from siamese.nn.ragged import Ragged
+from siamese.search.detector import DuplicateDetector
 from siamese.training.config import TrainConfig
+from siamese.training.fine_tuning import started_vocabulary, started_weights, static_of
 
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
@@ -36,6 +38,7 @@ class TrainingData:
     # batches; None where the configuration asks for none.
     labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     static: StaticStart | None = None  # Of the static vectors, where the configuration names some.
+    weights: dict[str, np.ndarray] | None = None  # Of the model that the run starts from.
 
 
 def prepare(
@@ -44,13 +47,15 @@ def prepare(
     *,
     valid: QuestionPairs | None = None,
     held_out_pairs: int = 10_000,
+    start: DuplicateDetector | None = None,
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
     The vocabulary comes from all duplicates among `pairs` (or from all training pairs); the first
     ``config.train_share`` of them is trained on (more where the rest exceeds ``config.valid_duplicates``),
     the rest validates. The threshold is chosen on pairs of both labels that stand behind the last pair
-    trained on, at most `held_out_pairs`. Where `valid` is given, its pairs do both.
+    trained on, at most `held_out_pairs`. Where `valid` is given, its pairs do both. The words of `start`,
+    the model that a run starts from, come first in the vocabulary; its subwords are the vocabulary.
 
     Raises:
       DataError: fewer than two duplicates on either side of the division.
@@ -64,17 +69,22 @@ def prepare(
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
-    vectors = StaticVectors.read(config.embedding) if config.embedding else None
-    tokenized = tokenize_questions(texts, vocabulary=vectors and vectors.vocabulary)
+    vectors = StaticVectors.read(config.embedding) if config.embedding and not start else None
+    subwords = vectors.vocabulary if vectors else None
+    if start and isinstance(start.vocabulary, Subwords):
+        subwords = start.vocabulary
+    tokenized = tokenize_questions(texts, vocabulary=subwords)
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    if vectors:
-        vocabulary = vectors.vocabulary
+    if subwords:
+        vocabulary = subwords
     else:
         options = {"lowercase": config.lowercase, "min_count": config.min_count}
         vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
         vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
+        if start:
+            vocabulary = started_vocabulary(start, vocabulary)
     ids = tokenized.encode(vocabulary)
 
     validation = rows[:, duplicates[cut:]]
@@ -92,7 +102,7 @@ def prepare(
             "`siamese data FILE` says where; take such rows out."
         )
 
-    static = None
+    static = static_of(start, config) if start else None
     if vectors:  # Before pairs that only follow from others are added.
         characters = vocabulary.characters(ids.take(np.unique(rows[:, :known])))
         static = static_start(vectors, characters, config)
@@ -120,6 +130,7 @@ def prepare(
         tuple(held_out_rows),
         labelled,
         static,
+        started_weights(start, vocabulary) if start else None,
     )
 
 

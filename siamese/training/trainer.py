@@ -29,6 +29,7 @@ from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage import checkpoints
 from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
+from siamese.training.fine_tuning import enough_to_fit, set_weights
 from siamese.training.loop import Loop
 from siamese.training.losses import RankingLoss
 from siamese.training.prepare import prepare
@@ -47,6 +48,7 @@ class Trainer:
       output_dir: where checkpoints, metrics and the saved model go; None keeps nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
       held_out_pairs: where `valid` is None, so many of the last pairs at most choose the threshold.
+      init_from: a saved model that the run starts from, with `fine_tuning_config`'s choices.
       resume: go on although other choices are asked for than the directory's run had.
       overwrite: start anew in a directory that holds a run.
       quiet: no progress and no printed steps.
@@ -63,6 +65,7 @@ class Trainer:
         *,
         valid: QuestionPairs | None = None,
         held_out_pairs: int = 10_000,
+        init_from: DuplicateDetector | None = None,
         resume: bool = False,
         overwrite: bool = False,
         quiet: bool = False,
@@ -70,17 +73,24 @@ class Trainer:
         if resume and overwrite:
             raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet = config, quiet
-        self.calibration = None  # `evaluate` makes it.
+        self.calibration = init_from.calibration if init_from else None  # `evaluate` makes it.
+        self.init_from = init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
-        self.data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
+        # A model of static vectors alone has no weights to start from; its learned part starts anew.
+        start = init_from if init_from and init_from.tower.is_learned else None
+        self.data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs, start=start)
         words = self.data.vocabulary
         if self.data.static:  # The vectors are read again; only the counts are the run's own.
             self._vocabulary = self.data.static.facts
         else:
             self._vocabulary = {"lowercase": words.lowercase, "words": list(words.words)}
+        if init_from:
+            self._vocabulary = {**self._vocabulary, "init_from": init_from.checksum}
         if self.output_dir is not None:
             self._check_directory(resume, overwrite)
         self.loop = self._make_loop()
+        if start and not self.loop.resumed_from:
+            self.loop.start_from(set_weights(self.loop.model, self.data.weights))
 
     def __repr__(self) -> str:
         pairs, words = len(self.data.train[0]), self.data.vocabulary.size
@@ -109,7 +119,7 @@ class Trainer:
         ]
         mine, its = map(checkpoints.vocabulary_checksum, (self._vocabulary, found.vocabulary))
         if mine != its:
-            different.append("the training questions, and so the vocabulary, differ")
+            different.append("the training questions, or the model to start from, differ")
         if different:
             raise CheckpointError(
                 f"{self.output_dir} holds another run, at step {found.step}: {'; '.join(different)}. "
@@ -214,7 +224,20 @@ class Trainer:
             train_loss=train_loss,
             valid_loss=valid_loss,
         )
+        start = self.init_from
+        if start and not self.keeps_labels_for_threshold:
+            self.calibration = start.calibration
+            return dataclasses.replace(report, threshold=start.threshold)
         return report
+
+    @property
+    def keeps_labels_for_threshold(self) -> bool:
+        """Whether enough labels are held out to fit threshold and calibration."""
+        return enough_to_fit(self.data.held_out.is_duplicate)
+
+    @property
+    def _first_threshold(self) -> float:
+        return self.init_from.threshold if self.init_from else COURSE_THRESHOLD
 
     def save(self, report: Report | None = None, **card: Any) -> DuplicateDetector:
         """The trained model as a detector, saved in ``output_dir/model`` where there is an output_dir.
@@ -226,7 +249,7 @@ class Trainer:
             saved_weights(self.loop.model, static),
             self.data.vocabulary,
             saved_tower(self.config, self.data.vocabulary.size, static),
-            threshold=report.threshold if report else COURSE_THRESHOLD,
+            threshold=report.threshold if report else self._first_threshold,
             calibration=self.calibration,
             card={
                 "config": dataclasses.asdict(self.config),

@@ -1,0 +1,188 @@
+"""Other domains than Quora's: a forum, question titles, news sentences; without training and fine-tuned.
+
+    python benchmarks/transfer.py --model runs/general --model ready
+    python benchmarks/transfer.py --model ready --fine-tune 30 300 1958 --seeds 3
+
+Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are ranked: MAP and MRR,
+as in SemEval-2016 task 3B, of queries with a relevant candidate. Titles: Pearson's correlation of cosine
+and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.metrics import roc_auc_score
+
+from siamese import DuplicateDetector, QuestionPairs, Trainer, word_tokenize
+from siamese.training.fine_tuning import FEW, fine_tuning_config
+
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE.parents[1] / "shared" / "data" / "transfer"
+COLUMNS = ["forum valid MAP", "MRR", "forum train MAP", "titles r", "news AUC"]
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    data = (FOLDER / name).read_bytes()
+    text = gzip.decompress(data) if name.endswith(".gz") else data
+    return list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
+
+
+class Transfer:
+    """The three sets, and the measures of functions (texts, texts) -> float [n]."""
+
+    def __init__(self):
+        self.forum = rows_of("forum.csv.gz")
+        self.titles = rows_of("sts16_questions.csv")
+        self.news = rows_of("news_paraphrases.csv")
+
+    def texts(self) -> list[str]:
+        """All texts of the three sets."""
+        found = [row[name] for row in self.forum for name in ("query", "candidate")]
+        found += [row[name] for row in self.titles for name in ("q1", "q2")]
+        return found + [row[name] for row in self.news for name in ("sentence1", "sentence2")]
+
+    def measure(self, ranking, pairs=None) -> dict[str, float]:
+        """`ranking` orders candidates, `pairs` compares two texts: the same where None."""
+        pairs = pairs or ranking
+        found = {}
+        for part in ("valid", "train"):
+            rows = [row for row in self.forum if row["split"] == part]
+            scores = ranking([r["query"] for r in rows], [r["candidate"] for r in rows])
+            precision, reciprocal = average_precision(rows, scores)
+            found[f"forum {part} MAP"] = precision
+            if part == "valid":
+                found["MRR"] = reciprocal
+        scores = pairs([r["q1"] for r in self.titles], [r["q2"] for r in self.titles])
+        grades = [float(r["score"]) for r in self.titles]
+        found["titles r"] = float(np.corrcoef(scores, grades)[0, 1])
+        scores = pairs([r["sentence1"] for r in self.news], [r["sentence2"] for r in self.news])
+        found["news AUC"] = float(roc_auc_score([int(r["label"]) for r in self.news], scores))
+        return found
+
+    def labelled(self, count: int, seed: int) -> QuestionPairs:
+        """About so many of the forum's training rows, those of whole queries, drawn by a seed."""
+        rows = [row for row in self.forum if row["split"] == "train"]
+        queries = sorted({row["query_id"] for row in rows})
+        chosen = np.random.default_rng(seed).permutation(queries)[: -(-count // 10)]
+        rows = (
+            [row for row in rows if row["query_id"] in set(chosen)] if count < len(rows) else rows
+        )
+        labels = [row["label"] != "Irrelevant" for row in rows]
+        return QuestionPairs([r["query"] for r in rows], [r["candidate"] for r in rows], labels)
+
+
+def average_precision(rows: list[dict[str, str]], scores: np.ndarray) -> tuple[float, float]:
+    """Mean average precision and mean reciprocal rank over the queries with a relevant candidate."""
+    queries: dict[str, list[tuple[float, bool]]] = {}
+    for row, score in zip(rows, scores):
+        relevant = row["label"] != "Irrelevant"
+        queries.setdefault(row["query_id"], []).append((float(score), relevant))
+    precisions, reciprocals = [], []
+    for candidates in queries.values():
+        ordered = [relevant for _, relevant in sorted(candidates, key=lambda c: -c[0])]
+        ranks = np.flatnonzero(ordered) + 1
+        if len(ranks):
+            precisions.append((np.arange(1, len(ranks) + 1) / ranks).mean())
+            reciprocals.append(1 / ranks[0])
+    return float(np.mean(precisions)), float(np.mean(reciprocals))
+
+
+def tfidf(texts: list[str]):
+    words = TfidfVectorizer(tokenizer=word_tokenize, token_pattern=None, sublinear_tf=True).fit(
+        texts
+    )
+    return lambda a, b: np.asarray(words.transform(a).multiply(words.transform(b)).sum(axis=1))[
+        :, 0
+    ]
+
+
+def bm25(texts: list[str], k1: float = 1.5, b: float = 0.75):
+    words = CountVectorizer(tokenizer=word_tokenize, token_pattern=None)
+    counts = words.fit_transform(texts)
+    found = np.asarray((counts > 0).sum(axis=0))[0]
+    idf = np.log(1 + (len(texts) - found + 0.5) / (found + 0.5))
+    mean = counts.sum() / len(texts)
+
+    def score(queries, candidates):
+        query, candidate = words.transform(queries) > 0, words.transform(candidates).astype(float)
+        lengths = np.asarray(candidate.sum(axis=1))[:, 0]
+        norms = np.repeat(k1 * (1 - b + b * lengths / mean), np.diff(candidate.indptr))
+        candidate.data = candidate.data * (k1 + 1) / (candidate.data + norms)
+        return np.asarray(query.multiply(candidate.multiply(idf)).sum(axis=1))[:, 0]
+
+    return score
+
+
+def of_detector(detector: DuplicateDetector):
+    """(ranking by the vectors that order searches, cosines of pairs)."""
+
+    def ranking(first, second):
+        return np.vecdot(detector.encode(first), detector.encode(second))
+
+    return ranking, detector.similarity
+
+
+def fine_tuned(start: DuplicateDetector, pairs: QuestionPairs, seed: int, **choices):
+    """The model after fine-tuning, and its seconds."""
+    config = fine_tuning_config(start, pairs.is_duplicate, seed=seed, **choices)
+    begun = time.monotonic()
+    options = {"valid": pairs} if len(pairs) < FEW else {}
+    trainer = Trainer(pairs, config, init_from=start, quiet=True, **options)
+    trainer.train()
+    return trainer.save(), time.monotonic() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--model", action="append", default=[], help="a saved model; may be repeated"
+    )
+    parser.add_argument("--fine-tune", type=int, nargs="+", default=[], metavar="ROWS")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--epochs", type=float)
+    parser.add_argument("--output", default=str(HERE / "results" / "transfer.md"))
+    flags = parser.parse_args()
+    choices = {n: getattr(flags, n) for n in ("learning_rate", "epochs")}
+    choices = {name: value for name, value in choices.items() if value is not None}
+    transfer = Transfer()
+    texts = transfer.texts()
+    table: list[tuple[str, dict[str, float]]] = []
+
+    def add(name: str, *scores) -> None:
+        table.append((name, transfer.measure(*scores)))
+        print(f"{name:<44}", *(f"{table[-1][1][c]:.4f}" for c in COLUMNS), flush=True)
+
+    print(f"{'':<44}", *COLUMNS, sep="  ")
+    add("TF-IDF word cosine", tfidf(texts))
+    add("BM25", bm25(texts))
+    for path in flags.model:
+        start = DuplicateDetector.load(path)
+        add(f"`{Path(path).name}`", *of_detector(start))
+        for rows in flags.fine_tune:
+            for seed in range(flags.seeds):
+                pairs = transfer.labelled(rows, seed)
+                tuned, seconds = fine_tuned(start, pairs, seed, **choices)
+                name = f"`{Path(path).name}`, {len(pairs):,} rows, seed {seed}, {seconds:.0f} s"
+                add(name, *of_detector(tuned))
+    lines = [
+        "# Other domains, measured",
+        "",
+        "Made by `python benchmarks/transfer.py`; see its docstring.",
+    ]
+    lines += ["", f"| model | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for name, found in table:
+        lines.append(f"| {name} | {' | '.join(f'{found[c]:.3f}' for c in COLUMNS)} |")
+    Path(flags.output).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""A run that starts from a saved model: before the first step it answers as that; few labels and many."""
+
+import numpy as np
+import pytest
+from small_models import WORDS
+
+from siamese import DuplicateDetector, QuestionPairs
+from siamese.cli.main import main
+from siamese.data.corpus import embedded_corpus
+from siamese.data.vocabulary import Vocabulary
+from siamese.errors import ArgumentError
+from siamese.nn.encoder import TowerConfig
+from siamese.training.fine_tuning import fine_tuning_config
+from siamese.training.trainer import Trainer
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A random tower over few words, so that most words of the corpus are unknown to it."""
+    vocabulary = Vocabulary(WORDS, lowercase=True).with_unknown_ids(7)
+    tower = TowerConfig(vocabulary.size, 8, mask_padding=True, bidirectional=True)
+    rng = np.random.default_rng(0)
+    weights = {n: rng.standard_normal(s).astype(np.float32) for n, s in tower.shapes().items()}
+    return DuplicateDetector(weights, vocabulary, tower, threshold=0.4)
+
+
+def test_before_the_first_step_it_answers_as_the_model_did(model, pairs):
+    config = fine_tuning_config(model, pairs.is_duplicate)
+    trainer = Trainer(pairs, config, init_from=model, quiet=True)
+    started = trainer.save()
+    assert len(started.vocabulary) > len(model.vocabulary) + 50 and started.threshold == 0.4
+    assert started.vocabulary.words[: len(model.vocabulary)] == model.vocabulary.words
+    texts = [*pairs.question1[:50], "how far is xyzzy", "what plugh"]
+    np.testing.assert_allclose(started.encode(texts), model.encode(texts), atol=1e-5)
+
+
+def test_the_towers_choices_are_the_models(model, pairs):
+    config = fine_tuning_config(model, pairs.is_duplicate, epochs=1)
+    assert (config.d_model, config.bidirectional, config.unknown_ids, config.epochs) == (
+        8,
+        True,
+        7,
+        1,
+    )
+    assert fine_tuning_config(model, np.ones(30, bool)).pair_batch_size == 0
+    with pytest.raises(ArgumentError, match="d_model is 8 in the model"):
+        fine_tuning_config(model, pairs.is_duplicate, d_model=128)
+
+
+@pytest.mark.parametrize("count", [30, 400])
+def test_few_labels_and_many(model, pairs, tmp_path, count, capsys):
+    path = model.save(tmp_path / "model")
+    some = pairs.rows(0, count)
+    rows = zip(some.question1, some.question2, some.is_duplicate.astype(int))
+    text = "\n".join(
+        ["question1\tquestion2\tis_duplicate", *("\t".join(map(str, r)) for r in rows)]
+    )
+    (tmp_path / "mine.tsv").write_text(text)
+    run = str(tmp_path / "run")
+    options = [
+        "--init-from",
+        str(path),
+        "--output",
+        run,
+        "--learning-rate",
+        "0.01",
+        "--epochs",
+        "4",
+    ]
+    assert main(["train", "--questions", str(tmp_path / "mine.tsv"), *options]) == 0
+    told = capsys.readouterr().out
+    tuned = DuplicateDetector.load(run)
+    assert ("it stays 0.400" in told) == (tuned.threshold == 0.4)
+    assert ("All 30 labels trained" in told) == (count == 30)
+
+    def gap(detector):
+        cosines = detector.similarity(some.question1, some.question2)
+        return cosines[some.is_duplicate].mean() - cosines[~some.is_duplicate].mean()
+
+    assert gap(tuned) > gap(model)
+
+
+def test_a_run_goes_on_only_from_its_own_model(model, pairs, tmp_path):
+    config = fine_tuning_config(model, pairs.is_duplicate, steps=2, checkpoint_every=2)
+    trainer = Trainer(pairs, config, tmp_path / "run", init_from=model, quiet=True)
+    trainer.train()
+    again = Trainer(pairs, config, tmp_path / "run", init_from=model, quiet=True)
+    assert again.loop.step == 2
+    np.testing.assert_array_equal(
+        again.save().weights["embedding"], trainer.save().weights["embedding"]
+    )
+    other = DuplicateDetector(
+        {n: a + 1 for n, a in model.weights.items()}, model.vocabulary, model.tower
+    )
+    with pytest.raises(Exception, match="the model to start from"):
+        Trainer(pairs, config, tmp_path / "run", init_from=other, quiet=True)
+
+
+def test_pairs_of_one_kind_train_too(model, pairs):
+    duplicates = pairs.duplicates()
+    config = fine_tuning_config(model, duplicates.is_duplicate, steps=2)
+    some = QuestionPairs(duplicates.question1, duplicates.question2, duplicates.is_duplicate)
+    Trainer(some, config, init_from=model, valid=some, quiet=True).train()
+
+
+def test_models_over_static_vectors(pairs, tmp_path):
+    from small_vectors import write_vectors
+
+    from siamese.search.ready import ready_detector
+
+    ready = ready_detector(write_vectors(tmp_path / "vectors"))
+    config = fine_tuning_config(ready, pairs.is_duplicate, d_model=128, steps=3)
+    assert config.embedding == str(tmp_path / "vectors") and config.static_share == 0.3
+    first = Trainer(pairs, config, init_from=ready, quiet=True)
+    first.train()
+    tuned = first.save()
+    assert tuned.tower.is_learned and tuned.threshold == ready.threshold
+    again = Trainer(
+        pairs, fine_tuning_config(tuned, pairs.is_duplicate), init_from=tuned, quiet=True
+    )
+    texts = ["how do i cook rice", "old cats"]
+    np.testing.assert_allclose(again.save().encode(texts), tuned.encode(texts), atol=2e-3)
