@@ -122,9 +122,9 @@ def threshold(flags: argparse.Namespace) -> Result:
     siamese threshold runs/mine --label 30 --questions questions.csv    (asks about a list's questions)
     siamese threshold old --answers labelled.csv                        (asks nothing)
     """
+    from siamese.cli import labelling
     from siamese.data.pairs import read_pairs
     from siamese.evaluation.thresholds import fit_threshold
-    from siamese.search import labelling
     from siamese.search.detector import DuplicateDetector
     from siamese.search.index import QuestionIndex
     from siamese.storage.store import generation

@@ -7,11 +7,11 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
+from siamese.cli.labelling import Answers, ask, similar_candidates
 from siamese.cli.main import main
 from siamese.data.pairs import read_pairs
 from siamese.errors import DataError
 from siamese.evaluation.thresholds import fit_threshold
-from siamese.search.labelling import Answers, ask, similar_candidates
 
 TRUE_BORDER = 0.9
 
