@@ -21,11 +21,12 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
-from siamese import DuplicateDetector, QuestionPairs, Trainer, word_tokenize
+from siamese import DuplicateDetector, QuestionPairs, Trainer
 from siamese.training.fine_tuning import FEW, fine_tuning_config
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "shared" / "data" / "transfer"
+WORD = r"\w+"
 COLUMNS = ["forum valid MAP", "MRR", "forum train MAP", "titles r", "news AUC"]
 
 
@@ -96,16 +97,14 @@ def average_precision(rows: list[dict[str, str]], scores: np.ndarray) -> tuple[f
 
 
 def tfidf(texts: list[str]):
-    words = TfidfVectorizer(tokenizer=word_tokenize, token_pattern=None, sublinear_tf=True).fit(
-        texts
-    )
+    words = TfidfVectorizer(token_pattern=WORD, sublinear_tf=True).fit(texts)
     return lambda a, b: np.asarray(words.transform(a).multiply(words.transform(b)).sum(axis=1))[
         :, 0
     ]
 
 
 def bm25(texts: list[str], k1: float = 1.5, b: float = 0.75):
-    words = CountVectorizer(tokenizer=word_tokenize, token_pattern=None)
+    words = CountVectorizer(token_pattern=WORD)
     counts = words.fit_transform(texts)
     found = np.asarray((counts > 0).sum(axis=0))[0]
     idf = np.log(1 + (len(texts) - found + 0.5) / (found + 0.5))

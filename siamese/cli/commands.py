@@ -88,6 +88,9 @@ def train(flags: argparse.Namespace) -> Result:
         from siamese.training import devices
 
         devices.connect(*hosts)
+    if not flags.init_from:
+        config = configs.config_from_flags(flags)
+        note(f"Choices (preset {flags.preset}):\n{config}")
     pairs = _labelled(flags, flags.questions)
     from siamese.training.fine_tuning import FEW, fine_tuning_config
     from siamese.training.split import check_both_labels, split
@@ -123,9 +126,6 @@ def train(flags: argparse.Namespace) -> Result:
         given = configs.choices_from_flags(flags)
         config = fine_tuning_config(start, train_pairs.is_duplicate, **given)
         note(f"Choices (fine-tuning of {flags.init_from}):\n{config}")
-    else:
-        config = configs.config_from_flags(flags)
-        note(f"Choices (preset {flags.preset}):\n{config}")
 
     trainer = Trainer(
         train_pairs,
