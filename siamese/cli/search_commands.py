@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from siamese.cli.output import Result, note_findings, reading
+from siamese.cli.output import Result, note, note_findings, reading
 from siamese.errors import ArgumentError
 from siamese.search.display import harmless
 
