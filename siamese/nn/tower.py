@@ -52,6 +52,8 @@ class TowerConfig:
       static_size: size of the static vectors; 0 for a tower without them.
       static_share: share of static and character vectors in the cosine; 1 learns nothing.
       character_share: the character vectors' part of that share.
+      pair_static_share: as static_share, where two questions are compared and nothing is searched; not more
+        than 0 where static_share is 0.
     """
 
     vocab_size: int
@@ -63,6 +65,7 @@ class TowerConfig:
     static_size: int = field(default=0, repr=False)
     static_share: float = field(default=0.5, repr=False)
     character_share: float = field(default=0.15, repr=False)
+    pair_static_share: float = field(default=0.0, repr=False)
 
     def __post_init__(self):
         for name in ("mask_padding", "bidirectional"):
@@ -72,9 +75,12 @@ class TowerConfig:
             raise ArgumentError(f"compute must be float32 or bfloat16; it is {self.compute!r}.")
         if self.static_size and not (self.mask_padding and self.bidirectional):
             raise ArgumentError("A tower over static vectors has mask_padding and bidirectional.")
-        for name in ("static_share", "character_share"):
+        for name in ("static_share", "character_share", "pair_static_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ArgumentError(f"{name} must lie from 0 to 1; it is {getattr(self, name)!r}.")
+
+        if self.pair_static_share and not self.static_share:
+            raise ArgumentError("pair_static_share needs a static_share above 0.")
 
     @property
     def output_size(self) -> int:
@@ -112,11 +118,14 @@ class TowerConfig:
     @property
     def blocks(self) -> dict[str, tuple[slice, float]]:
         """Name -> (columns, share) of the blocks of a vector over static vectors."""
-        size, frozen, part = self.static_size, self.static_share, self.character_share
-        ends = [0, size, size + CHARACTERS, self.output_size]
+        ends = [0, self.static_size, self.static_size + CHARACTERS, self.output_size]
         columns = [slice(*ends[i : i + 2]) for i in range(2 + self.is_learned)]
-        shares = (frozen * (1 - part), frozen * part, 1 - frozen)
-        return dict(zip((*TABLES, "learned"), zip(columns, shares)))
+        return dict(zip((*TABLES, "learned"), zip(columns, self.shares(self.static_share))))
+
+    def shares(self, static_share: float) -> tuple[float, float, float]:
+        """Those of the blocks, in their order, where static and character vectors have so much."""
+        part = self.character_share
+        return static_share * (1 - part), static_share * part, 1 - static_share
 
 
 @dataclass(frozen=True)

@@ -315,13 +315,19 @@ class DuplicateDetector:
     def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
         """The cosines by which pairs are judged, of `encode`'s vectors [..., d] of both sides.
 
-        Over static vectors they are those of the learned block alone, which tells duplicates from what
-        merely looks alike; searches put questions in order by all blocks.
+        Over static vectors the blocks count with other shares than in `encode`: what was learned tells
+        duplicates from what merely looks alike, and a search among everything needs it less.
         """
-        if not (self.tower.static_size and self.tower.is_learned):
+        tower = self.tower
+        if not (tower.static_size and tower.is_learned):
             return np.vecdot(vectors1, vectors2)
-        columns, share = self.tower.blocks["learned"]
-        return np.vecdot(vectors1[..., columns], vectors2[..., columns]) / np.float32(share)
+        pair_shares = tower.shares(tower.pair_static_share)
+        parts = [
+            np.vecdot(vectors1[..., columns], vectors2[..., columns]) * np.float32(share / had)
+            for (columns, had), share in zip(tower.blocks.values(), pair_shares)
+            if share
+        ]
+        return sum(parts)
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.

@@ -209,15 +209,8 @@ class Trainer:
             float(history.get(mode, f"metrics/{self._loss_name}")[-1][1])
             for mode in ("train", "eval")
         )
-        model = self.loop.eval_model
-        if static := self.data.static:  # Pairs are compared by the learned block alone.
-            alone = dataclasses.replace(static, shares={"static_share": 0.0})
-            size, options = self.data.vocabulary.size, model_options(self.config)
-            pairs_model = Siamese(size, mode="eval", static=alone, **options)
-            pairs_model.weights, pairs_model.state = model.weights, model.state
-            model = pairs_model
         report, self.calibration = measure(
-            model,
+            self.loop.eval_model,
             self.data,
             test,
             steps=self.loop.step,
@@ -306,10 +299,12 @@ def model_options(config: TrainConfig) -> dict[str, Any]:
 
 
 def saved_tower(config: TrainConfig, vocab_size: int, static: StaticStart | None) -> TowerConfig:
-    """The tower of the saved model: over static vectors its shares are those for searches."""
+    """The tower of the saved model: over static vectors it has other shares for searches than for pairs."""
     options = {"mask_padding": config.mask_padding, "bidirectional": config.bidirectional}
     if static:
-        options |= static.options | {"static_share": config.search_static_share}
+        options |= static.options
+        options["pair_static_share"] = options["static_share"]
+        options["static_share"] = config.search_static_share
     return TowerConfig(vocab_size, config.d_model, **options)
 
 

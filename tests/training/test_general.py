@@ -65,10 +65,14 @@ def test_the_saved_model_is_whole_and_answers_as_the_trained_one(corpus, whole):
         np.testing.assert_allclose(
             one / np.linalg.norm(one), other / np.linalg.norm(other), atol=1e-3
         )
-    learned = saved.tower.blocks["learned"][0]
-    one, other = saved.encode(questions[:2])[:, learned]
-    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-    assert abs(saved.similarity(*questions[:2]) - cosine) < 1e-6  # Pairs are judged by it alone.
+    # Pairs are judged with the shares of training, which chose the threshold.
+    pair = []
+    for question in questions[:2]:
+        ids = saved.vocabulary.encode(question)
+        pair.append(np.array([ids + [1] * (64 - len(ids))], np.int32))
+    one, other = trainer.loop.eval_model(tuple(pair))
+    assert abs(saved.similarity(*questions[:2]) - float((one * other).sum())) < 1e-3
+    assert saved.tower.static_share == 0.7 and saved.tower.pair_static_share == 0.3
     assert saved.predict(questions[0], questions[0]) and saved.similarity("", questions[0]) == 0
     many = corpus.train.question1 * 30  # Past the number from which all cores tokenize.
     np.testing.assert_allclose(saved.encode(many)[:4], saved.encode(many[:4]), atol=1e-6)
@@ -100,7 +104,7 @@ def test_other_vectors_than_the_run_began_with_are_refused(corpus, tmp_path):
     vectors = write_vectors(tmp_path / "vectors")
     train(corpus, vectors, tmp_path / "run", 1)
     write_vectors(tmp_path / "vectors", seed=1)
-    with pytest.raises(CheckpointError, match="and so the vocabulary, differ"):
+    with pytest.raises(CheckpointError, match="the training questions, or the model to start from, differ"):
         train(corpus, vectors, tmp_path / "run", 2)
     with pytest.raises(CheckpointError, match="trained on other vectors"):
         export(tmp_path / "run")
