@@ -104,7 +104,9 @@ def test_other_vectors_than_the_run_began_with_are_refused(corpus, tmp_path):
     vectors = write_vectors(tmp_path / "vectors")
     train(corpus, vectors, tmp_path / "run", 1)
     write_vectors(tmp_path / "vectors", seed=1)
-    with pytest.raises(CheckpointError, match="the training questions, or the model to start from, differ"):
+    with pytest.raises(
+        CheckpointError, match="the training questions, or the model to start from, differ"
+    ):
         train(corpus, vectors, tmp_path / "run", 2)
     with pytest.raises(CheckpointError, match="trained on other vectors"):
         export(tmp_path / "run")
