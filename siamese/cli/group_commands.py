@@ -14,6 +14,7 @@ import numpy as np
 from siamese.cli.output import Result, note, note_findings
 from siamese.errors import ArgumentError, DataError
 from siamese.search.display import excel_cell, json_text
+from siamese.search.nearest import StoredVectors
 from siamese.storage.atomic import write_text_atomically
 
 GROUP_COLUMNS = ["group", "id", "question", "similarity", "central"]
@@ -51,11 +52,11 @@ def duplicates(flags: argparse.Namespace) -> Result:
     if flags.choose_threshold is not None:
         score = _score(flags.choose_threshold, made)
         lowest = threshold if flags.threshold is not None else max(threshold - BELOW, -1)
-    merges = average_linkage(made.vectors, lowest, flags.largest)
+    merges = average_linkage(_vectors(made), lowest, flags.largest)
     if score is not None:
         threshold, facts["b_cubed_f1"] = best_cut(merges, score, lowest)
         note(f"Chosen: --threshold {threshold:.4f}, B-cubed F1 {facts['b_cubed_f1']:.4f}.")
-    groups = groups_of(made.vectors, merges.labels(threshold))
+    groups = groups_of(_vectors(made), merges.labels(threshold))
     rows = list(group_rows(made, groups))
     facts |= {
         "threshold": round(threshold, 6),
@@ -73,6 +74,13 @@ def duplicates(flags: argparse.Namespace) -> Result:
         facts["added"] = len(rows)
         text += f"; {len(rows):,} questions added to the index"
     return _table(flags, rows, columns, text, facts, started)
+
+
+def _vectors(made) -> StoredVectors:
+    """An index's vectors by which pairs are judged."""
+    vectors = made.vectors.rows(slice(None))
+    paired = made.detector.pair_vectors(vectors)
+    return made.vectors if paired is vectors else StoredVectors.of(paired)
 
 
 def match(flags: argparse.Namespace) -> Result:
@@ -134,7 +142,7 @@ def _pair_rows(made: Any, threshold: float) -> Rows:
     """All pairs above a threshold, the most similar first."""
     from siamese.search.lists.linkage import strongest_pairs
 
-    first, second, cosines, lowest = strongest_pairs(made.vectors, threshold)
+    first, second, cosines, lowest = strongest_pairs(_vectors(made), threshold)
     if lowest > threshold:
         note(f"Too many pairs: only those above {lowest:.4f} are kept.")
     order = np.argsort(-cosines, kind="stable")
@@ -170,7 +178,8 @@ def _add(flags: argparse.Namespace, made: Any, groups: list, threshold: float) -
     from siamese.search.lists.groups import joined_groups, with_columns
 
     questions, ids, columns = _read(flags.add, flags.bad_rows)
-    joined = joined_groups(made.vectors, groups, made.detector.encode(questions), threshold)
+    asked = made.detector.pair_vectors(made.detector.encode(questions))
+    joined = joined_groups(_vectors(made), groups, asked, threshold)
     with QuestionIndex.open_for_change(flags.index, made.detector) as index:
         ids = index.add(questions, ids=ids, columns=columns)
     number = {group[0].row: str(at) for at, group in enumerate(groups, 1)}

@@ -312,22 +312,26 @@ class DuplicateDetector:
                 vectors[rows] = self.encoder.encode([ids[i] for i in rows], length=int(length))
         return self.pair_cosines(vectors[: len(first)], vectors[len(first) :])
 
-    def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
-        """The cosines by which pairs are judged, of `encode`'s vectors [..., d] of both sides.
+    def pair_vectors(self, vectors: np.ndarray) -> np.ndarray:
+        """The vectors by whose dot products pairs are judged, of `encode`'s, float32 [..., d].
 
         Over static vectors the blocks count with other shares than in `encode`: what was learned tells
-        duplicates from what merely looks alike, and a search among everything needs it less.
+        duplicates from what merely looks alike, and a search among everything needs it less. Else they
+        are the same.
         """
         tower = self.tower
         if not (tower.static_size and tower.is_learned):
-            return np.vecdot(vectors1, vectors2)
-        pair_shares = tower.shares(tower.pair_static_share)
-        parts = [
-            np.vecdot(vectors1[..., columns], vectors2[..., columns]) * np.float32(share / had)
-            for (columns, had), share in zip(tower.blocks.values(), pair_shares)
-            if share
-        ]
-        return sum(parts)
+            return vectors
+        made = np.empty_like(vectors)
+        wanted = tower.shares(tower.pair_static_share)
+        for (columns, share), pair_share in zip(tower.blocks.values(), wanted):
+            scale = (pair_share / share) ** 0.5 if share else 0
+            made[..., columns] = vectors[..., columns] * np.float32(scale)
+        return made
+
+    def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
+        """The cosines by which pairs are judged, of `encode`'s vectors of both sides."""
+        return np.vecdot(self.pair_vectors(vectors1), self.pair_vectors(vectors2))
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.

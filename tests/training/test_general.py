@@ -127,3 +127,25 @@ def test_lazy_adam_and_the_course_s_tower_are_refused():
         TrainConfig.general(lazy_adam=True)
     with pytest.raises(ArgumentError, match="embedding needs mask_padding"):
         TrainConfig.course(embedding="wordllama")
+
+
+def test_groups_and_hits_are_judged_as_pairs_are(whole, tmp_path, capsys):
+    from siamese import QuestionIndex
+    from siamese.cli.main import main
+
+    _, detector, output = whole
+    questions = ["how do i cook rice?", "how do i learn to cook rice?", "what is the best way"]
+    index = QuestionIndex.build(detector, questions)
+    index.save(tmp_path / "index", model=output / "model")
+    cosine = detector.similarity(*questions[:2])
+    hit = next(h for h in index.search(questions[0], k=3) if h.question == questions[1])
+    assert abs(hit.similarity - cosine) < 1e-6
+    vectors = detector.encode(questions[:2])
+    assert abs(float(vectors[0] @ vectors[1]) - cosine) > 1e-3  # Searches order by another one.
+    options = ["duplicates", str(tmp_path / "index"), "--pairs", "--threshold", "-1", "--json"]
+    assert main(options) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert (
+        abs(rows[0]["similarity"] - detector.similarity(rows[0]["question1"], rows[0]["question2"]))
+        < 1e-5
+    )
