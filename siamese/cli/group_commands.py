@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.cli.output import Result, note, note_findings
+from siamese.cli.output import Result, note, read_list
 from siamese.errors import ArgumentError, DataError
 from siamese.search.display import excel_cell, json_text
 from siamese.search.nearest import StoredVectors
@@ -52,11 +52,12 @@ def duplicates(flags: argparse.Namespace) -> Result:
     if flags.choose_threshold is not None:
         score = _score(flags.choose_threshold, made)
         lowest = threshold if flags.threshold is not None else max(threshold - BELOW, -1)
-    merges = average_linkage(_vectors(made), lowest, flags.largest)
+    vectors = _pair_vectors(made)
+    merges = average_linkage(vectors, lowest, flags.largest)
     if score is not None:
         threshold, facts["b_cubed_f1"] = best_cut(merges, score, lowest)
         note(f"Chosen: --threshold {threshold:.4f}, B-cubed F1 {facts['b_cubed_f1']:.4f}.")
-    groups = groups_of(_vectors(made), merges.labels(threshold))
+    groups = groups_of(vectors, merges.labels(threshold))
     rows = list(group_rows(made, groups))
     facts |= {
         "threshold": round(threshold, 6),
@@ -70,17 +71,17 @@ def duplicates(flags: argparse.Namespace) -> Result:
     )
     columns = GROUP_COLUMNS
     if flags.add is not None:
-        rows, columns = _add(flags, made, groups, threshold), ADD_COLUMNS
+        rows, columns = _add(flags, made, vectors, groups, threshold), ADD_COLUMNS
         facts["added"] = len(rows)
         text += f"; {len(rows):,} questions added to the index"
     return _table(flags, rows, columns, text, facts, started)
 
 
-def _vectors(made) -> StoredVectors:
-    """An index's vectors by which pairs are judged."""
-    vectors = made.vectors.rows(slice(None))
-    paired = made.detector.pair_vectors(vectors)
-    return made.vectors if paired is vectors else StoredVectors.of(paired)
+def _pair_vectors(made: Any) -> StoredVectors:
+    """An index's vectors by which pairs are judged: as they are stored, where those are the same."""
+    if not made.detector.has_pair_shares:
+        return made.vectors
+    return StoredVectors.of(made.detector.pair_vectors(made.vectors.rows(slice(None))))
 
 
 def match(flags: argparse.Namespace) -> Result:
@@ -98,8 +99,8 @@ def match(flags: argparse.Namespace) -> Result:
     detector = DuplicateDetector.load(flags.model)
     cut = detector.threshold if flags.threshold is None else flags.threshold
     started = time.monotonic()
-    questions, ids, columns = _read(flags.a, flags.bad_rows)
-    others, other_ids, other_columns = _read(flags.b, flags.bad_rows)
+    questions, ids, columns = _read(flags.a, flags)
+    others, other_ids, other_columns = _read(flags.b, flags)
     options = {
         "k": 1 if flags.k is None else flags.k,
         "one_to_one": flags.one_to_one,
@@ -129,12 +130,9 @@ def match(flags: argparse.Namespace) -> Result:
     return _table(flags, rows, MATCH_COLUMNS, text, {**facts, "threshold": cut}, started)
 
 
-def _read(path: str, bad_rows: str) -> tuple[list[str], list | None, Rows]:
+def _read(path: str, flags: argparse.Namespace) -> tuple[list[str], list | None, Rows]:
     """A file's questions, their ids (or None) and other columns."""
-    from siamese.data.question_list import read_questions
-
-    found = read_questions(path, bad_rows=bad_rows)
-    note_findings(found.report)
+    found = read_list(path, flags)
     return found.questions, found.ids, found.columns or [{}] * len(found.questions)
 
 
@@ -142,7 +140,7 @@ def _pair_rows(made: Any, threshold: float) -> Rows:
     """All pairs above a threshold, the most similar first."""
     from siamese.search.lists.linkage import strongest_pairs
 
-    first, second, cosines, lowest = strongest_pairs(_vectors(made), threshold)
+    first, second, cosines, lowest = strongest_pairs(_pair_vectors(made), threshold)
     if lowest > threshold:
         note(f"Too many pairs: only those above {lowest:.4f} are kept.")
     order = np.argsort(-cosines, kind="stable")
@@ -172,14 +170,16 @@ def _score(path: str, made: Any) -> Callable[[np.ndarray], float]:
     return lambda labels: b_cubed(labels, truth, counted=known >= 0).f
 
 
-def _add(flags: argparse.Namespace, made: Any, groups: list, threshold: float) -> Rows:
+def _add(
+    flags: argparse.Namespace, made: Any, vectors: StoredVectors, groups: list, threshold: float
+) -> Rows:
     """Adds a file's questions to the index; tells which of the groups each belongs to."""
     from siamese.search.index import QuestionIndex
     from siamese.search.lists.groups import joined_groups, with_columns
 
-    questions, ids, columns = _read(flags.add, flags.bad_rows)
+    questions, ids, columns = _read(flags.add, flags)
     asked = made.detector.pair_vectors(made.detector.encode(questions))
-    joined = joined_groups(_vectors(made), groups, asked, threshold)
+    joined = joined_groups(vectors, groups, asked, threshold)
     with QuestionIndex.open_for_change(flags.index, made.detector) as index:
         ids = index.add(questions, ids=ids, columns=columns)
     number = {group[0].row: str(at) for at, group in enumerate(groups, 1)}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from siamese.cli.output import Result, note_findings, write_out
+from siamese.cli.output import Result, read_list, write_out
 from siamese.errors import ArgumentError
 from siamese.search.display import excel_cell, harmless, json_text
 
@@ -121,14 +121,9 @@ def evaluate_search(flags: argparse.Namespace) -> Result:
 
 
 def _read_queries(flags: argparse.Namespace) -> tuple[list[str], list[Any] | None]:
-    from siamese.data.question_list import read_questions
-
     if flags.queries != "-" and not Path(flags.queries).exists():
         raise ArgumentError(f"{flags.queries}: no such file.")
-    found = read_questions(
-        flags.queries, column=flags.column, id_column=flags.id_column, bad_rows=flags.bad_rows
-    )
-    note_findings(found.report)
+    found = read_list(flags.queries, flags)
     return found.questions, found.ids
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from siamese.cli.output import Result, note, note_findings, reading
+from siamese.cli.output import Result, note, note_findings, read_list, reading
 from siamese.errors import ArgumentError
 from siamese.search.display import harmless
 
@@ -26,7 +26,7 @@ def index(flags: argparse.Namespace) -> Result:
 
     started = time.monotonic()
     detector = DuplicateDetector.load(flags.model)
-    found = _read_list(flags)
+    found = read_list(flags.questions, flags)
     options = {"storage": flags.storage, "approximate": flags.approximate}
     made = QuestionIndex.build(
         detector, found.questions, ids=found.ids, columns=found.columns, **options
@@ -84,7 +84,7 @@ def index_add(flags: argparse.Namespace) -> Result:
     """
     from siamese.search.index import QuestionIndex
 
-    found = _read_list(flags)
+    found = read_list(flags.questions, flags)
     with QuestionIndex.open_for_change(flags.index, flags.model) as made:
         made.add(found.questions, ids=found.ids, columns=found.columns)
     facts = {"added": len(found.questions), "left_out": found.left_out, "questions": len(made)}
@@ -138,7 +138,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     path = flags.answers or f"{str(flags.target).rstrip('/')}.answers.csv"
     if flags.label:
         if flags.questions:
-            texts = _read_list(flags).questions
+            texts = read_list(flags.questions, flags).questions
             made_of = QuestionIndex.build(detector, texts)
         elif is_index:
             made_of = made
@@ -267,19 +267,3 @@ def serve(flags: argparse.Namespace) -> int:
     places = {"host": flags.host, "port": flags.port, "names": tuple(flags.allow_host)}
     serve(flags.index, model=flags.model, workers=flags.workers, **places)
     return 0
-
-
-def _read_list(flags: argparse.Namespace):
-    """The questions of a file; what was mended is told."""
-    from siamese.data.question_list import read_questions
-
-    columns = {"column": flags.column, "id_column": flags.id_column}
-    found = read_questions(flags.questions, **columns, bad_rows=flags.bad_rows)
-    note_findings(found.report)
-    return found
-
-
-def _load_index(flags: argparse.Namespace):
-    from siamese.search.index import QuestionIndex
-
-    return QuestionIndex.load(flags.index, flags.model)

@@ -49,9 +49,13 @@ def fold(text: str) -> str:
       >>> fold("What’s  the &quot;Ｑ&quot;?")
       'what\\'s the "q"?'
     """
-    text = unicodedata.normalize("NFKC", html.unescape(text)).translate(_STRAIGHT).lower()
     # Half a surrogate pair has no UTF-8, which the tokenizer works on.
-    return " ".join(text.split()).encode("utf-8", "replace").decode()
+    return plain(html.unescape(text)).lower().encode("utf-8", "replace").decode()
+
+
+def plain(text: str) -> str:
+    """Text with compatibility characters resolved (NFKC), straight quotes, and single blanks."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_STRAIGHT).split())
 
 
 class Subwords(Mapping):

@@ -22,6 +22,8 @@ class EncoderDetector(DuplicateDetector):
       name: what the encoder is called; an index says it.
     """
 
+    has_pair_shares = False
+
     def __init__(self, encoder: Any, name: str, *, threshold: float, calibration: Any = None):
         self._encode: Callable = getattr(encoder, "encode", encoder)
         if not callable(self._encode):
@@ -85,10 +87,6 @@ class EncoderDetector(DuplicateDetector):
     def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
         vectors = self.encode([*first, *second])
         return self.pair_cosines(vectors[: len(first)], vectors[len(first) :])
-
-    def pair_vectors(self, vectors: np.ndarray) -> np.ndarray:
-        """The same vectors."""
-        return vectors
 
     def unknown_words(self, question: str) -> list[str]:
         """None: the encoder does not tell which words it knows."""

@@ -312,6 +312,11 @@ class DuplicateDetector:
                 vectors[rows] = self.encoder.encode([ids[i] for i in rows], length=int(length))
         return self.pair_cosines(vectors[: len(first)], vectors[len(first) :])
 
+    @property
+    def has_pair_shares(self) -> bool:
+        """Whether pairs are judged with other shares of the blocks than searches."""
+        return bool(self.tower.static_size) and self.tower.is_learned
+
     def pair_vectors(self, vectors: np.ndarray) -> np.ndarray:
         """The vectors by whose dot products pairs are judged, of `encode`'s, float32 [..., d].
 
@@ -319,9 +324,9 @@ class DuplicateDetector:
         duplicates from what merely looks alike, and a search among everything needs it less. Else they
         are the same.
         """
-        tower = self.tower
-        if not (tower.static_size and tower.is_learned):
+        if not self.has_pair_shares:
             return vectors
+        tower = self.tower
         made = np.empty_like(vectors)
         wanted = tower.shares(tower.pair_static_share)
         for (columns, share), pair_share in zip(tower.blocks.values(), wanted):
@@ -350,6 +355,15 @@ class DuplicateDetector:
         """The probability that belongs to a cosine (or to each of an array of them)."""
         found = self.calibration(np.atleast_1d(np.asarray(cosine, np.float64)))
         return float(found[0]) if np.ndim(cosine) == 0 else found
+
+    def judged(
+        self, cosines: np.ndarray, threshold: float | None = None
+    ) -> list[tuple[float, float | None, bool]]:
+        """(cosine, probability or None, is it a duplicate) of each of some `pair_cosines`, float32 [n]."""
+        cut = self.threshold if threshold is None else threshold
+        known = self.calibration is not None and len(cosines)
+        probabilities = self.calibrated(cosines).tolist() if known else [None] * len(cosines)
+        return [(c, p, c > cut) for c, p in zip(cosines.tolist(), probabilities)]
 
     def predict(self, question1, question2, threshold: float | None = None):
         """Whether two questions (or two lists, pair by pair) have a cosine above the threshold.

@@ -10,8 +10,6 @@ from siamese.errors import ArgumentError
 from siamese.nn.tower import TowerConfig
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 
-CHARACTER_SHARE = 0.15
-
 
 def ready_detector(
     embedding: str | os.PathLike,
@@ -36,8 +34,8 @@ def ready_detector(
     vectors = StaticVectors.read(embedding)
     vocabulary = vectors.vocabulary
     size, d = vectors.table.shape
-    shares = {"static_share": 1.0, "character_share": CHARACTER_SHARE}
-    tower = TowerConfig(size, mask_padding=True, bidirectional=True, static_size=d, **shares)
+    options = {"static_size": d, "static_share": 1.0}  # With TowerConfig's own character_share.
+    tower = TowerConfig(size, mask_padding=True, bidirectional=True, **options)
     detector = DuplicateDetector(
         {"static": vectors.table, "characters": vocabulary.characters()},
         vocabulary,

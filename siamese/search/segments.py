@@ -305,20 +305,17 @@ def hits_of(
     """The hits of one question, whose vector is `query`; the threshold is the model's own where None."""
     rows, *ranks = ranking
     cosines = detector.pair_cosines(state.vectors_of(rows), query)  # those that pairs are judged by
-    cut = detector.threshold if threshold is None else threshold
-    known = detector.calibration is not None and len(rows)
-    probabilities = detector.calibrated(cosines).tolist() if known else [None] * len(rows)
-    found = zip(rows, cosines.tolist(), probabilities, *(part.tolist() for part in ranks))
+    found = zip(rows, detector.judged(cosines, threshold), *(part.tolist() for part in ranks))
     return [
         Hit(
             **state.entry(row),
             similarity=cosine,
             probability=probability,
-            is_duplicate=cosine > cut,
+            is_duplicate=is_duplicate,
             vector_rank=by_vector or None,
             word_rank=by_words or None,
         )
-        for row, cosine, probability, by_vector, by_words in found
+        for row, (cosine, probability, is_duplicate), by_vector, by_words in found
     ]
 
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import Hit, QuestionIndex
@@ -227,15 +225,11 @@ class QuestionService:
             self.stale = f"Searched as it was before: {error}"
 
     def _similarity(self, pairs: list[tuple[str, str]], threshold: float | None) -> list[dict]:
-        model = self.detector
-        cut = model.threshold if threshold is None else threshold
-        cosines = model.similarity(*map(list, zip(*pairs))) if pairs else np.zeros(0)
-        known = model.calibration is not None and len(pairs)
-        probabilities = model.calibrated(cosines).tolist() if known else [None] * len(pairs)
-        return [
-            {"similarity": cosine, "probability": p, "is_duplicate": cosine > cut}
-            for cosine, p in zip(cosines.tolist(), probabilities)
-        ]
+        if not pairs:
+            return []
+        names = "similarity", "probability", "is_duplicate"
+        cosines = self.detector.similarity(*map(list, zip(*pairs)))
+        return [dict(zip(names, found)) for found in self.detector.judged(cosines, threshold)]
 
     def _duplicates(self, ids: list[str | int], k: int, **options: Any) -> list[list[Hit]]:
         texts = [_entry(self._searched, i)["question"] for i in ids]

@@ -16,12 +16,10 @@ from siamese.search.detector import DuplicateDetector
 from siamese.training.config import PRESETS, TrainConfig
 
 FEW = 300  # With fewer labels all of them train, and nothing is measured.
-FIT_PAIRS, FIT_OF_EACH = (
-    100,
-    20,
-)  # Fewer held-out labels leave threshold and calibration as they are.
+# Fewer held-out labels leave threshold and calibration as they are.
+FIT_PAIRS, FIT_OF_EACH = 100, 20
 LEARNING_RATE = (
-    5e-4  # A twentieth of `best`'s; see docs/own_data.md for what it learns and forgets.
+    5e-4  # A twentieth of `best`'s: chosen to forget little, not yet measured beside others.
 )
 # The weights' names in the order in which Trax's layers hold them.
 _ORDER = (
