@@ -171,16 +171,30 @@ def train(flags: argparse.Namespace) -> Result:
 
 
 def export(flags: argparse.Namespace) -> Result:
-    """Make a saved model of a run's checkpoint.
+    """Make a saved model of a run's checkpoint, or a Parquet file of an index.
 
     siamese export runs/course
     siamese export runs/course --step 800 --output model800
+    siamese export old old.parquet       (id, question, columns, vector, for other engines; needs pyarrow)
     """
+    if flags.parquet is not None:
+        return _export_index(flags)
     from siamese.training.export import export
 
     detector, path = export(flags.run, flags.step, flags.output)
     found = {"output": str(path), "step": detector.card["steps"], "threshold": detector.threshold}
     return f"Saved step {found['step']:,} in {path}; its threshold is the course's 0.7.", found
+
+
+def _export_index(flags: argparse.Namespace) -> Result:
+    from siamese.search.index_files import export_parquet
+
+    if flags.step is not None or flags.output is not None:
+        raise ArgumentError("--step and --output are for a run; an index has neither.")
+    found = {"output": flags.parquet, "questions": export_parquet(flags.run, flags.parquet)}
+    found["bytes"] = Path(flags.parquet).stat().st_size
+    text = f"{found['questions']:,} questions, {found['bytes'] / 1e6:,.1f} MB"
+    return f"{text}. Written to {flags.parquet}.", found
 
 
 def evaluate(flags: argparse.Namespace) -> Result:

@@ -164,7 +164,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_config_flags(train)
 
     add = command(commands.export).add_argument
-    add("run", help="directory of `siamese train`")
+    add("run", metavar="RUN_OR_INDEX", help="directory of `siamese train`, or of `siamese index`")
+    add("parquet", metavar="PARQUET", nargs="?", help="the file to write, of an index")
     add("--step", type=int, help="of the checkpoint [the newest]")
     add("--output", help="directory of the model [RUN/model]")
 

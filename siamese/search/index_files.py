@@ -30,14 +30,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from siamese.errors import CheckpointError
+from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError
 from siamese.search.approximate import Graph
 from siamese.search.lexical import VECTOR_WEIGHT, Postings
 from siamese.search.nearest import STORAGES, StoredVectors
-from siamese.search.segments import Entries, Segment, State
+from siamese.search.segments import Entries, Segment, State, as_text
+from siamese.storage.atomic import open_atomically
 from siamese.storage.store import Generation, check_files, generation, read_store, write_store
 
 FORMAT_VERSION = 3
+ROWS_PER_GROUP = 1 << 16  # of a Parquet file
 
 
 def write_index(
@@ -167,3 +169,59 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
         counts = csr_array((counts, places, starts), (len(words), rows))
         postings = Postings(words, counts, mapped("lengths.npy", (rows,), "int32"))
     return Segment(vectors, Entries(text, offsets), keys, name, graph, postings)
+
+
+def export_parquet(index: os.PathLike | str, path: os.PathLike | str) -> int:
+    """Writes an index as a Parquet file, which other engines read; returns how many questions. No model.
+
+    Its columns: ``id`` (int64, or text where one of the ids is), ``question`` (text), the columns that the
+    index keeps (text; of a taken name with ``column_`` before it) and ``vector`` (a list of d float32).
+
+    Raises:
+      CheckpointError: see `read_index`.
+      MissingDependencyError: pyarrow is not installed.
+      ArgumentError: the file cannot be written.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
+    live = read_index(index)[0].whole
+    entries, vectors = live.entries, live.vectors
+    whole, kept = (
+        True,
+        {},
+    )  # whether all ids fit int64; the columns, in the order in which they appear
+    for entry in entries:
+        whole = whole and isinstance(entry["id"], int) and -(1 << 63) <= entry["id"] < 1 << 63
+        kept |= dict.fromkeys(entry["columns"])
+    own, d = ("id", "question", "vector"), vectors.values.shape[1]
+    names = {column: f"column_{column}" if column in own else column for column in kept}
+    texts = ("question", *names.values())
+    schema = pyarrow.schema(
+        [("id", pyarrow.int64() if whole else pyarrow.string())]
+        + [(_written(name), pyarrow.string()) for name in texts]
+        + [("vector", pyarrow.list_(pyarrow.float32(), d))]
+    )
+    with (
+        open_atomically(path, ArgumentError) as file,
+        parquet.ParquetWriter(file, schema) as writer,
+    ):
+        for start in range(0, len(entries), ROWS_PER_GROUP):
+            rows = slice(start, min(start + ROWS_PER_GROUP, len(entries)))
+            some = [entries[row] for row in range(rows.start, rows.stop)]
+            columns = [[entry["id"] if whole else _written(entry["id"]) for entry in some]]
+            columns.append([_written(entry["question"]) for entry in some])
+            columns += [[_written(entry["columns"].get(name)) for entry in some] for name in names]
+            flat = pyarrow.array(vectors.rows(rows).ravel())
+            columns.append(pyarrow.FixedSizeListArray.from_arrays(flat, d))
+            writer.write_table(pyarrow.table(columns, schema=schema))
+    return len(entries)
+
+
+def _written(value: Any) -> str | None:
+    """A value as Parquet's text; lone surrogates, which UTF-8 does not have, become question marks."""
+    if value is None:
+        return None
+    return as_text(value).encode("utf-8", "replace").decode()

@@ -97,7 +97,7 @@ class Segment:
             for row, entry in enumerate(self.entries):
                 if column in entry["columns"]:
                     value = entry["columns"][column]
-                    found.setdefault(_as_text(value), []).append(row)
+                    found.setdefault(as_text(value), []).append(row)
             self._values[column] = found
         return self._values[column]
 
@@ -268,7 +268,7 @@ class State:
                 raise ArgumentError(f"The index keeps no column {column!r}; {there}.")
             fits = np.zeros(len(kept), bool)
             for found, start in zip(values, self.starts):
-                fits[start + np.array(found.get(_as_text(value), []), np.int64)] = True
+                fits[start + np.array(found.get(as_text(value), []), np.int64)] = True
             kept &= fits
         return replace(self, removed=np.flatnonzero(~kept))
 
@@ -344,7 +344,8 @@ def _key(i: str | int) -> int:
     return text_key(i) if isinstance(i, str) else i % (1 << 64)
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A column's value as text: what is not text as JSON has it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

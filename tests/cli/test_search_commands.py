@@ -4,10 +4,12 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
 from siamese.cli.main import main
+from siamese.search.index import QuestionIndex
 
 
 @pytest.fixture
@@ -64,6 +66,37 @@ def test_index_add_and_remove(tmp_path, model, capsys):
     assert main(["index", "remove", index, "--ids", "7", "0"]) == 0
     assert main(["search", index, "how far ?"]) == 0
     assert "the index is empty" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("storage", ["float32", "int8"])
+def test_an_index_is_exported_as_parquet(tmp_path, capsys, storage):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    detector, path = make_detector(), tmp_path / "out.parquet"
+    texts, columns = ["how far", "how \ud800 old", "cook rice"], [{"id": "x"}, {"n": 3}, {"n": "y"}]
+    index = QuestionIndex.build(detector, texts, columns=columns, storage=storage)
+    index.remove(2)
+    index.add("what is rice", columns=[{"vector": None}])
+    index.save(tmp_path / "index")
+    assert main(["export", str(tmp_path / "index"), str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["questions"] == 3
+    table = parquet.read_table(path)
+    assert table.column_names == ["id", "question", "column_id", "n", "column_vector", "vector"]
+    found = table.to_pydict()
+    np.testing.assert_array_equal(found.pop("vector"), index.vectors.rows(slice(None)))
+    assert found == {
+        "id": [0, 1, 3],
+        "question": ["how far", "how ? old", "what is rice"],
+        "column_id": ["x", None, None],
+        "n": [None, "3", None],
+        "column_vector": [None, None, None],
+    }
+    index.add("how old", ids=["a"])
+    index.save(tmp_path / "index")
+    assert main(["export", str(tmp_path / "index"), str(path)]) == 0
+    assert parquet.read_table(path)["id"].to_pylist() == ["0", "1", "3", "a"]
+    assert main(["export", str(tmp_path), str(path)]) == 2
+    assert main(["export", str(tmp_path / "index"), str(path), "--step", "1"]) == 2
+    assert "for a run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("question", ["", "  "])
