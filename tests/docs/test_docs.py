@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "teaching").glob("*.md")),
 ]
 FENCE = re.compile(r"^(?P<fence>```+)(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=fence)\s*$", re.M | re.S)
 NOT_RUN = "# not run: "
@@ -67,18 +68,22 @@ def test_links_lead_to_files_and_headings_that_are_there(page):
         if re.match(r"[a-z]+:", target):
             continue  # the web: cannot be reached where this runs
         path, _, anchor = unquote(target).partition("#")
-        file = page if not path else page.parent / path
-        if page.parent.name == "docs" and path.startswith("notebooks/"):
-            file = ROOT / "notebooks" / "solution" / Path(path).name  # `make docs` copies them
+        file = page if not path else (page.parent / path).resolve()
+        if file.parent == ROOT / "docs" / "notebooks":
+            file = ROOT / "notebooks" / "solution" / file.name  # `make docs` copies them
         assert file.exists(), f"{name_of(page)} links to {target}, which is not there"
         if anchor and file.suffix == ".md":
             assert anchor in anchors(file), f"{name_of(page)}: {path} has no heading #{anchor}"
 
 
 def test_every_page_stands_in_the_contents():
-    contents = "".join(blocks(ROOT / "docs" / "index.md", "{toctree}"))
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
-    assert pages == set(re.findall(r"^([a-z_]+)$", contents, re.M))
+    docs, named = ROOT / "docs", {"index"}
+    for folder in ("", "teaching/"):
+        contents = "".join(blocks(docs / folder / "index.md", "{toctree}"))
+        named |= {folder + name for name in re.findall(r"^([a-z_/]+)$", contents, re.M)}
+    assert {
+        str(page.relative_to(docs).with_suffix("")) for page in PAGES if docs in page.parents
+    } == named
 
 
 def test_the_api_page_has_every_public_name_once():
