@@ -5,8 +5,9 @@
     python benchmarks/lstm_forms.py --step
 
 A batch here is both questions of a pair: 512 is a training batch of 256 pairs. Forms take turns; medians.
-All give the same values and gradients, which is checked first. The floor is the products' arithmetic
-(twice more with the gradient) at the speed of a large product, measured in the same turns.
+All give the same values and gradients, which is checked first. The floor is the arithmetic of Trax's form
+(twice more with the gradient) at the speed of a large product, measured in the same turns; a product once a
+word does less of it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from jax import lax
 
 from siamese.compat.process import keep_memory
 from siamese.nn.lstm import lstm_mean
-from siamese.nn.tower import TowerConfig, encode, towers
+from siamese.nn.tower import TowerConfig, encode, towers, words_of
 
 D, VOCABULARY = 128, 41_699
 sigmoid = jax.nn.sigmoid
@@ -81,8 +82,14 @@ def features_major(w, b, x):
     return lax.scan(step, (zero, zero, zero), x.transpose(1, 2, 0))[0][2].T / x.shape[1]
 
 
+def once_a_word(w, b, rows, places):
+    """The product x @ Wx once for each distinct word, looked up in the step; JAX's own backward pass."""
+    products = rows @ w[:D] + b
+    return scan_mean(lambda h, c, at: gates(products[at] + h @ w[D:], c), places.T, fused=True)
+
+
 def own_backward(block=1, per_block=False, transposed=False):
-    """A backward pass that keeps the gates, as in siamese.nn.lstm, with variations.
+    """A backward pass that keeps the gates and h, for a product at every position, with variations.
 
     block: steps in one turn of the scan. per_block: x @ Wx forward, and the products for the gradients
     of kernel and x backward, once a block. transposed: the kernel's gradient summed as [4 d, 2 d].
@@ -147,8 +154,13 @@ def own_backward(block=1, per_block=False, transposed=False):
     return run
 
 
-USED = "own backward, mean fused (used)"
-FORMS = {
+def at_every_position(form):
+    """A form that takes x [batch, length, d]."""
+    return lambda w, b, rows, places: form(w, b, rows[places])
+
+
+USED = "product once a word, own backward (used)"
+AT_EVERY_POSITION = {
     "concatenation (Trax)": concatenated,
     "two products": split,
     "two products, mean fused": functools.partial(split, fused=True),
@@ -158,14 +170,17 @@ FORMS = {
     ),
     "... features-major": features_major,
     "x @ Wx hoisted": hoisted,
-    USED: lstm_mean,
-    "... two products, transposition folded in": own_backward(),
+    "own backward, two products": own_backward(),
     "... two steps a turn": own_backward(2),
     "... x @ Wx, dW and dx per 4 steps": own_backward(4, per_block=True),
     "... x @ Wx, dW and dx per 8 steps": own_backward(8, per_block=True),
     "... dW summed transposed": own_backward(transposed=True),
 }
-SHORT = ("concatenation (Trax)", "two products, mean fused", "... features-major", USED)
+FORMS = {name: at_every_position(form) for name, form in AT_EVERY_POSITION.items()} | {
+    "product once a word": once_a_word,
+    USED: lstm_mean,
+}
+SHORT = ("concatenation (Trax)", "two products, mean fused", "own backward, two products", USED)
 
 
 def medians(jobs: dict, runs: int) -> dict:
@@ -188,12 +203,13 @@ def large_product():
     return lambda: multiply(a)
 
 
-def forms_table(batch: int, length: int, names, runs: int) -> str:
+def forms_table(batch: int, length: int, words: int, names, runs: int) -> str:
     """Checks the forms against each other and measures them."""
     draw = np.random.RandomState(0)
-    x = jnp.asarray(draw.randn(batch, length, D).astype(np.float32))
+    x = jnp.asarray(draw.randn(words, D).astype(np.float32))
     w = jnp.asarray(draw.randn(2 * D, 4 * D).astype(np.float32) * 0.05)
-    values, jobs, expected = (w, jnp.zeros(4 * D), x), {"peak": large_product()}, None
+    places = jnp.asarray(draw.randint(0, words, (batch, length)))
+    values, jobs, expected = (w, jnp.zeros(4 * D), x, places), {"peak": large_product()}, None
     for name in names:
         loss = lambda *v, form=FORMS[name]: jnp.sum(form(*v) ** 2)  # noqa: E731
         forward, both = jax.jit(FORMS[name]), jax.jit(jax.grad(loss, argnums=(0, 1, 2)))
@@ -206,7 +222,7 @@ def forms_table(batch: int, length: int, names, runs: int) -> str:
     peak = 2 * 2048**3 / ms["peak"] / 1e6
     floor = batch * length * 2 * (2 * D) * (4 * D) / peak / 1e6
     lines = [
-        f"Batch {batch}, length {length}; large product {peak:.0f} GFLOP/s.",
+        f"Batch {batch}, length {length}, {words} words; large product {peak:.0f} GFLOP/s.",
         "",
         "| form | forward ms | x floor | forward and backward ms | x floor |\n|---|---|---|---|---|",
     ]
@@ -226,19 +242,9 @@ def step_table(runs: int) -> str:
     one = jax.jit(jax.grad(lambda w: total(towers(w, q1, q2, config))))
     two = jax.jit(jax.grad(lambda w: total([encode(w, q1, config), encode(w, q2, config)])))
 
-    def inside(w):
-        kernel, bias = w["lstm/kernel"], w["lstm/bias"]
-
-        def step(h, c, tokens):
-            x_t = jnp.take(w["embedding"], tokens, axis=0, mode="clip")
-            return gates(x_t @ kernel[:D] + h @ kernel[D:] + bias, c)
-
-        return scan_mean(step, q.T, fused=True)
-
+    found = [jax.tree.map(jnp.asarray, side) for side in words_of([q1, q2], VOCABULARY)]
+    by_words = jax.jit(jax.grad(lambda w: total(towers(w, *found, config))))
     take = jax.jit(lambda e: jnp.take(e, q, axis=0, mode="clip"))
-    before = jax.jit(lambda w: lstm_mean(w["lstm/kernel"], w["lstm/bias"], take(w["embedding"])))
-    inside = jax.jit(inside)
-    np.testing.assert_allclose(inside(w), before(w), rtol=0, atol=1e-6)
     d_x = jnp.asarray(draw.randn(*q.shape, D).astype(np.float32))
     scatter = jax.jit(lambda d: jnp.zeros((VOCABULARY, D)).at[q].add(d))
 
@@ -257,10 +263,10 @@ def step_table(runs: int) -> str:
         return given
 
     jobs = {
-        "gradient, both questions in one batch (used)": lambda: one(w),
-        "gradient, one question after the other": lambda: two(w),
-        "forward, embedding looked up before the scan (used)": lambda: before(w),
-        "forward, embedding looked up inside the step": lambda: inside(w),
+        "gradient by distinct words, both questions in one batch (used)": lambda: by_words(w),
+        "distinct words sought, on the host": lambda: words_of([np.asarray(q)], VOCABULARY),
+        "gradient, a product at every position": lambda: one(w),
+        "... one question after the other": lambda: two(w),
         "look-up alone": lambda: take(w["embedding"]),
         "its gradient: scatter into the whole embedding": lambda: scatter(d_x),
         "Adam on the whole embedding": lambda: plain(*kept, gradient),
@@ -278,6 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batch", type=int, nargs="+", default=[512], help="rows: twice the pairs")
     parser.add_argument("--length", type=int, nargs="+", default=[32])
+    parser.add_argument("--words", type=int, default=3072, help="distinct words of a batch")
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--short", action="store_true", help="four of the forms")
     parser.add_argument("--step", action="store_true", help="the other parts of a step instead")
@@ -293,7 +300,7 @@ def main() -> None:
     for batch in flags.batch:
         for length in flags.length:
             names = SHORT if flags.short else tuple(FORMS)
-            print(forms_table(batch, length, names, flags.runs), flush=True)
+            print(forms_table(batch, length, flags.words, names, flags.runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -67,13 +67,12 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     """The loop that `Trainer` makes for a preset, with changes."""
     import itertools
 
-    import jax
-
     from siamese import Siamese, TrainConfig, compat, enable_compile_cache, keep_memory
     from siamese.course.model import tower_weights
-    from siamese.nn.tower import encode
+    from siamese.nn.encoder import Encoder
+    from siamese.nn.ragged import Ragged
     from siamese.training.loop import Loop
-    from siamese.training.trainer import losses, model_options, tower_config
+    from siamese.training.trainer import losses, model_options, saved_tower
 
     keep_memory()
     enable_compile_cache()
@@ -89,14 +88,17 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     )
     model = Siamese(vocab, **model_options(config))
     loop = Loop(model, task, lazy_adam=config.lazy_adam, quiet=True)
-    trainer, tower = loop._trainer_per_task[0], tower_config(config, vocab)
-    rng, weights = np.asarray(loop.new_rng()), jax.device_put(tower_weights(loop.model))
-    run = jax.jit(lambda weights, q: encode(weights, q, tower))
+    trainer, rng = loop._trainer_per_task[0], np.asarray(loop.new_rng())
+    encoder = Encoder(saved_tower(config, vocab, None), tower_weights(loop.model))
 
     def step(*batch):
         return float(trainer.one_step(batch, rng, step=1, learning_rate=RATE)[0])
 
-    return step, lambda q: np.asarray(run(weights, q))
+    def encode(q):  # With its padding, as every contender.
+        rows = Ragged(q.ravel(), np.arange(0, q.size + 1, q.shape[1]))
+        return encoder.encode(rows, length=q.shape[1])
+
+    return step, encode
 
 
 def make_torch(vocab: int, sample, packed: bool = False):

@@ -126,6 +126,7 @@ def Siamese(
         # is copied with the layer.
         drop = dropout if mode == "train" else Dropout()
         vars(layer)["forward"] = partial(_forward, layer, config, drop, static)
+        vars(layer)["takes_words"] = True  # Its inputs may be `siamese.nn.tower.Words`.
     return model
 
 

@@ -16,13 +16,18 @@ from siamese.nn.tower import (
     TowerConfig,
     encode,
     joined_blocks,
+    products_of,
     unit_vectors,
+    word_vectors,
 )
 
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 ROWS = (1, 16, 256)
 TOKENS_PER_CALL = 16_384
+MAX_PRODUCT_BYTES = (
+    512 << 20
+)  # Of the LSTMs' products with every word, kept while an encoder lives.
 FEW = 32  # Up to so many questions NumPy answers sooner than JAX starts.
 
 
@@ -106,8 +111,18 @@ class Encoder:
     def _compiled(self):
         import jax
 
+        config = self.config
         on_device = jax.device_put({name: np.asarray(a) for name, a in self.weights.items()})
-        run = jax.jit(lambda weights, tokens: encode(weights, tokens, self.config))
+        size = 16 * config.d_model * config.vocab_size * len(config.lstms)
+        if config.is_learned and size <= MAX_PRODUCT_BYTES:
+
+            def products(weights):
+                vectors = word_vectors(weights, np.arange(config.vocab_size), config)
+                return products_of(weights, vectors, config)
+
+            made = jax.jit(products)(on_device)
+            on_device |= {f"{name}/products": p for name, p in zip(config.lstms, made)}
+        run = jax.jit(lambda weights, tokens: encode(weights, tokens, config))
         return lambda tokens: np.asarray(run(on_device, tokens))
 
     def encode(self, questions: Ragged | Sequence[Sequence[int]], *, length: int | None = None):

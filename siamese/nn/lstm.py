@@ -8,9 +8,12 @@ of Gers et al., 2000)::
     c = c * sigmoid(f) + sigmoid(i) * tanh(j)
     h = sigmoid(o) * tanh(c)
 
-Three things make it quick on a CPU (benchmarks/lstm_forms.py): the mean taken inside the step, so that the
-states are never written; a backward pass of our own, which keeps gates and ``[x_t, h]`` and adds up the
-kernel's gradient as it goes; and in it a transposition apart, because XLA's fast products take none.
+The input's part of the product, ``x_t @ Wx + bias``, is the same wherever a word stands. A batch of 32,768
+positions holds 2,000 to 3,000 different words, so it is computed once a word, and a step looks it up.
+
+The backward pass is our own. Of the forward pass only gates and cells are kept: h is ``o * tanh(c)``. The
+gradient of the gates' sums is carried one step on, where it meets that h; so neither is ever stored. And
+the mean is taken inside the step. What else was tried: benchmarks/lstm_forms.py.
 
 Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
 """
@@ -26,13 +29,14 @@ from jax import lax
 from siamese.errors import ShapeError
 
 
-def lstm_mean(kernel, bias, x, mask=None, *, reverse: bool = False):
+def lstm_mean(kernel, bias, x, places, mask=None, *, reverse: bool = False):
     """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
 
     Args:
       kernel: float [d_in + d_model, 4 * d_model], as in Trax.
       bias: float [4 * d_model], the forget bias included.
-      x: float [batch, length, d_in].
+      x: float [words, d_in], the vectors of distinct words.
+      places: int32 [batch, length], which of them stands where.
       mask: None, or bool [batch, length]; where False the state does not advance and does not count.
       reverse: run from the last position to the first.
 
@@ -43,80 +47,90 @@ def lstm_mean(kernel, bias, x, mask=None, *, reverse: bool = False):
       ShapeError: shapes that do not go together; the message names them.
 
     Example:
-      >>> lstm_mean(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 4, 3))).shape
+      >>> places = jnp.zeros((1, 4), jnp.int32)
+      >>> lstm_mean(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 3)), places).shape
       (1, 2)
     """
-    d_model = kernel.shape[-1] // 4
-    d_in = kernel.shape[0] - d_model
-    if x.ndim != 3 or x.shape[-1] != d_in or bias.shape != (4 * d_model,):
+    return mean_state(kernel, word_products(kernel, bias, x), places, mask, x.dtype, reverse)
+
+
+def word_products(kernel, bias, x):
+    """``x @ Wx + bias``, float32 [words, 4 * d_model], of x and the others as `lstm_mean` takes them."""
+    d_in = kernel.shape[0] - kernel.shape[1] // 4
+    if x.ndim != 2 or x.shape[1] != d_in or bias.shape != kernel.shape[1:]:
         raise ShapeError(
-            f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape "
-            f"[batch, length, {d_in}] and a bias of shape ({4 * d_model},); x has shape {x.shape}."
+            f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape [words, {d_in}] "
+            f"and a bias of shape {kernel.shape[1:]}; x has shape {x.shape}."
         )
-    x = x.swapaxes(0, 1)  # [length, batch, d_in]
+    return _product(x, jnp.asarray(kernel[:d_in], x.dtype)) + bias
+
+
+def mean_state(kernel, products, places, mask=None, dtype=jnp.float32, reverse: bool = False):
+    """`lstm_mean` from what `word_products` gives; `dtype` is that of the products inside the steps."""
+    d_model = kernel.shape[1] // 4
+    if mask is not None and mask.shape != places.shape:
+        raise ShapeError(f"mask must have shape {places.shape}, as places; it has {mask.shape}.")
+    from_state = jnp.asarray(kernel[-d_model:], dtype)
     if mask is None:
-        return _sum(reverse, kernel, bias, x, None) / len(x)
-    if mask.shape != x.shape[1::-1]:
-        raise ShapeError(f"mask must have shape {x.shape[1::-1]}, as x; it has {mask.shape}.")
-    total = _sum(reverse, kernel, bias, x, jnp.asarray(mask).T[:, :, None])
+        return _sum(reverse, from_state, products, places.T, None) / places.shape[1]
+    total = _sum(reverse, from_state, products, places.T, jnp.asarray(mask).T[:, :, None])
     return total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1).astype(total.dtype)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _sum(reverse, kernel, bias, x, mask):
-    """The states' sum, [batch, d_model]; x is [length, batch, d_in] here, the mask [length, batch, 1]."""
-    return _forward(reverse, kernel, bias, x, mask, keep=False)[0]
+def _sum(reverse, kernel, products, places, mask):
+    """The states' sum [batch, d]; kernel [d, 4 d], places [length, batch], mask [length, batch, 1]."""
+    return _forward(reverse, kernel, products, places, mask, keep=False)[0]
 
 
-def _forward(reverse, kernel, bias, x, mask, keep=True):
-    d_model = kernel.shape[1] // 4
-    exact = jnp.promote_types(x.dtype, jnp.float32)  # What sums are kept in.
-    weights = jnp.asarray(kernel, x.dtype)
+def _forward(reverse, kernel, products, places, mask, keep=True):
+    dtype = kernel.dtype
 
     def step(carry, inputs):
-        h, c, total = carry
-        x_t, mask_t = inputs
-        xh = jnp.concatenate([x_t, h], axis=-1)  # [batch, d_in + d_model]
-        z = jnp.matmul(xh, weights, preferred_element_type=exact) + bias  # [batch, 4 * d_model]
-        i, j, f, o = jnp.split(z, 4, axis=-1)
-        i, j, f, o = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o)
+        h, c, o, total = carry
+        places_t, mask_t = inputs
+        z = products[places_t] + _product(h.astype(dtype), kernel)  # [batch, 4 * d]
+        i, j, f, o_new = jnp.split(z, 4, axis=-1)
+        i, j, f, o_new = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o_new)
         c_new = c * f + i * j
-        h_new = o * jnp.tanh(c_new)
-        kept = tuple(a.astype(x.dtype) for a in (i, j, f, o, c, xh)) if keep else None
+        h_new = o_new * jnp.tanh(c_new)
         if mask is None:
             total = total + h_new
         else:
             total = total + jnp.where(mask_t, h_new, 0)
-            h_new, c_new = jnp.where(mask_t, h_new, h), jnp.where(mask_t, c_new, c)
-        return (h_new.astype(x.dtype), c_new, total), kept
+            # A masked position hands all three on: there too h is o * tanh(c).
+            h_new, c_new, o_new = (
+                jnp.where(mask_t, new, old) for new, old in ((h_new, h), (c_new, c), (o_new, o))
+            )
+        kept = tuple(a.astype(dtype) for a in (i, j, f, o_new, c)) if keep else None
+        return (h_new, c_new, o_new, total), kept
 
-    zero = jnp.zeros((x.shape[1], d_model), exact)
-    start = (zero.astype(x.dtype), zero, zero)
-    (_, _, total), kept = lax.scan(step, start, (x, mask), reverse=reverse)
-    return total, (kept, kernel, bias, mask)
+    zero = jnp.zeros((places.shape[1], kernel.shape[0]), products.dtype)
+    (*_, total), kept = lax.scan(step, (zero,) * 4, (places, mask), reverse=reverse)
+    return total, (kept, kernel, products, places, mask)
 
 
 def _backward(reverse, saved, d_total):
-    """Gradients of kernel, bias and x, from that of the sum."""
-    kept, kernel, bias, mask = saved
-    d_model = kernel.shape[1] // 4
-    d_in = kernel.shape[0] - d_model
-    dtype = kept[0].dtype  # That of x.
-    exact = jnp.promote_types(dtype, jnp.float32)
-    product = partial(jnp.matmul, preferred_element_type=exact)
-    back = jnp.asarray(kernel, dtype).T
+    """Gradients of kernel and products, from that of the sum."""
+    kept, kernel, products, places, mask = saved
+    exact, dtype = products.dtype, kernel.dtype
+    back = kernel.T
 
     def step(carry, inputs):
-        dh, dc, d_kernel, d_bias = carry
-        (*gates_and_state, xh), mask_t = inputs
-        i, j, f, o, c = (a.astype(exact) for a in gates_and_state)
-        if mask is None:
-            dh = dh + d_total
-        else:
-            # A masked position hands its state on, and so its gradient.
-            before = jnp.where(mask_t, 0, dh), jnp.where(mask_t, 0, dc)
-            dh, dc = jnp.where(mask_t, dh + d_total, 0), jnp.where(mask_t, dc, 0)
-        tanh_c = jnp.tanh(c * f + i * j)
+        # dz is the gradient of the gates' sums one step later, which this step's h was part of.
+        dz, dh, dc, d_kernel, d_products = carry
+        gates_and_cell, places_t, mask_t = inputs
+        i, j, f, o, c = (a.astype(exact) for a in gates_and_cell)
+        c_new = c * f + i * j
+        if mask is not None:
+            c_new = jnp.where(mask_t, c_new, c)
+        tanh_c = jnp.tanh(c_new)
+        h = (o * tanh_c).astype(dtype)
+        # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
+        d_kernel = d_kernel + _product(lax.optimization_barrier(h.T), dz)
+        dh = dh + _product(dz, back)
+        passed_on = dh, dc
+        dh = dh + d_total
         dc = dc + dh * o * (1 - tanh_c * tanh_c)
         dz = jnp.concatenate(
             [
@@ -126,24 +140,27 @@ def _backward(reverse, saved, d_total):
                 dh * tanh_c * o * (1 - o),
             ],
             axis=-1,
-        )  # [batch, 4 * d_model]
-        d_bias = d_bias + dz.sum(axis=0)
-        dz = dz.astype(dtype)
-        d_input = product(dz, back)  # [batch, d_in + d_model]
-        # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
-        d_kernel = d_kernel + product(lax.optimization_barrier(xh.T), dz)
-        dh, dc = d_input[:, d_in:], dc * f
-        if mask is not None:
-            dh, dc = dh + before[0], dc + before[1]
-        return (dh, dc, d_kernel, d_bias), d_input[:, :d_in].astype(dtype)
+        )  # [batch, 4 * d]
+        dh, dc = jnp.zeros_like(dh), dc * f
+        if mask is not None:  # What a masked position was handed it hands on.
+            dz = jnp.where(mask_t, dz, 0)
+            dh, dc = (jnp.where(mask_t, new, old) for new, old in zip((dh, dc), passed_on))
+        d_products = d_products.at[places_t].add(dz)
+        return (dz.astype(dtype), dh, dc, d_kernel, d_products), None
 
     zero = jnp.zeros(kept[0].shape[1:], exact)
-    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros(bias.shape, exact))
-    (_, _, d_kernel, d_bias), dx = lax.scan(step, start, (kept, mask), reverse=not reverse)
-    return d_kernel.astype(kernel.dtype), d_bias.astype(bias.dtype), dx, None
+    dz = jnp.zeros((zero.shape[0], kernel.shape[1]), dtype)
+    start = (dz, zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros_like(products))
+    (*_, d_kernel, d_products), _ = lax.scan(step, start, (kept, places, mask), reverse=not reverse)
+    return d_kernel.astype(dtype), d_products, None, None
 
 
 _sum.defvjp(_forward, _backward)
+
+
+def _product(a, b):
+    """The matrix product, with sums in float32 at least."""
+    return jnp.matmul(a, b, preferred_element_type=jnp.promote_types(a.dtype, jnp.float32))
 
 
 def _sigmoid(x):

@@ -14,6 +14,9 @@ A tower over static vectors has more, of which the tables are never trained:
     projection           float32 [static_size, d_model], what the LSTMs read of a token's vector
     output               float32 [2 * d_model, static_size], from their mean states to a static vector
 
+An encoder adds lstm/products and lstm_reverse/products, float32 [vocab_size, 4 * d_model]: `products_of`
+every word, computed once.
+
 Here the embedding, [vocab_size, static_size], is what training adds to the static vectors; saved, it is
 float16. A question's vector is three blocks of unit length, each times the square root of its share: the
 mean static vector, the mean character vector, and what was learned: the mean of static vectors plus
@@ -27,15 +30,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from siamese.errors import ArgumentError
 
-PAD = 1
+UNKNOWN, PAD = 0, 1
 TABLES = ("static", "characters")  # Never trained.
 CHARACTERS = 256  # Size of the character vectors.
 # Static vectors have a standard deviation of 1, which is too much for an LSTM's gates; and its states are
 # to change the mean of such vectors only a little at first.
 INPUT_SCALE, OUTPUT_SCALE = 0.15, 0.2
+# A run resumed in another form of the same arithmetic differs in the last bits, and is told so.
+LSTM_FORM = "word products"
 
 
 @dataclass(frozen=True)
@@ -139,12 +147,50 @@ class Dropout:
         return self.embedding > 0 or self.word > 0
 
 
+class Words(NamedTuple):
+    """A batch of padded questions, int32 [batch, length], by its distinct words: ``words[places]``."""
+
+    words: Any  # int32 [n]; first the unknown word and padding, so that they have their number as place.
+    places: Any  # int32 [batch, length]
+
+
+def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
+    """The batches by the distinct words of all of them together.
+
+    Args:
+      batches: int [batch, length] each; as in a look-up, a number beyond the vocabulary is its last word.
+      vocab_size: how many words there are.
+
+    Returns:
+      `Words` for each, with the same words. Their number is filled up to 256, 384, 512, 768, 1024, ...,
+      with vocab_size, which is no word: few shapes to compile, a function of the batches alone.
+
+    Example:
+      >>> [found] = words_of([np.array([[7, 5, 1]])], 40)
+      >>> found.places.tolist(), found.words[:5].tolist(), len(found.words)
+      ([[3, 2, 1]], [0, 1, 5, 7, 40], 256)
+    """
+    batches = [np.clip(batch, 0, vocab_size - 1) for batch in batches]
+    present = np.zeros(max(vocab_size, PAD + 1), bool)
+    present[[UNKNOWN, PAD]] = True
+    for batch in batches:
+        present[batch] = True
+    found = np.flatnonzero(present)
+    size = 256
+    while size < len(found):
+        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
+    words = np.full(size, vocab_size, np.int32)
+    words[: len(found)] = found
+    place = np.cumsum(present, dtype=np.int32) - 1
+    return [Words(words, place[batch]) for batch in batches]
+
+
 def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
     Args:
       weights: name -> array, see this module's docstring.
-      tokens: int32 [batch, length], padded with 1.
+      tokens: int32 [batch, length], padded with 1; or the same as `Words`, which takes less time.
       config: the tower's shape.
       dropout: for training; it needs the JAX random `key`.
       key: likewise.
@@ -154,30 +200,60 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     """
     import jax.numpy as jnp
 
+    words, places = tokens if isinstance(tokens, Words) else _every_position(tokens)
+    tokens = words[places]
     if not config.is_learned:
         return joined_blocks(jnp, weights, tokens, config)
 
-    from siamese.nn.lstm import lstm_mean
+    from siamese.nn.lstm import mean_state
 
-    words = drop_words(tokens, dropout, key) if dropout else tokens
-    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")  # [batch, length, d_model]
-    if config.static_size:
-        x = x.astype(jnp.float32) + jnp.take(weights["static"], words, axis=0, mode="clip")
+    x, read = word_vectors(weights, words, config), places
     if dropout:
+        read = drop_words(places, tokens, dropout, key)
         x = drop_numbers(x, dropout, key)
-    embedded, x = x, x.astype(config.compute)
-    if config.static_size:
-        x = (INPUT_SCALE * x) @ weights["projection"].astype(config.compute)
+    if "lstm/products" in weights:
+        products, at = [weights[f"{name}/products"] for name in config.lstms], tokens
+    else:
+        products, at = products_of(weights, x, config), read
     mask = (tokens != PAD) if config.mask_padding else None
     means = [
-        # The weights stay float32: the LSTM takes x's precision, their gradient keeps its own.
-        lstm_mean(weights[f"{name}/kernel"], weights[f"{name}/bias"], x, mask, reverse=reverse)
-        for name, reverse in zip(config.lstms, (False, True))
+        mean_state(weights[f"{name}/kernel"], product, at, mask, config.compute, reverse)
+        for name, product, reverse in zip(config.lstms, products, (False, True))
     ]
     states = jnp.concatenate(means, axis=-1).astype(jnp.float32)
     if not config.static_size:
         return unit_vectors(jnp, states)
-    return joined_blocks(jnp, weights, tokens, config, states, embedded)
+    return joined_blocks(jnp, weights, tokens, config, states, x[read])
+
+
+def word_vectors(weights: Mapping, words, config: TowerConfig):
+    """The vectors of words by their numbers, float32 [words, d_model], or [words, static_size]."""
+    import jax.numpy as jnp
+
+    x = jnp.take(weights["embedding"], words, axis=0, mode="clip")
+    if config.static_size:
+        x = x.astype(jnp.float32) + jnp.take(weights["static"], words, axis=0, mode="clip")
+    return x
+
+
+def products_of(weights: Mapping, x, config: TowerConfig) -> list:
+    """What the LSTMs make of each word's vector in x: `siamese.nn.lstm.word_products` of each LSTM."""
+    from siamese.nn.lstm import word_products
+
+    x = x.astype(config.compute)
+    if config.static_size:
+        # The weights stay float32: the LSTM takes x's precision, their gradient keeps its own.
+        x = (INPUT_SCALE * x) @ weights["projection"].astype(config.compute)
+    kernels = ((weights[f"{name}/kernel"], weights[f"{name}/bias"]) for name in config.lstms)
+    return [word_products(kernel, bias, x) for kernel, bias in kernels]
+
+
+def _every_position(tokens) -> Words:
+    """Tokens as `Words`, each of one position, where nobody has sought the distinct ones."""
+    import jax.numpy as jnp
+
+    words = jnp.concatenate([jnp.array([UNKNOWN, PAD], jnp.int32), tokens.ravel()])
+    return Words(words, jnp.arange(2, len(words), dtype=jnp.int32).reshape(tokens.shape))
 
 
 def joined_blocks(xp, weights: Mapping, tokens, config: TowerConfig, states=None, x=None):
@@ -212,28 +288,32 @@ def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | Non
     import jax
     import jax.numpy as jnp
 
-    if q1.shape != q2.shape:
+    places1, places2 = (q.places if isinstance(q, Words) else q for q in (q1, q2))
+    if places1.shape != places2.shape:
         keys = jax.random.split(key) if dropout else (None, None)
         return tuple(
             encode(weights, q, config, dropout, own) for q, own in zip((q1, q2), keys, strict=True)
         )
-    vectors = encode(weights, jnp.concatenate([q1, q2]), config, dropout, key)
-    return vectors[: q1.shape[0]], vectors[q1.shape[0] :]
+    both = jnp.concatenate([places1, places2])
+    if isinstance(q1, Words):
+        both = Words(q1.words, both)
+    vectors = encode(weights, both, config, dropout, key)
+    return vectors[: len(places1)], vectors[len(places1) :]
 
 
-def drop_words(tokens, dropout: Dropout, key):
-    """Some words replaced by the unknown word, 0; padding stays."""
+def drop_words(places, tokens, dropout: Dropout, key):
+    """Some places replaced by that of the unknown word; padding stays."""
     import jax
     import jax.numpy as jnp
 
     if not dropout.word:
-        return tokens
+        return places
     dropped = jax.random.bernoulli(jax.random.fold_in(key, 0), dropout.word, tokens.shape)
-    return jnp.where(dropped & (tokens != PAD), 0, tokens)
+    return jnp.where(dropped & (tokens != PAD), UNKNOWN, places)
 
 
 def drop_numbers(x, dropout: Dropout, key):
-    """Some numbers set to zero, the rest divided by the share that stays: the same mean."""
+    """Some numbers of each word set to zero, the rest divided by the share that stays: the same mean."""
     import jax
     import jax.numpy as jnp
 

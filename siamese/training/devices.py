@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from siamese.errors import ArgumentError
+from siamese.nn.tower import Words
 
 
 def mesh() -> jax.sharding.Mesh | None:
@@ -62,19 +63,28 @@ def replicate_trainer(mesh, trainer) -> None:
 def shard_batch(mesh, batch):
     """The batch's arrays spread over the mesh along their first axis; every process passes the same batch.
 
+    Of `Words` the places are spread, and every device has the words.
+
     A batch that does not divide by the number of devices is an ArgumentError: to cut or fill it would
     change the loss.
     """
     if mesh is None:
         return batch
-    count, rows = mesh.devices.size, len(batch[0])
+    first = batch[0].places if isinstance(batch[0], Words) else batch[0]
+    count, rows = mesh.devices.size, len(first)
     if rows % count:
         near = [size for size in (rows // count * count, (rows // count + 1) * count) if size]
         raise ArgumentError(
             f"A batch of {rows} pairs does not divide by {count} devices. "
             f"Use a batch size of {' or '.join(map(str, near))}."
         )
-    return tuple(_placed(mesh, array, jax.sharding.PartitionSpec("batch")) for array in batch)
+    spread, whole = jax.sharding.PartitionSpec("batch"), jax.sharding.PartitionSpec()
+    return tuple(
+        Words(_placed(mesh, part.words, whole), _placed(mesh, part.places, spread))
+        if isinstance(part, Words)
+        else _placed(mesh, part, spread)
+        for part in batch
+    )
 
 
 def _placed(mesh, leaf, spec):

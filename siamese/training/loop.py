@@ -23,6 +23,7 @@ from trax.supervised import training
 
 from siamese.compat.randomness import keeping_generators
 from siamese.errors import ArgumentError, CheckpointError
+from siamese.nn.tower import LSTM_FORM
 from siamese.storage import checkpoints, trax_files
 from siamese.storage.atomic import explain
 from siamese.storage.trees import leaves_with_places, unflatten
@@ -100,6 +101,7 @@ class Loop(training.Loop):
             "lazy_adam": lazy_adam,
             "embedding_rate": embedding_rate,
             "embedding_pull": embedding_pull,
+            "mesh": self._mesh,
         }
         self._extras = checkpoint_extras or dict
         self._kept = {"keep": keep, "best_metric": best_metric}
@@ -181,7 +183,7 @@ class Loop(training.Loop):
 
     def _run_one_step(self, task_index, task_changed):
         learning_rate = self._tasks[0].learning_rate(self._step)
-        batch = devices.shard_batch(self._mesh, self._tasks[0].next_batch())
+        batch = self._tasks[0].next_batch()
         # A NumPy key belongs to no device, and so goes with arrays on any number of them.
         rng = np.asarray(self.new_rng())
         trainer = self._trainer_per_task[0]
@@ -334,11 +336,12 @@ class Loop(training.Loop):
         self._step = self._saved_step = found.step
         if found.random_state is not None:
             self._rng = jax.numpy.asarray(found.random_state["loop"])
-            for name, before in found.random_state.get("arithmetic", {}).items():
-                if (now := _arithmetic().get(name)) != before:
+            before = found.random_state.get("arithmetic", {})
+            for name, now in _arithmetic().items():
+                if before.get(name) != now:
                     self._warn(
-                        f"The run began with {name.upper()}={before}, and goes on with {now}: its "
-                        "figures will differ from those of a run that was not stopped."
+                        f"The run began with {name.upper()}={before.get(name)}, and goes on with "
+                        f"{now}: its figures will differ from those of a run that was not stopped."
                     )
         self._history = training.trax_history.History.from_dict(found.history)
         self._sums, self._summed = found.unreported["sums"], found.unreported["steps"]
@@ -398,9 +401,9 @@ def disk_errors_explained(directory: str | Path | None) -> Iterator[None]:
 
 
 def _arithmetic() -> dict[str, Any]:
-    """JAX's settings that change the numbers of a step."""
+    """What changes the numbers of a step: JAX's settings, and the form in which the LSTM is computed."""
     names = ("jax_enable_x64", "jax_default_matmul_precision")
-    return {name: getattr(jax.config, name) for name in names}
+    return {name: getattr(jax.config, name) for name in names} | {"lstm_form": LSTM_FORM}
 
 
 def _on_host(tree: Any) -> Any:

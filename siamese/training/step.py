@@ -4,6 +4,9 @@ Trax's trainer writes weights and slots to fresh memory at every step. Here the 
 nobody but the trainer holds, are donated: XLA writes the new ones in their place. The weights stay valid:
 `model.weights` may be held by anyone.
 
+The distinct words of a batch are sought here, on the host: the model computes once for each of them what
+it would compute at each of their places (`siamese.nn.lstm`).
+
 Lazy Adam (the LazyAdam of TensorFlow Addons, PyTorch's SparseAdam) moves only the embedding rows whose
 words are in the batch. Adam itself moves every row, because the moments of absent words decay.
 """
@@ -15,17 +18,21 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import trax
 from trax import fastmath
-from trax import layers as tl
 
 from siamese.errors import ArgumentError
-
-_SPECIAL = 2  # Unknown word and padding, tokens 0 and 1: the model asks for them by number.
+from siamese.nn.tower import Words, words_of
+from siamese.training import devices
 
 
 def update_step(
-    trainer, lazy_adam: bool = False, embedding_rate: float = 1.0, embedding_pull: float = 0.0
+    trainer,
+    lazy_adam: bool = False,
+    embedding_rate: float = 1.0,
+    embedding_pull: float = 0.0,
+    mesh: jax.sharding.Mesh | None = None,
 ) -> Callable:
     """The step that `trax.optimizers.Trainer` runs, compiled anew.
 
@@ -36,13 +43,14 @@ def update_step(
       embedding_rate: the model's first weights, an embedding, move so many times as far as Adam says.
       embedding_pull: its rows' mean squared length times this is part of the loss that is minimised (and
         not of the one reported): what a rare word has learned fades where nothing confirms it.
+      mesh: the devices that share each batch, see `siamese.training.devices`.
 
     Returns:
       ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state, stats).
 
     Raises:
-      ArgumentError: lazy_adam with another optimizer than Adam, with clipped gradients, or with a model
-        that does not begin with an embedding.
+      ArgumentError: lazy_adam with another optimizer than Adam, with clipped gradients, or with another
+        model than `Siamese`'s.
     """
     if lazy_adam:
         _check_lazy(trainer)
@@ -54,9 +62,15 @@ def update_step(
     # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
     compiled = jax.jit(update, donate_argnums=(0, 1) if lazy_adam else (0,))
 
-    def run(weights_and_slots, *arguments):
+    takes_words = getattr(trainer.model_with_loss.sublayers[0], "takes_words", False)
+
+    def run(weights_and_slots, step, opt_params, batch, state, rng):
         weights, slots = weights_and_slots
-        slots, weights, state, stats = compiled(slots, weights, *arguments)
+        if takes_words:
+            vocab_size = fastmath.tree_flatten(weights)[0].shape[0]
+            batch = (*words_of([np.asarray(q) for q in batch[:2]], vocab_size), *batch[2:])
+        batch = devices.shard_batch(mesh, batch)
+        slots, weights, state, stats = compiled(slots, weights, step, opt_params, batch, state, rng)
         return (weights, slots), state, stats
 
     return run
@@ -84,39 +98,29 @@ def _update(rate, pull, gradient, optimizer, slots, weights, step, opt_params, b
 
 
 def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
-    """The model sees a small embedding of the batch's words; its gradient is as small.
-
-    Each word stands in the small embedding once for each of its places, and the tokens all point to one
-    of them: no sorting, and shapes that depend on the batch's shape alone.
-    """
+    """The model sees a small embedding of the batch's words; its gradient is as small."""
     embedding, *others = fastmath.tree_flatten(weights)
     (m, v), *other_slots = slots
-    # As the model's look-up does, a number beyond the embedding counts as its last row.
-    questions = [jnp.clip(q, 0, embedding.shape[0] - 1) for q in batch[:2]]
-    special = jnp.arange(_SPECIAL, dtype=jnp.int32)
-    words = jnp.concatenate([special, *(q.ravel() for q in questions)])
-    places = jnp.arange(words.shape[0], dtype=jnp.int32)
-    # Of a word's places, the one that was written last; an unknown word and padding keep their number.
-    place_of = jnp.zeros(embedding.shape[0], jnp.int32).at[words].set(places)
-    place_of = place_of.at[special].set(special)
-    small = embedding[words]
+    words = batch[0].words
+    small, small_m, small_v = (
+        jnp.take(whole, words, axis=0, mode="clip") for whole in (embedding, m, v)
+    )
     small_weights, _ = fastmath.tree_unflatten([small, *others], weights)
-    small_batch = (*(place_of[q] for q in questions), *batch[2:])
+    numbers = jnp.arange(len(words), dtype=jnp.int32)
+    small_batch = (*(Words(numbers, q.places) for q in batch[:2]), *batch[2:])
 
     (loss, state), gradients = gradient(small_batch, small_weights, state, rng)
     small_gradient, *other_gradients = fastmath.tree_flatten(gradients)
     small, (small_m, small_v) = optimizer.update(
-        step, small_gradient, small, (m[words], v[words]), opt_params
+        step, small_gradient, small, (small_m, small_v), opt_params
     )
     updated = [
         optimizer.update(step, *given, opt_params)
         for given in zip(other_gradients, others, other_slots, strict=True)
     ]
-    # One place a word is written back; the others are sent beyond the end, where they are dropped.
-    target = jnp.where(place_of[words] == places, words, embedding.shape[0])
 
-    def put(whole, rows):
-        return whole.at[target].set(rows, mode="drop")
+    def put(whole, rows):  # What fills the words up is beyond the end, and dropped.
+        return whole.at[words].set(rows, mode="drop")
 
     weights, _ = fastmath.tree_unflatten(
         [put(embedding, small), *(weight for weight, _ in updated)], weights
@@ -134,10 +138,9 @@ def _check_lazy(trainer) -> None:
             "lazy_adam needs trax.optimizers.Adam without clip_grad_norm; the optimizer is "
             f"{type(optimizer).__name__}."
         )
-    layer = trainer.model_with_loss
-    while layer.sublayers:
-        layer = layer.sublayers[0]
-    if not isinstance(layer, tl.Embedding) or layer.weights.shape[0] < _SPECIAL:
+    model = trainer.model_with_loss.sublayers[0]
+    if not getattr(model, "takes_words", False):
         raise ArgumentError(
-            f"lazy_adam needs a model that begins with an embedding, as Siamese's; it begins with {layer}."
+            f"lazy_adam needs a model that Siamese has made, with fast=True; it was given a "
+            f"{type(model).__name__}."
         )

@@ -158,7 +158,7 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean():
     assert (dropped == 0).mean() == pytest.approx(0.3, abs=0.01)
     np.testing.assert_allclose(dropped[dropped > 0], 1 / 0.7, rtol=1e-6)
     tokens = jnp.where(jnp.arange(5000) % 5 == 0, PAD, 7).reshape(50, 100)
-    found = np.asarray(drop_words(tokens, Dropout(word=0.2), jax.random.PRNGKey(1)))
+    found = np.asarray(drop_words(tokens, tokens, Dropout(word=0.2), jax.random.PRNGKey(1)))
     assert ((found == PAD) == (np.asarray(tokens) == PAD)).all()
     assert set(np.unique(found)) == {0, PAD, 7}
     assert (found == 0).sum() / 4000 == pytest.approx(0.2, abs=0.02)

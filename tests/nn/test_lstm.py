@@ -8,15 +8,17 @@ import pytest
 from siamese.errors import ShapeError
 from siamese.nn.lstm import lstm_mean
 
-BATCH, LENGTH, D_IN, D_MODEL = 5, 7, 3, 4
+BATCH, LENGTH, WORDS, D_IN, D_MODEL = 5, 7, 6, 3, 4
 MASKS = (None, "ragged", "holes")
+# Word 5 stands nowhere, the others several times.
+PLACES = np.random.RandomState(1).randint(0, WORDS - 1, (BATCH, LENGTH))
 
 
 def example(seed=0, dtype=np.float32):
     draw = np.random.RandomState(seed)
     kernel = draw.randn(D_IN + D_MODEL, 4 * D_MODEL) * 0.5
     bias = draw.randn(4 * D_MODEL)
-    x = draw.randn(BATCH, LENGTH, D_IN)
+    x = draw.randn(WORDS, D_IN)
     return tuple(a.astype(dtype) for a in (kernel, bias, x))
 
 
@@ -28,9 +30,10 @@ def mask_of(kind):
     return np.random.RandomState(3).rand(BATCH, LENGTH) < 0.5
 
 
-def reference(kernel, bias, x, mask=None, reverse=False):
+def reference(kernel, bias, x, places=PLACES, mask=None, reverse=False):
     """The definition, one row and position at a time, in float64; then the mean."""
     kernel, bias, x = (np.asarray(a, np.float64) for a in (kernel, bias, x))
+    x = x[places]
 
     def sigmoid(value):
         return 1 / (1 + np.exp(-value))
@@ -55,10 +58,11 @@ def reference(kernel, bias, x, mask=None, reverse=False):
 def test_equals_the_loop(kind, reverse, length):
     kernel, bias, x = example()
     mask = None if kind is None else mask_of(kind)[:, :length]
-    expected = reference(kernel, bias, x[:, :length], mask, reverse)
+    places = PLACES[:, :length]
+    expected = reference(kernel, bias, x, places, mask, reverse)
     run = lambda *a: lstm_mean(*a, reverse=reverse)  # noqa: E731
     for found_by in (run, jax.jit(run)):
-        found = found_by(kernel, bias, x[:, :length], mask)
+        found = found_by(kernel, bias, x, places, mask)
         assert found.dtype == jnp.float32
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
@@ -71,10 +75,10 @@ def test_gradient_equals_differences_of_the_loop(kind, reverse):
     direction = draw.randn(BATCH, D_MODEL)
 
     def ours(kernel, bias, x):
-        return jnp.sum(lstm_mean(kernel, bias, x, mask, reverse=reverse) * direction)
+        return jnp.sum(lstm_mean(kernel, bias, x, PLACES, mask, reverse=reverse) * direction)
 
     def loop(*values):
-        return np.sum(reference(*values, mask, reverse) * direction)
+        return np.sum(reference(*values, PLACES, mask, reverse) * direction)
 
     with jax.enable_x64(True):
         gradients = jax.grad(ours, argnums=(0, 1, 2))(*map(jnp.asarray, arguments))
@@ -92,8 +96,8 @@ def test_gradient_equals_differences_of_the_loop(kind, reverse):
 
 def test_large_values_saturate_without_overflow():
     kernel, bias, x = example()
-    states = lstm_mean(kernel, bias, 1e4 * x)
-    gradient = jax.grad(lambda k: jnp.sum(lstm_mean(k, bias, 1e4 * x)))(kernel)
+    states = lstm_mean(kernel, bias, 1e4 * x, PLACES)
+    gradient = jax.grad(lambda k: jnp.sum(lstm_mean(k, bias, 1e4 * x, PLACES)))(kernel)
     assert np.all(np.isfinite(states)) and np.all(np.isfinite(gradient))
     assert np.all(np.abs(states) <= 1)
 
@@ -101,16 +105,16 @@ def test_large_values_saturate_without_overflow():
 def test_bfloat16_sums_are_kept_in_float32():
     # States near 1 over 600 positions: summed in bfloat16 they would stop growing at 256.
     kernel, bias = jnp.zeros((3, 4)), jnp.array([9.0, 9.0, 9.0, 9.0])
-    x = jnp.zeros((2, 600, 2))
-    expected = lstm_mean(kernel, bias, x)
-    found = lstm_mean(kernel, bias, x.astype(jnp.bfloat16))
+    x, places = jnp.zeros((1, 2)), np.zeros((2, 600), int)
+    expected = lstm_mean(kernel, bias, x, places)
+    found = lstm_mean(kernel, bias, x.astype(jnp.bfloat16), places)
     assert float(expected.min()) > 0.99
     np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=4e-3)
 
 
 def test_bfloat16_gradients_are_near_those_of_float32():
     kernel, bias, x = map(jnp.asarray, example(7))
-    gradient = jax.grad(lambda *a: jnp.sum(lstm_mean(*a) ** 2), argnums=(0, 1, 2))
+    gradient = jax.grad(lambda *a: jnp.sum(lstm_mean(*a, PLACES) ** 2), argnums=(0, 1, 2))
     expected, found = gradient(kernel, bias, x), gradient(kernel, bias, x.astype(jnp.bfloat16))
     assert [a.dtype for a in found] == [jnp.float32, jnp.float32, jnp.bfloat16]
     for a, b in zip(found, expected):
@@ -124,10 +128,10 @@ KERNEL, BIAS, X = example()
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((KERNEL, BIAS, X[..., :2]), r"\[batch, length, 3\].*\(5, 7, 2\)"),
-        ((KERNEL, BIAS[:-1], X), r"bias of shape \(16,\)"),
-        ((KERNEL, BIAS, X[0]), "batch, length"),
-        ((KERNEL, BIAS, X, np.ones((5, 6), bool)), r"\(5, 7\).*\(5, 6\)"),
+        ((KERNEL, BIAS, X[..., :2], PLACES), r"\[words, 3\].*\(6, 2\)"),
+        ((KERNEL, BIAS[:-1], X, PLACES), r"bias of shape \(16,\)"),
+        ((KERNEL, BIAS, X[0], PLACES), "words, 3"),
+        ((KERNEL, BIAS, X, PLACES, np.ones((5, 6), bool)), r"\(5, 7\).*\(5, 6\)"),
     ],
 )
 def test_errors_name_the_shapes(arguments, message):

@@ -1,6 +1,7 @@
 """A run stopped in the middle of an epoch ends as one never stopped, bit for bit, with either generator."""
 
 import dataclasses
+from unittest import mock
 
 import jax
 import numpy as np
@@ -82,3 +83,6 @@ def test_going_on_with_other_arithmetic_is_said(corpus, tmp_path, caplog):
     with jax.default_matmul_precision("highest"):
         train(corpus, "bucketed", tmp_path, 3)
     assert "began with JAX_DEFAULT_MATMUL_PRECISION=None, and goes on with highest" in caplog.text
+    with mock.patch("siamese.training.loop.LSTM_FORM", "a later version's"):
+        train(corpus, "bucketed", tmp_path, 4)
+    assert "LSTM_FORM=word products, and goes on with a later version's" in caplog.text
