@@ -24,7 +24,8 @@ from jax import lax
 
 from siamese.compat.process import keep_memory
 from siamese.nn.lstm import lstm_mean
-from siamese.nn.tower import TowerConfig, encode, towers, words_of
+from siamese.nn.tower import TowerConfig, encode, towers
+from siamese.training.step import words_of
 
 D, VOCABULARY = 128, 41_699
 sigmoid = jax.nn.sigmoid

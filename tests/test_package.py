@@ -95,8 +95,8 @@ def _lines_reached_from_the_course(parents: bool) -> int:
 
 
 def test_a_reader_of_the_course_follows_few_lines():
-    assert _lines_reached_from_the_course(parents=False) < 1900
-    assert _lines_reached_from_the_course(parents=True) < 2650
+    assert _lines_reached_from_the_course(parents=False) < 1950
+    assert _lines_reached_from_the_course(parents=True) < 2700
 
 
 def test_files_and_folders_stay_small_enough_to_read():

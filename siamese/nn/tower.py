@@ -32,8 +32,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from siamese.errors import ArgumentError
 
 UNKNOWN, PAD = 0, 1
@@ -152,37 +150,6 @@ class Words(NamedTuple):
 
     words: Any  # int32 [n]; first the unknown word and padding, so that they have their number as place.
     places: Any  # int32 [batch, length]
-
-
-def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
-    """The batches by the distinct words of all of them together.
-
-    Args:
-      batches: int [batch, length] each; as in a look-up, a number beyond the vocabulary is its last word.
-      vocab_size: how many words there are.
-
-    Returns:
-      `Words` for each, with the same words. Their number is filled up to 256, 384, 512, 768, 1024, ...,
-      with vocab_size, which is no word: few shapes to compile, a function of the batches alone.
-
-    Example:
-      >>> [found] = words_of([np.array([[7, 5, 1]])], 40)
-      >>> found.places.tolist(), found.words[:5].tolist(), len(found.words)
-      ([[3, 2, 1]], [0, 1, 5, 7, 40], 256)
-    """
-    batches = [np.clip(batch, 0, vocab_size - 1) for batch in batches]
-    present = np.zeros(max(vocab_size, PAD + 1), bool)
-    present[[UNKNOWN, PAD]] = True
-    for batch in batches:
-        present[batch] = True
-    found = np.flatnonzero(present)
-    size = 256
-    while size < len(found):
-        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
-    words = np.full(size, vocab_size, np.int32)
-    words[: len(found)] = found
-    place = np.cumsum(present, dtype=np.int32) - 1
-    return [Words(words, place[batch]) for batch in batches]
 
 
 def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
