@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install extras tensorflow bench notebooks check-notebooks docs check-docs clean
+.PHONY: help demo test test-fast lint install extras tensorflow bench notebooks check-notebooks docs slides check-docs clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ $(VENV)/extras-installed: requirements-extras.txt $(VENV)/notebooks-installed
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
 
-notebooks: $(VENV)/notebooks-installed  ## Make the notebooks from notebooks/src (NOTEBOOKS="01 04" makes some)
+notebooks: $(VENV)/notebooks-installed  ## Make the notebooks of notebooks/src whose code has changed (NOTEBOOKS="01 04 --all")
 	@$(BIN)/python notebooks/build.py $(NOTEBOOKS)
 
 check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, and does each run from a clean kernel?
@@ -67,6 +67,9 @@ $(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
 docs: .venv-docs/installed  ## The documentation as HTML in docs/_build; warnings are errors
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+slides: .venv-docs/installed  ## The lecture part of the notebooks as HTML slides in docs/_build/slides
+	@.venv-docs/bin/python notebooks/slides.py
 
 check-docs: install  ## Do the links, commands and code blocks of README and docs/*.md work?
 	@$(BIN)/python -m pytest tests/docs

@@ -86,6 +86,16 @@ def test_every_page_stands_in_the_contents():
     } == named
 
 
+def test_the_material_is_taught_where_the_table_says():
+    sources = {path.name[:2]: path for path in (ROOT / "notebooks" / "src").glob("*.py")}
+    table = (ROOT / "docs" / "teaching" / "material.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d–, ]+) \| .+ \| (\d\d) \| (.+) \|$", table, re.M)
+    assert len(rows) > 50
+    for lines, number, section in rows:
+        headings = re.findall(r"^# #+ (.+)$", sources[number].read_text(encoding="utf-8"), re.M)
+        assert section in headings, f"lines {lines}: notebook {number} has no section {section!r}"
+
+
 def test_the_api_page_has_every_public_name_once():
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r":: siamese\.(\w+)$", text, re.M)) == sorted(siamese.__all__)
