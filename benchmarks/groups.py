@@ -64,11 +64,11 @@ def main() -> None:
         "every question alone": {name: round(v, 4) for name, v in alone._asdict().items()},
         "average linkage": report(merges, truth, half, flags.lowest),
     }
-    first, second, cosines, floor = strongest_pairs(kept, flags.lowest)
+    first, second, cosines, least = strongest_pairs(kept, flags.lowest)
     order = np.argsort(-cosines)
     edges = np.stack([first, second], axis=1)[order]
     single = Merges(len(truth), edges, cosines[order].astype(np.float64))
-    results["connected components"] = report(single, truth, half, floor)
+    results["connected components"] = report(single, truth, half, least)
     print(json.dumps(results, indent=1))
     Path(flags.results).write_text(json.dumps(results, indent=1) + "\n")
 

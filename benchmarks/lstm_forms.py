@@ -289,9 +289,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--short", action="store_true", help="four of the forms")
     parser.add_argument("--step", action="store_true", help="the other parts of a step instead")
-    parser.add_argument(
-        "--give-back", action="store_true", help="glibc's own way with freed memory"
-    )
+    parser.add_argument("--give-back", action="store_true", help="glibc's own malloc settings")
     flags = parser.parse_args()
     if not flags.give_back:
         keep_memory()

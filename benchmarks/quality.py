@@ -50,7 +50,7 @@ REMOVED = {  # Name -> what `best` has there, undone.
     "no labelled pairs": {"pair_batch_size": 0, "hard_negatives": 0},
     "no duplicates among the labelled": {"pair_duplicates": 0.0},
     "no hard negatives": {"hard_negatives": 0},
-    "no batches by subject": {"topic_block": 0},
+    "no topic-homogeneous batches": {"topic_block": 0},
     "every word known, the rest one unknown": {"min_count": 1, "unknown_ids": 0},
     "no dropout": {"embedding_dropout": 0.0, "word_dropout": 0.0},
     "Trax's first embedding": {"embedding_init": 0.0},

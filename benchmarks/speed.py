@@ -10,7 +10,7 @@ round after round. A figure is the sum over the batches of each batch's median t
 rounds. The floor of a step is its arithmetic (the LSTM's products, forward and twice that backward, of
 every token, padding included) at the speed of a large matrix product, measured before and after.
 
-Ours tells glibc to keep freed memory (siamese.keep_memory). Unless --own-allocator is given, every
+Ours changes glibc's malloc settings (siamese.keep_memory). Unless --own-allocator is given, every
 contender runs with that setting, from the environment, so that the LSTMs are compared and not this.
 """
 

@@ -15,7 +15,7 @@ LINES = {  # Of the growth plot: contender -> (label, colour).
 }
 MAIN_TITLES = {
     "main": "Freed memory kept for every contender",
-    "own_allocator": "The same with each contender's own way with freed memory",
+    "own_allocator": "The same with each contender's own malloc settings",
 }
 
 

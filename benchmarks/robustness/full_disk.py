@@ -3,7 +3,7 @@
 Each command runs once on a small file system of its own (tmpfs, so Linux and the right to mount) to see
 how many bytes it needs; then again with 0 to 99 % of them free. It must end with exit code 2 and one
 message that says the disk is full, what was there before must be unchanged and readable, and the command
-must work once there is room.
+must work once there is space.
 
     sudo python benchmarks/robustness/full_disk.py
 """
@@ -138,13 +138,13 @@ def fill(folder: Path, free: int) -> Path:
 
 
 def measure(name: str, arguments: Callable, prepare: Callable | None, megabytes: int) -> dict:
-    """One command with room, then with ever more of what it needs."""
+    """One command with enough space, then with ever more of what it needs."""
     with disk(megabytes) as at:
         if prepare:
             prepare(at)
         before = {path.stat().st_ino for path in at.rglob("*")}
         code, _, err = run(*arguments(at))
-        assert code == 0, f"{name} with room: {err}"
+        assert code == 0, f"{name} with enough space: {err}"
         new = {path.stat().st_ino: path.stat().st_size for path in at.rglob("*") if path.is_file()}
     need = sum(-(-size // PAGE) * PAGE for inode, size in new.items() if inode not in before)
     refused = 0
@@ -167,7 +167,7 @@ def measure(name: str, arguments: Callable, prepare: Callable | None, megabytes:
             assert not {n for n in lost if not n.endswith("metrics.jsonl")}, f"{where}: {lost}"
             filler.unlink()
             code, _, err = run(*arguments(at))
-            assert code == 0, f"{where}, then with room: {err}"
+            assert code == 0, f"{where}, then with enough space: {err}"
             left = [p.name for p in at.rglob("*") if ".tmp-" in p.name]
             assert not left, f"{where}: left {left}"
     return {"bytes": need, "runs": len(FREE), "refused": refused}

@@ -37,7 +37,7 @@ def rows(count: int):
 
 
 def predict(model: Path, count: int) -> dict:
-    """Pipes `count` rows through the command: seconds, peak memory, what it said at the end."""
+    """Pipes `count` rows through the command: seconds, peak memory, what it reported at the end."""
     command = [sys.executable, "-m", "siamese.cli", "predict", str(model), "-"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     start = time.perf_counter()
@@ -45,7 +45,7 @@ def predict(model: Path, count: int) -> dict:
         process = subprocess.Popen(command, text=True, **{**pipes, "stdout": answers})
         process.stdin.writelines(rows(count))
         process.stdin.close()
-        said = process.stderr.read().strip()
+        reported = process.stderr.read().strip()
         code = process.wait()
         answers.seek(0)
         lines = sum(1 for _ in answers)
@@ -55,7 +55,7 @@ def predict(model: Path, count: int) -> dict:
         "exit_code": code,
         "seconds": round(time.perf_counter() - start, 1),
         "peak_MiB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
-        "said": said.splitlines()[0] if said else "",
+        "reported": reported.splitlines()[0] if reported else "",
     }
 
 

@@ -26,7 +26,7 @@ MOST_CACHED = 512 << 20  # bytes of compiled programs on disk
 
 @functools.cache
 def keep_memory() -> bool:
-    """Tells glibc to keep freed memory for the next training step; does nothing on other C libraries.
+    """Sets glibc's malloc to keep memory for the next training step; does nothing on other C libraries.
 
     It is for the whole process and cannot be undone: peak memory stays what it is, but between steps the
     process does not shrink. Call it before JAX is first used, whose threads keep the heaps they have.

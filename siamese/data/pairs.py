@@ -338,7 +338,7 @@ def _checked(
     report: ReadReport,
     label_of: Callable[[Any], bool | None],
 ) -> Columns:
-    """The columns with checked labels and text; rows that are no pairs go into the report."""
+    """The columns with checked labels and text; rows that are not pairs go into the report."""
     bad: dict[int, str] = {}
     for name in ("question1", "question2"):
         if set(map(type, columns[name])) - {str}:

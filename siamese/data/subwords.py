@@ -36,7 +36,7 @@ WORDLLAMA = "wordllama"
 
 _SPECIAL = 2  # Unknown and padding: the tokenizer's token i has the id i + 2.
 _BLOCK = 10_000  # Texts encoded at once.
-_ROOM = 36_000_000  # Bytes of a saved model for the rows: it is to stay below 40 MB.
+_MOST_BYTES = 36_000_000  # Bytes of a saved model for the rows: it is to stay below 40 MB.
 _WORD = 28  # Of them for a row's word, beside its static vector and its embedding, both float16.
 _STRAIGHT = str.maketrans("‘’“”", "''\"\"")
 _UNKNOWN = "<unk>"
@@ -236,7 +236,7 @@ class StaticVectors:
                 raise DataError(
                     f"{path}: a line must have a word and its numbers; the first has none."
                 )
-            most = _ROOM // (4 * d + _WORD)  # The most frequent words stand first.
+            most = _MOST_BYTES // (4 * d + _WORD)  # The most frequent words stand first.
             rows: dict[str, np.ndarray] = {}
             for number, line in enumerate(itertools.chain([] if header else [first], lines)):
                 if len(rows) == most:

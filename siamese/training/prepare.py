@@ -149,8 +149,8 @@ def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):
     sides = np.stack([joined.cluster1, joined.cluster2])
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     if config.transitive_closure:
-        *implied, cluster = transitive_closure(tuple(rows), joined, seed=config.seed)
-        rows = np.concatenate([rows, implied], axis=1)
+        *closure, cluster = transitive_closure(tuple(rows), joined, seed=config.seed)
+        rows = np.concatenate([rows, closure], axis=1)
         sides = np.concatenate([sides, [cluster, cluster]], axis=1)
         is_duplicate = np.concatenate([is_duplicate, np.ones(len(cluster), bool)])
     return rows, sides, is_duplicate

@@ -56,13 +56,13 @@ def test_index_add_and_remove(tmp_path, model, capsys):
     assert "The id 'a' is taken" in capsys.readouterr().err
     assert main(["index", "remove", index, str(tmp_path / "ids.txt"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"removed": 2, "questions": 2}
-    for arguments, said in (
+    for arguments, words in (
         (["--ids", "7", "a"], "no question with the id 'a'"),
         ([], "either --ids"),
         ([str(tmp_path / "ids.txt"), "--ids", "7"], "either --ids"),
     ):
         assert main(["index", "remove", index, *arguments]) == 2
-        assert said in capsys.readouterr().err
+        assert words in capsys.readouterr().err
     assert main(["index", "remove", index, "--ids", "7", "0"]) == 0
     assert main(["search", index, "how far ?"]) == 0
     assert "the index is empty" in capsys.readouterr().out
@@ -244,13 +244,13 @@ def test_a_file_of_questions_is_answered_as_csv_and_json_lines(
     assert [answer["query_id"] for answer in answers] == ["q1", "q2", "q3"]
     assert answers[0]["hits"][0]["same"] == ["6"] and answers[0]["hits"][1]["id"] != "6"
     assert main(["search", small_index, "--queries", file, "--words-only", "-k", "1"]) == 0
-    assert "how far ?\n*  1.000  [5] how far ?" in (said := capsys.readouterr().out)
-    assert "way\nNothing found: no question fits." in said
+    assert "how far ?\n*  1.000  [5] how far ?" in (shown := capsys.readouterr().out)
+    assert "way\nNothing found: no question fits." in shown
 
 
 def test_search_says_what_it_needs(tmp_path, small_index, capsys):
     file = str(tmp_path / "new.csv")
-    for arguments, said in (
+    for arguments, words in (
         ([file], f"siamese search {small_index} --queries {file}"),
         ([], "Give one question, or a file"),
         (["how", "--queries", file], "Give one question, or a file"),
@@ -261,7 +261,7 @@ def test_search_says_what_it_needs(tmp_path, small_index, capsys):
         (["how", "--csv", "--json"], "not both"),
     ):
         assert main(["search", small_index, *arguments]) == 2, arguments
-        assert said in capsys.readouterr().err
+        assert words in capsys.readouterr().err
     assert main(["search", small_index, "how far ?", "--where", "by=you"]) == 0
     assert "[6]" in (out := capsys.readouterr().out) and "[5]" not in out
 

@@ -192,17 +192,19 @@ def test_another_models_directory_is_one_sentence_with_traxs_own_loop(tmp_path, 
     loop.run(1)
     assert "eval  TripletLoss" in capsys.readouterr().out  # `eval_task` was heard.
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-    said = "model.pkl.gz is of another model: it has an array of shape (30, 8) where the model has "
+    words = (
+        "model.pkl.gz is of another model: it has an array of shape (30, 8) where the model has "
+    )
     for sizes in ((40, 8), (30, 4)):
         with pytest.raises(siamese.CheckpointError) as refused:
             cell["train"](*sizes)
-        assert said in str(refused.value) and "\n" not in str(refused.value)
+        assert words in str(refused.value) and "\n" not in str(refused.value)
         assert f"{sizes}. Make the model with the vocabulary size" in str(refused.value)
         for weights_only in (False, True):
             with pytest.raises(siamese.CheckpointError) as refused:
                 model = cell["Siamese"](*sizes)
                 model.init_from_file(f"{tmp_path}/model.pkl.gz", weights_only=weights_only)
-            assert said in str(refused.value)
+            assert words in str(refused.value)
     cell["Siamese"](30, 8).init_from_file(f"{tmp_path}/model.pkl.gz")
     assert capsys.readouterr().out == ""
     assert {file: file.read_bytes() for file in before} == before

@@ -80,7 +80,7 @@ def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc only")
-def test_freed_pages_are_used_again():
+def test_the_pages_of_one_step_serve_the_next():
     script = """
         import resource
         import numpy as np

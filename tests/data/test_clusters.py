@@ -103,7 +103,7 @@ def test_overlap():
     assert overlap(train, QuestionPairs(["y?", "u?"], ["v?", "w?"], [0, 1])) == 0.25
 
 
-def implied(rows, **options):
+def closure(rows, **options):
     """What follows from labelled pairs of one-letter questions, as words, and their clusters."""
     pairs = pairs_of(rows)
     # Any numbers do, as long as a question has one.
@@ -118,7 +118,7 @@ def implied(rows, **options):
     return words
 
 
-IMPLIED = {
+FOLLOW = {
     "chains": ([("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("l", "m", 1), ("m", "n", 1)],
                ["ac", "ad", "bd", "ln"]),
     "no duplicates": ([("a", "b", 0)], []),
@@ -128,15 +128,15 @@ IMPLIED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", IMPLIED)
+@pytest.mark.parametrize("kind", FOLLOW)
 def test_the_pairs_that_follow_from_labels(kind):
-    rows, expected = IMPLIED[kind]
-    assert sorted(implied(rows)) == expected
+    rows, expected = FOLLOW[kind]
+    assert sorted(closure(rows)) == expected
 
 
 def test_a_large_cluster_gives_a_bounded_random_choice():
     chain = [(chr(i), chr(i + 1), 1) for i in range(97, 137)]  # 41 questions
-    some = implied(chain, per_question=3, seed=1)
+    some = closure(chain, per_question=3, seed=1)
     assert 80 < len(some) <= 123 and len(set(some)) == len(some)
-    assert some == implied(chain, per_question=3, seed=1)
-    assert some != implied(chain, per_question=3, seed=2)
+    assert some == closure(chain, per_question=3, seed=1)
+    assert some != closure(chain, per_question=3, seed=2)

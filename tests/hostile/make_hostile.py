@@ -94,7 +94,7 @@ WHOLE = {
     "no-stop": course(),
     "nothing": b"",
     "stop-alone": b".",
-    "text": b"hello, this is no pickle",
+    "text": b"hello, this is not a pickle",
     "protocol-99": b"\x80\x63" + course()[2:] + b".",
     "a-list": b"](e.",
     "a-number": b"K\x01.",
@@ -149,7 +149,7 @@ def calls(command: bytes, python: bytes) -> dict[str, bytes]:
 
 
 def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
-    """Yields (name, pickle): each would run code, fill the memory or is no file of weights."""
+    """Yields (name, pickle): each would run code, fill the memory or is not a file of weights."""
     command, python = f"touch {canary}", f"open({str(canary)!r}, 'w').close()"
     for protocol in range(6):
         for name, bomb in {

@@ -97,7 +97,7 @@ def test_what_is_added_is_found_and_what_is_removed_is_not(running, path):
 
 
 @pytest.mark.parametrize(
-    ("status", "what", "body", "said"),
+    ("status", "what", "body", "words"),
     [
         (400, "add", {"questions": [{"question": " "}]}, "no words"),
         (400, "add", {"questions": [{"question": "a"}, {"question": "b", "id": 1}]}, "every question"),
@@ -119,9 +119,9 @@ def test_what_is_added_is_found_and_what_is_removed_is_not(running, path):
         (422, "search", b"\xff\xfe", "body"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_answered_is_said_in_a_sentence(running, status, what, body, said):
+def test_what_cannot_be_answered_is_reported_in_a_sentence(running, status, what, body, words):
     got, answer = ask(running.port, f"/v1/{what}", body)
-    assert got == status and said in str(answer) and len(str(answer)) < 300
+    assert got == status and words in str(answer) and len(str(answer)) < 300
     assert status == 413 or set(answer) == {"detail"}
 
 
@@ -179,7 +179,7 @@ def test_metrics_count_what_was_asked(running):
 
 def test_user_errors_exit_2(path, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
-    for arguments, said in (
+    for arguments, words in (
         ([str(tmp_path)], "holds no index"),
         ([str(path), "--host", "0.0.0.0"], "SIAMESE_API_KEY"),
         ([str(path), "--port", "70000"], "from 0 to 65535"),
@@ -188,7 +188,7 @@ def test_user_errors_exit_2(path, tmp_path, capsys, monkeypatch):
     ):
         assert main(["serve", *arguments]) == 2, arguments
         shown = capsys.readouterr().err
-        assert said in shown and "Traceback" not in shown
+        assert words in shown and "Traceback" not in shown
     for module in ("fastapi", "uvicorn"):
         with monkeypatch.context() as without:
             without.setitem(sys.modules, module, None)

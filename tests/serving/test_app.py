@@ -49,7 +49,7 @@ def test_user_errors_exit_2(model, tmp_path, capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        for arguments, said in (
+        for arguments, words in (
             ([str(tmp_path / "none")], "no saved model"),
             ([str(model), "--index", str(tmp_path / "none")], "does not exist"),
             ([str(model), "--index", str(tmp_path / "others")], "another model"),
@@ -60,7 +60,7 @@ def test_user_errors_exit_2(model, tmp_path, capsys):
         ):
             assert main(["app", *arguments]) == 2, arguments
             shown = capsys.readouterr().err
-            assert said in shown and "Traceback" not in shown
+            assert words in shown and "Traceback" not in shown
 
 
 # ---- A running page, asked in plain HTTP ----

@@ -38,14 +38,14 @@ def test_the_probability_is_shown_where_the_model_has_one():
 
 
 def test_questions_without_words_get_a_sentence(detector):
-    for pair, said in (
+    for pair, words in (
         (("", ""), "Write two questions"),
         ((None, None), "Write two questions"),
         (("", "how"), "first question has no words"),
         (("how", " \n"), "second question has no words"),
     ):
         answer, *rest = page.comparison(detector, *pair)
-        assert said in answer and rest == ["", [], []]
+        assert words in answer and rest == ["", [], []]
 
 
 def test_long_and_odd_questions_are_shown_harmlessly(detector):

@@ -76,7 +76,7 @@ def test_patience_ends_a_run_early_and_keeps_the_best(corpus, tmp_path):
     assert len(list_checkpoints(tmp_path)) in (3, 4)  # the last three, and the best beside them
 
 
-def test_going_on_with_other_arithmetic_is_said(corpus, tmp_path, caplog):
+def test_going_on_with_other_arithmetic_is_reported(corpus, tmp_path, caplog):
     train(corpus, "bucketed", tmp_path, 1)
     train(corpus, "bucketed", tmp_path, 2)
     assert "goes on with" not in caplog.text

@@ -88,9 +88,9 @@ def strongest_pairs(
     pairs count.
     """
     kept = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
-    count, floor = 0, threshold
+    count, least = 0, threshold
     for i, j, cosines in similar_pairs(vectors, threshold):
-        best = cosines > floor
+        best = cosines > least
         if allowed is not None:
             best &= allowed(i, j)
         kept.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
@@ -99,9 +99,9 @@ def strongest_pairs(
             columns = [np.concatenate(column) for column in zip(*kept)]
             best = np.argpartition(columns[2], -MOST_PAIRS)[-MOST_PAIRS:]
             kept, count = [tuple(column[best] for column in columns)], MOST_PAIRS
-            floor = float(kept[0][2].min())
+            least = float(kept[0][2].min())
     first, second, cosines = (np.concatenate(column) for column in zip(*kept))
-    return first, second, cosines, floor
+    return first, second, cosines, least
 
 
 def average_linkage(vectors: StoredVectors, threshold: float, largest: int | None = None) -> Merges:
@@ -129,16 +129,16 @@ def average_linkage(vectors: StoredVectors, threshold: float, largest: int | Non
     sums, sizes = np.array(vectors.rows(slice(None))), np.ones(len(vectors), np.int64)
     edges, similarities = [], []
     limit = np.inf if largest is None else largest
-    floor = np.inf
-    while floor > threshold:
+    least = np.inf
+    while least > threshold:
         # Of too many pairs the best tell the joins down to the last of them; then again, with the
         # groups found. Pairs over the bound are left out, so that each time some are joined.
         def allowed(i: np.ndarray, j: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
             return sizes[i] + sizes[j] <= limit
 
         means = StoredVectors(sums / sizes[:, None].astype(np.float32))
-        *pairs, floor = strongest_pairs(means, threshold, allowed)
-        for a, b, similarity in _joins(sums, sizes, pairs, floor, limit):
+        *pairs, least = strongest_pairs(means, threshold, allowed)
+        for a, b, similarity in _joins(sums, sizes, pairs, least, limit):
             edges.append((rows[a], rows[b]))
             similarities.append(similarity)
         left = sizes > 0
@@ -150,7 +150,7 @@ def average_linkage(vectors: StoredVectors, threshold: float, largest: int | Non
 
 
 def _joins(
-    sums: np.ndarray, sizes: np.ndarray, pairs: list, floor: float, limit: float
+    sums: np.ndarray, sizes: np.ndarray, pairs: list, least: float, limit: float
 ) -> Iterator[tuple[int, int, float]]:
     """Joins groups down to a mean cosine, in `sums` and `sizes`; yields (kept, joined to it, mean).
 
@@ -182,7 +182,7 @@ def _joins(
         if len(found):
             means = sums[found] @ sums[a] / (sizes[found] * sizes[a])
             at = int(means.argmax())
-            if means[at] > floor:
+            if means[at] > least:
                 b = int(found[at])
                 heapq.heappush(waiting, (-float(means[at]), a, int(sizes[a]), b, int(sizes[b])))
 
