@@ -335,17 +335,18 @@ def _answer(
     detector, question1: str, question2: str, threshold: float | None = None
 ) -> dict[str, Any]:
     threshold = detector.threshold if threshold is None else threshold
-    similarity = detector.similarity(question1, question2)
+    cosines = detector.similarity([question1], [question2])
+    ((similarity, probability, is_duplicate),) = detector.judged(cosines, threshold)
     answer = {
         "question1": question1,
         "question2": question2,
-        "is_duplicate": bool(similarity > threshold),
+        "is_duplicate": is_duplicate,
         "similarity": round(similarity, 6),
         "threshold": round(threshold, 6),
         "unknown_words": detector.unknown_words(question1) + detector.unknown_words(question2),
     }
-    if detector.calibration is not None:
-        answer["probability"] = round(detector.calibrated(similarity), 6)
+    if probability is not None:
+        answer["probability"] = round(probability, 6)
     return answer
 
 

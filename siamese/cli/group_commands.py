@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +11,7 @@ import numpy as np
 
 from siamese.cli.output import Result, note, read_list
 from siamese.errors import ArgumentError, DataError
-from siamese.search.display import excel_cell, json_text
+from siamese.search.display import csv_line, json_text
 from siamese.search.nearest import StoredVectors
 from siamese.storage.atomic import write_text_atomically
 
@@ -201,26 +199,22 @@ def _table(
     flags: argparse.Namespace,
     rows: Rows,
     columns: list[str],
-    text: str,
+    found: str,
     facts: dict,
     started: float,
 ) -> Result:
     """Rows as CSV or JSON Lines, in a file or on standard output."""
     facts["seconds"] = round(time.monotonic() - started, 1)
-    summary = f"{text}; {facts['seconds']:.1f} s."
+    summary = f"{found}; {facts['seconds']:.1f} s."
     kind = flags.format or ("jsonl" if str(flags.output).endswith(".jsonl") else "csv")
-    out = io.StringIO()
-    if kind == "jsonl":
-        out.writelines(json_text(row) + "\n" for row in rows)
-    else:
+    lines = map(json_text, rows)
+    if kind == "csv":
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        writer = csv.DictWriter(out, names, restval="", lineterminator="\n")
-        writer.writeheader()
-        cell = excel_cell if flags.excel else lambda value: value
-        writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
-    table = out.getvalue().encode("utf-8", "replace").decode()
+        table = [names, *(map(row.get, names) for row in rows)]
+        lines = [csv_line(cells, excel=flags.excel) for cells in table]
+    text = "".join(f"{line}\n" for line in lines)
     if flags.output:
-        write_text_atomically(flags.output, table)
+        write_text_atomically(flags.output, text)
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
-    return table.rstrip("\n"), {**facts, "rows": rows}
+    return text.rstrip("\n"), {**facts, "rows": rows}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from siamese.cli.output import Result, read_list, write_out
 from siamese.errors import ArgumentError
-from siamese.search.display import excel_cell, harmless, json_text
+from siamese.search.display import csv_line, harmless, json_text
 
 BATCH = 256  # questions of a file that are answered together
 FIGURES = (
@@ -48,13 +46,18 @@ def search(flags: argparse.Namespace) -> Result | int:
     questions, ids = [flags.question], None
     if flags.queries is not None:
         questions, ids = _read_queries(flags)
-    write = _CsvWriter(made, ids is not None, flags.excel) if flags.csv else None
+    columns = [*dict.fromkeys(c for entry in made.entries for c in entry["columns"])]
+    if flags.csv:
+        own = [*["query_id"][: ids is not None], "query", "rank", *FIGURES]
+        names = [f"column_{c}" if c in own else c for c in columns]
+        write_out(csv_line([*own, *names], excel=flags.excel))
     for start in range(0, len(questions), BATCH):
         part = slice(start, start + BATCH)
         names = [{"query_id": i} for i in ids[part]] if ids else [{}] * BATCH
         for name, (text, found) in zip(names, _answers(made, questions[part], flags)):
-            if write:
-                write(name, found)
+            if flags.csv:
+                for row in _csv_rows(found, columns):
+                    write_out(csv_line([*name.values(), *row], excel=flags.excel))
             elif flags.json:
                 write_out(json_text({**name, **found}))
             else:
@@ -167,26 +170,13 @@ def _answers(made, questions: Sequence[str], flags: argparse.Namespace):
         yield "\n".join(lines), as_json
 
 
-class _CsvWriter:
-    """Writes a line for each hit, with all columns that the index keeps."""
-
-    def __init__(self, made, named: bool, excel: bool):
-        self.cell = excel_cell if excel else lambda value: value
-        self.columns = [*dict.fromkeys(c for entry in made.entries for c in entry["columns"])]
-        own = [*["query_id"][: int(named)], "query", "rank", *FIGURES]
-        self._line([*own, *(f"column_{c}" if c in own else c for c in self.columns)])
-
-    def __call__(self, name: dict[str, Any], found: dict[str, Any]) -> None:
-        for rank, hit in enumerate(found["hits"], start=1):
-            shown = {**hit, "is_duplicate": int(hit["is_duplicate"])}
-            shown["same"] = " ".join(map(str, hit["same"]))
-            row = [*name.values(), found["question"], rank, *map(shown.get, FIGURES)]
-            self._line([*row, *map(hit["columns"].get, self.columns)])
-
-    def _line(self, row: list[Any]) -> None:
-        out = io.StringIO()
-        csv.writer(out, lineterminator="").writerow(map(self.cell, row))
-        write_out(out.getvalue())
+def _csv_rows(found: dict[str, Any], columns: list[str]) -> Iterator[list[Any]]:
+    """Yields a row for each hit of a question, with the columns that the index keeps."""
+    for rank, hit in enumerate(found["hits"], start=1):
+        same = " ".join(map(str, hit["same"]))
+        shown = {**hit, "is_duplicate": int(hit["is_duplicate"]), "same": same}
+        own = [found["question"], rank, *map(shown.get, FIGURES)]
+        yield [*own, *map(hit["columns"].get, columns)]
 
 
 def _hit(hit) -> dict[str, Any]:

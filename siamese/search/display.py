@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 # What a terminal obeys, what turns the direction of writing, and what cannot be encoded.
@@ -39,6 +42,14 @@ def excel_cell(value: Any) -> Any:
         return value if math.isfinite(float(value)) else f"'{value}"
     except ValueError:
         return f"'{value}"
+
+
+def csv_line(cells: Iterable[Any], delimiter: str = ",", excel: bool = False) -> str:
+    """A record of CSV without a line end; with `excel` no cell is taken for a formula."""
+    out = io.StringIO()
+    row = map(excel_cell, cells) if excel else cells
+    csv.writer(out, delimiter=delimiter, lineterminator="").writerow(row)
+    return out.getvalue().encode("utf-8", "replace").decode()
 
 
 def json_text(value: Any, default: Any = None) -> str:

@@ -8,13 +8,9 @@ and Parquet are answered by JSON objects.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from siamese.data.files import ReadReport
 from siamese.data.records import (
@@ -32,7 +28,7 @@ from siamese.data.records import (
 )
 from siamese.errors import DataError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.display import excel_cell, json_text
+from siamese.search.display import csv_line, json_text
 
 BATCH = 512  # records answered together at most
 ANSWERS = ("is_duplicate", "similarity", "probability", "error")
@@ -145,13 +141,8 @@ def _answers(
     """The `ANSWERS` for each pair."""
     if not pairs:
         return []
-    cut = detector.threshold if threshold is None else threshold
-    cosines = detector.similarity(*zip(*pairs))
-    probabilities = [None] * len(pairs)
-    if detector.calibration is not None:
-        probabilities = np.round(detector.calibrated(cosines), 6).tolist()
-    found = zip(cosines.tolist(), probabilities)
-    return [[cosine > cut, round(cosine, 6), probability, None] for cosine, probability in found]
+    judged = detector.judged(detector.similarity(*zip(*pairs)), threshold)
+    return [[yes, round(cosine, 6), p and round(p, 6), None] for cosine, p, yes in judged]
 
 
 def _written(records: Records, row: Any, answer: list[Any], excel: bool) -> str:
@@ -173,8 +164,5 @@ def _written(records: Records, row: Any, answer: list[Any], excel: bool) -> str:
 
 
 def _delimited_line(row: list[Any], delimiter: str, excel: bool) -> str:
-    out = io.StringIO()
-    row = map(excel_cell, row) if excel else row
     cells = [re.sub("[\r\n]", " ", cell) if type(cell) is str else cell for cell in row]
-    csv.writer(out, delimiter=delimiter, lineterminator="").writerow(cells)
-    return out.getvalue().encode("utf-8", "replace").decode()
+    return csv_line(cells, delimiter, excel)
