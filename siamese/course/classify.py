@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +10,7 @@ from siamese.course import generator
 from siamese.data.arguments import as_number, check_labels, check_pairs, token_rows, whole_number
 from siamese.data.tokenizer import word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError, ShapeError
+from siamese.nn.compiled import compiled
 
 # A model's scores, compiled and as it is, differ in their last bits; by more where it is chaotic.
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e-3
@@ -146,12 +144,12 @@ def _scored_batches(
         batch = tuple(next(made if isinstance(made, Iterator) else iter(made)))
         scores = _row_products(quick, batch, len(part1))
         yield batch, scores, noise
-        compiled = _compiled(model) if start == 0 and len(Q1) > batch_size else model
-        if compiled is not model:
+        quick_model = compiled(model) if start == 0 and len(Q1) > batch_size else model
+        if quick_model is not model:
             # From the second batch on, unless the first one shows that the two differ.
-            difference = np.abs(_row_products(compiled, batch, len(part1)) - scores)
+            difference = np.abs(_row_products(quick_model, batch, len(part1)) - scores)
             if difference.max() <= MOST_NOISE:
-                quick, noise = compiled, max(8 * float(difference.max()), LEAST_NOISE)
+                quick, noise = quick_model, max(8 * float(difference.max()), LEAST_NOISE)
 
 
 def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
@@ -168,29 +166,6 @@ def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
         )
     # Bit for bit what `np.dot` gives row by row: both hand each row to the same BLAS call.
     return np.vecdot(v1[:rows], v2[:rows])
-
-
-_COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary()
-
-
-def _compiled(model: Callable) -> Callable:
-    """A Trax layer without state as one compiled function of its weights; any other model as it is.
-
-    Called as it is, a layer traces and compiles its recurrence at every call.
-    """
-    trax_layer = getattr(sys.modules.get("trax.layers.base"), "Layer", ())
-    if not isinstance(model, trax_layer):
-        return model
-    import jax
-
-    if jax.tree_util.tree_leaves(model.state):
-        return model
-    if model not in _COMPILED:
-        layer = weakref.ref(model)  # a strong one would keep every model alive for ever
-        _COMPILED[model] = jax.jit(
-            lambda pair, weights, state, rng: layer().pure_fn(pair, weights, state, rng)[0]
-        )
-    return lambda pair: _COMPILED[model](pair, model.weights, model.state, model.rng)
 
 
 def _padding_id(vocab: Mapping[str, int]) -> int:

@@ -92,11 +92,8 @@ class DataGenerator(Iterator):
           ArgumentError: where `state` is damaged or belongs to another number of pairs.
         """
         try:
-            order, index, started = (
-                list(state["order"]),
-                int(state["index"]),
-                bool(state["started"]),
-            )
+            order, index = list(state["order"]), int(state["index"])
+            started = bool(state["started"])
             version, numbers, gauss = state["random"]
             generator_state = (version, tuple(numbers), gauss)
             random.Random().setstate(generator_state)  # refused here, before anything has changed
