@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
+from operator import not_
 from typing import Any
 
 import numpy as np
@@ -313,16 +314,13 @@ def _checked_columns(
                     keys = list(rows[0])
                     where = f"{records.name}, line {lines[0]:,}"
                     places = column_places(keys, where, REQUIRED, ("id",), columns)
-                wanted = [keys[at] for at in chain.from_iterable(places.values())]
-                missing = [[key for key in wanted if key not in row] for row in rows]
-                for row, line, lost in zip(rows, lines, missing):
-                    if lost:
-                        why = f": no {' or '.join(lost)}; found: {', '.join(row)[:200]}."
-                        report.add_bad_row(line, why)
-                lines = [line for line, lost in zip(lines, missing) if not lost]
-                rows = [
-                    [row.get(key) for key in keys] for row, lost in zip(rows, missing) if not lost
-                ]
+                    wanted = {keys[at] for at in chain(*places.values())}
+                whole = [wanted <= row.keys() for row in rows]
+                for row, line in compress(zip(rows, lines), map(not_, whole)):
+                    lost = " or ".join(key for key in keys if key in wanted - row.keys())
+                    report.add_bad_row(line, f": no {lost}; found: {', '.join(row)[:200]}.")
+                lines = list(compress(lines, whole))
+                rows = [[row.get(key) for key in keys] for row in compress(rows, whole)]
             if rows:
                 values = list(zip(*rows))
                 found = {

@@ -402,7 +402,11 @@ def _is_number(value: Any) -> bool:
 
 def _json_value(line: str) -> Any:
     try:
-        return json.loads(line, object_pairs_hook=_object)
+        value = json.loads(line)
+        # Each key has a colon of its own: with one more a key may stand there twice, which the hook finds.
+        if type(value) is dict and line.count(":") > len(value):
+            value = json.loads(line, object_pairs_hook=_object)
+        return value
     except DataError as error:
         return BadRow(line, f": {error}")
     except (ValueError, RecursionError) as error:
