@@ -194,7 +194,7 @@ def measured(
         "accuracy_at_0.7": round(float(((scores > 0.7) == labels).mean()), 4),
         "threshold": round(detector.threshold, 4),
         "accuracy": round(tuned.accuracy, 4),
-        "best_possible_accuracy": round(best_threshold(scores, labels, "accuracy").value, 4),
+        "best_possible_accuracy": round(best_threshold(scores, labels).value, 4),
         "roc_auc": round(tuned.roc_auc, 4),
         "average_precision": round(tuned.average_precision, 4),
         "calibration_error": round(

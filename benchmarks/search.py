@@ -38,10 +38,12 @@ from pathlib import Path
 import numpy as np
 import search_methods
 import search_table
+from sklearn.metrics import average_precision_score
 
 from siamese.data.clusters import clusters
 from siamese.data.pairs import read_pairs
-from siamese.evaluation.retrieval import evaluate_mining, evaluate_retrieval
+from siamese.evaluation.retrieval import evaluate_retrieval
+from siamese.evaluation.thresholds import threshold_cuts
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.search.lists.linkage import similar_pairs
@@ -233,14 +235,21 @@ def mining(pool: Pool, name: str) -> dict:
     pairs, seconds = timed(lambda: list(similar_pairs(kept, low)))
     i, j, similarities = (np.concatenate(column) for column in zip(*pairs))
     best = np.argsort(-similarities, kind="stable")[:MINED]
-    metrics = evaluate_mining(np.stack([i, j], axis=1)[best], similarities[best], pool.cluster)
+    _, cluster = np.unique(np.asarray(pool.cluster), return_inverse=True)  # [questions]
+    sizes = np.bincount(cluster)
+    known = int((sizes * (sizes - 1) // 2).sum())
+    right, scores = cluster[i[best]] == cluster[j[best]], similarities[best].astype(float)
+    _, above, hits = (part[1:] for part in threshold_cuts(scores, right))
+    f1 = 2 * hits / (above + known)
+    top = int(np.argmax(f1))
     return {
-        "average_precision": metrics.average_precision,
-        "best_f1": metrics.best_f1,
-        "best_threshold": metrics.best_threshold,
-        "known_pairs": metrics.positives,
-        "known_pairs_found": metrics.found,
-        "candidates": metrics.candidates,
+        # Over all known pairs: those that are not proposed count as never found.
+        "average_precision": float(average_precision_score(right, scores) * hits[-1] / known),
+        "best_f1": float(f1[top]),
+        "best_threshold": float(scores[above[top] - 1]),
+        "known_pairs": known,
+        "known_pairs_found": int(hits[-1]),
+        "candidates": len(best),
         "above": float(similarities[best[-1]]),
         "seconds": seconds,
     }

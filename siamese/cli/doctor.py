@@ -46,7 +46,6 @@ def examine() -> dict[str, Any]:
 
         found["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
         if found["optional"]["trax"]["version"]:
-            compat.prepare()
             importlib.import_module("trax")
             found["import_seconds"] = round(time.perf_counter() - start, 2)
             _run_one_step()

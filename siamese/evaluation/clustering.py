@@ -14,10 +14,10 @@ class BCubed(NamedTuple):
 
     precision: float  # of an item's group, the share that is of its true group
     recall: float  # of an item's true group, the share that is in its group
-    f: float  # F-beta of the two means
+    f: float  # F1 of the two means
 
 
-def b_cubed(found: Any, truth: Any, *, beta: float = 1.0, counted: Any = None) -> BCubed:
+def b_cubed(found: Any, truth: Any, *, counted: Any = None) -> BCubed:
     """B-cubed precision, recall and F (Bagga and Baldwin, 1998; Amigo et al., 2009).
 
     Every item counts itself, so that all items alone have precision 1, and all in one group recall 1.
@@ -25,7 +25,6 @@ def b_cubed(found: Any, truth: Any, *, beta: float = 1.0, counted: Any = None) -
     Args:
       found: [n]; the group of each item: equal values, one group.
       truth: [n]; its true group.
-      beta: above 1 recall weighs more, below 1 precision.
       counted: bool [n]; the items over which is averaged, all where None. Their groups are whole.
 
     Raises:
@@ -45,5 +44,4 @@ def b_cubed(found: Any, truth: Any, *, beta: float = 1.0, counted: Any = None) -
     shared = shared[cell][where]  # [items]: of an item's group, those of its true group
     precision = float((shared / sizes[of_found][where]).mean())
     recall = float((shared / true_sizes[of_truth][where]).mean())
-    f = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
-    return BCubed(precision, recall, f)
+    return BCubed(precision, recall, 2 * precision * recall / (precision + recall))

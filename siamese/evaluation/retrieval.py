@@ -1,4 +1,4 @@
-"""Search and duplicate mining, measured: MRR, recall at k, MAP, and average precision of a mined list."""
+"""Search, measured: MRR, recall at k, MAP, nDCG."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import average_precision_score
 
 from siamese.data.clusters import connected_groups
 from siamese.data.files import ReadReport, shown_name
 from siamese.data.records import Records, normal_name
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval
-from siamese.evaluation.thresholds import threshold_cuts
 
 RELEVANCE_COLUMNS = ("query_id", "id", "relevance")
 
@@ -172,59 +170,3 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
                     found.setdefault(str(query), {})[str(item)] = value
     report.refuse_bad_rows()
     return found
-
-
-@dataclass(frozen=True)
-class MiningMetrics:
-    """How well the duplicates in a list of questions were found.
-
-    Attributes:
-      positives: pairs of questions of one cluster in the whole list, found or not.
-      found: those among the candidates.
-      candidates: pairs proposed.
-      average_precision: over all positives; those not proposed count as never found.
-      best_f1: the best balance of precision and recall (of all positives) over all thresholds.
-      best_threshold: the score of the last candidate kept there: take those at or above it.
-    """
-
-    positives: int
-    found: int
-    candidates: int
-    average_precision: float
-    best_f1: float
-    best_threshold: float
-
-
-def evaluate_mining(
-    pairs: np.ndarray, scores: np.ndarray, clusters: Sequence[Hashable]
-) -> MiningMetrics:
-    """Mined candidate pairs against the true clusters, over all pairs of the list.
-
-    Args:
-      pairs: int [candidates, 2], places in the list, each pair once; at least one candidate.
-      scores: float [candidates], the higher the surer.
-      clusters: for each question of the list what it is a duplicate of: equal values, equal questions.
-
-    Example:
-      >>> found = evaluate_mining([(0, 1), (1, 2)], [0.9, 0.4], ["x", "x", "y", "x"])
-      >>> found.average_precision
-      0.3333333333333333
-    """
-    _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [questions]
-    sizes = np.bincount(cluster)
-    positives = int((sizes * (sizes - 1) // 2).sum())
-    ends, values = np.asarray(pairs), np.asarray(scores, dtype=float)
-    right = cluster[ends[:, 0]] == cluster[ends[:, 1]]  # [candidates]
-    # One step for each distinct score: equal scores have no order among themselves.
-    _, kept, hits = (found[1:] for found in threshold_cuts(values, right))
-    f1 = 2 * hits / (kept + positives)
-    best = int(np.argmax(f1))
-    among_candidates = average_precision_score(right, values) if right.any() else 0.0
-    return MiningMetrics(
-        positives=positives,
-        found=int(hits[-1]),
-        candidates=len(values),
-        average_precision=float(among_candidates * hits[-1] / positives),
-        best_f1=float(f1[best]),
-        best_threshold=float(-np.sort(-values)[kept[best] - 1]),
-    )

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import one_of
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import bootstrap_interval
 from siamese.evaluation.calibration import Calibration, fit_calibration
@@ -17,11 +16,11 @@ class Threshold(NamedTuple):
     """A threshold chosen on scores, and what it reached on them."""
 
     threshold: float  # A pair counts as a duplicate where its score is above it.
-    value: float  # The metric it was chosen for, on the scores it was chosen on.
+    value: float  # The accuracy on the scores it was chosen on.
 
 
-def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Threshold:
-    """The threshold with the highest accuracy or F1 on these pairs, over every way to cut the scores.
+def best_threshold(scores: Any, labels: Any) -> Threshold:
+    """The threshold with the highest accuracy on these pairs, over every way to cut the scores.
 
     A cut lies midway between two neighbouring different scores, or beyond the ends. Choose it on
     validation pairs and apply it to others.
@@ -29,23 +28,21 @@ def best_threshold(scores: Any, labels: Any, metric: str = "accuracy") -> Thresh
     Args:
       scores: float [n].
       labels: bool or 0/1 [n].
-      metric: 'accuracy' or 'f1'; among equal values the highest threshold wins.
+
+    Returns:
+      Of equal accuracies the highest threshold wins.
 
     Raises:
-      ArgumentError, DataError: another metric; see `check_scores`.
+      ArgumentError, DataError: see `check_scores`.
 
     Example:
       >>> best_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0]).threshold
       0.55
     """
-    one_of(metric, "metric", ("accuracy", "f1"))
     scores, truth = check_scores(scores, labels)
     thresholds, above, hits = threshold_cuts(scores, truth)
     duplicates, n = int(truth.sum()), len(truth)
-    if metric == "accuracy":
-        values = (hits + (n - above) - (duplicates - hits)) / n
-    else:
-        values = 2 * hits / (above + duplicates)
+    values = (hits + (n - above) - (duplicates - hits)) / n
     at = int(np.argmax(values))
     return Threshold(float(thresholds[at]), float(values[at]))
 

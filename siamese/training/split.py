@@ -8,12 +8,6 @@ from siamese.data.pairs import QuestionPairs
 from siamese.data.summary import COURSE_TEST_ROWS, COURSE_TRAIN_ROWS
 from siamese.errors import ArgumentError, DataError
 
-# The values of --split.
-SPLITS = {
-    "rows": "the file's first rows train, the next ones test, as in the course",
-    "shuffled": "rows drawn by a fixed seed train and test",
-    "clusters": "drawn too, and no question stands on both sides",
-}
 _SEED = 34  # Fixed: a resumed run must see the same rows.
 
 
@@ -34,8 +28,9 @@ def split(
       train_rows: how many rows train; the course's 300,000 where None and there are more, else 9 in 10.
       test_rows: how many test; at most the course's 10,240 where None.
       valid_rows: so many of the training rows, the last of them, validate.
-      how: one of `SPLITS`; where None 'rows' if `train_rows` is given or there are more than 300,000
-        rows, else 'shuffled'.
+      how: 'rows': the file's first rows train, the next ones test, as in the course; 'shuffled': rows drawn
+        by a fixed seed; 'clusters': drawn too, and no question stands on both sides. Where None 'rows' if
+        `train_rows` is given or there are more than 300,000 rows, else 'shuffled'.
       valid: pairs from elsewhere that validate.
       test: pairs from elsewhere that test: all of `pairs` train then, or the first `train_rows`.
 

@@ -1,6 +1,4 @@
-"""Retrieval and mining metrics against counting by hand."""
-
-import itertools
+"""Retrieval metrics against counting by hand."""
 
 import numpy as np
 import pytest
@@ -8,12 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese.errors import DataError
-from siamese.evaluation.retrieval import (
-    evaluate_mining,
-    evaluate_retrieval,
-    read_relevance,
-    shared_clusters,
-)
+from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
 
 
 @settings(max_examples=100, deadline=None)
@@ -39,28 +32,6 @@ def test_retrieval_equals_the_definitions(asked):
     assert found.recall == {3: pytest.approx(np.mean(recall))}
     assert found.map == pytest.approx(np.mean(average))
     assert found.queries == len(asked)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(0, 3), min_size=2, max_size=8), st.data())
-def test_mining_equals_average_precision_over_all_pairs(clusters, data):
-    every = np.array(list(itertools.combinations(range(len(clusters)), 2)))
-    truth = np.array([clusters[a] == clusters[b] for a, b in every])
-    scores = np.array([data.draw(st.integers(0, 5)) / 5 for _ in every])
-    proposed = scores > 0.3  # The others count as never found.
-    if not truth.any() or not proposed.any():
-        return
-    found = evaluate_mining(every[proposed][:, ::-1], scores[proposed], clusters)
-    assert (found.positives, found.found) == (truth.sum(), truth[proposed].sum())
-    steps, f1 = [], []
-    for score in set(scores[proposed]):
-        above = scores >= score
-        steps.append(truth[above].mean() * truth[scores == score].sum())
-        f1.append(2 * truth[above].sum() / (above.sum() + truth.sum()))
-    assert found.average_precision == pytest.approx(sum(steps) / truth.sum())
-    kept = scores >= found.best_threshold
-    assert found.best_f1 == pytest.approx(max(f1))
-    assert found.best_f1 == pytest.approx(2 * truth[kept].sum() / (kept.sum() + truth.sum()))
 
 
 def test_ndcg_counts_graded_relevance():
