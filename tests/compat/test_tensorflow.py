@@ -35,18 +35,6 @@ def tf():
     return tensorflow
 
 
-def test_training_and_prediction_do_not_load_it():
-    assert "not loaded" in output_of("""
-        import sys, random, siamese, functools, numpy as np
-        from siamese import Siamese, TripletLoss, data_generator, train_model
-        q = [[3, 4], [5], [6, 7, 8], [9]]
-        batches = lambda: data_generator(q, q, 2)
-        loop = train_model(functools.partial(Siamese, 12, 4), TripletLoss, batches(), batches(), None)
-        loop.run(2)
-        print("loaded" if "tensorflow" in sys.modules else "not loaded")
-    """)
-
-
 def test_touching_a_stand_in_later_gives_the_real_thing():
     assert "ok" in output_of("""
         import siamese, trax, sys
@@ -125,25 +113,6 @@ def test_event_files_are_read_by_tensorflow_and_written_by_it_where_it_is_loaded
             """)
         )
         assert shown.split("\n")[-2] == ("loaded" if first else "not loaded")
-
-
-@pytest.mark.slow
-def test_when_trax_was_imported_before_the_names_are_put_back():
-    """Stock import first: a minute."""
-    assert "ok" in output_of("""
-        import trax
-        from trax.supervised import training, trainer_lib
-        import siamese
-        from jax.interpreters.xla import DeviceArray
-        trainer_lib.init_random_number_generators(34)
-        from siamese import Siamese, TripletLoss, data_generator, train_model
-        import functools
-        q = [[3, 4], [5], [6, 7, 8], [9]]
-        batches = lambda: data_generator(q, q, 2)
-        loop = train_model(functools.partial(Siamese, 12, 4), TripletLoss, batches(), batches(), None)
-        loop.run(1)
-        print("ok")
-    """)
 
 
 def test_the_documents_numbers_with_tensors(tf):

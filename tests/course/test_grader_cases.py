@@ -70,15 +70,6 @@ def test_data_generator(batch_size, shuffle, pad):
         np.testing.assert_array_equal(found, padded(questions, rows, length, pad))
 
 
-def test_data_generator_by_position_runs_into_the_next_pass():
-    batches = data_generator(Q1, Q2, 7, 1, False)
-    next(batches)
-    q1, q2 = next(batches)
-    rows = [7, 8, 9, 0, 1, 2, 3]
-    np.testing.assert_array_equal(q1, padded(Q1, rows, 32, 1))
-    np.testing.assert_array_equal(q2, padded(Q2, rows, 32, 1))
-
-
 # ---- Siamese ----
 
 

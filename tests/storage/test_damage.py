@@ -93,22 +93,6 @@ def test_a_damaged_newest_checkpoint_is_skipped_with_its_reason(run, train):
     assert load_newest(run).checkpoint.step == 8
 
 
-def test_where_no_checkpoint_can_be_used_nothing_is_trained_or_changed(run, train):
-    for saved in list_checkpoints(run):
-        (saved.path / "manifest.json").unlink()
-    before = sorted((p, p.stat().st_size) for p in run.rglob("*"))
-    refused(train(run, 8), "None of the 3 checkpoints")
-    assert sorted((p, p.stat().st_size) for p in run.rglob("*")) == before
-    started_anew = train(run, 4, "--overwrite")
-    assert started_anew.returncode == 0 and load_newest(run).checkpoint.step == 4
-
-
-def test_another_vocabulary_is_refused_even_with_resume(run, train):
-    refused(train(run, 8, "--lowercase"), "--resume")
-    refused(train(run, 8, "--lowercase", "--resume"), "of another model", "other words")
-    assert steps_in(run) == [6, 4, 2]
-
-
 class RunsCode:
     def __init__(self, marker):
         self.marker = marker
@@ -131,15 +115,3 @@ def test_a_hostile_course_file_is_refused_at_the_command_line(tmp_path, train, c
     refused(siamese(*importing), "model.pkl.gz")
     assert not marker.exists() and not imported.exists()
     assert [p.name for p in output.iterdir() if p.name != ".lock"] == ["model.pkl.gz"]
-
-
-def test_a_hostile_model_is_refused_by_the_commands_that_answer(run, tmp_path, questions_csv):
-    marker, hostile = tmp_path / "ran", tmp_path / "hostile"
-    files = find_current(run / "model", "detector")
-    (files / "weights.safetensors").write_bytes(pickle.dumps(RunsCode(marker)))
-    hostile.mkdir()
-    (hostile / "model.pkl.gz").write_bytes(gzip.compress(pickle.dumps(RunsCode(marker))))
-    for model, message in ((run, "weights.safetensors"), (hostile, "holds no saved model")):
-        refused(siamese("predict", model, "What is this?", "What is that?"), message)
-        refused(siamese("evaluate", model, "--questions", questions_csv), message)
-    assert not marker.exists()
