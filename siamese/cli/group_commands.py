@@ -203,12 +203,11 @@ def _table(
     facts: dict,
     started: float,
 ) -> Result:
-    """Rows as CSV or JSON Lines, in a file or on standard output."""
+    """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name."""
     facts["seconds"] = round(time.monotonic() - started, 1)
     summary = f"{found}; {facts['seconds']:.1f} s."
-    kind = flags.format or ("jsonl" if str(flags.output).endswith(".jsonl") else "csv")
     lines = map(json_text, rows)
-    if kind == "csv":
+    if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
         table = [names, *(map(row.get, names) for row in rows)]
         lines = [csv_line(cells, excel=flags.excel) for cells in table]

@@ -61,10 +61,9 @@ SHARED = {
         "help": "cosine above which two questions are duplicates [the model's own]",
     },
     "--model": {"help": "the model [where `siamese index` found it]"},
-    "--output": {"metavar": "FILE", "help": "write there [standard output]"},
-    "--format": {
-        "choices": ("csv", "jsonl"),
-        "help": "of the output [jsonl for a FILE of that name, else csv]",
+    "--output": {
+        "metavar": "FILE",
+        "help": "write CSV, or JSON Lines to FILE.jsonl [standard output]",
     },
     "--excel": {
         "action": "store_true",
@@ -256,7 +255,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--choose-weight", action="store_true", help=help)
     modes(measure)
 
-    shared = "index", "--threshold", "--output", "--format", "--excel", "--bad-rows", "--model"
+    shared = "index", "--threshold", "--output", "--excel", "--bad-rows", "--model"
     duplicates = command(group_commands.duplicates, *shared)
     add = duplicates.add_argument
     add("--largest", type=int, metavar="N", help="the most questions of a group [no bound]")
@@ -270,7 +269,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--pairs", action="store_true", help="write all pairs above the threshold, no groups")
     add("--add", metavar="FILE", help="add its questions to the index; tell which group each joins")
 
-    shared = "--threshold", "--output", "--format", "--excel", "--bad-rows"
+    shared = "--threshold", "--output", "--excel", "--bad-rows"
     add = command(group_commands.match, *shared).add_argument
     add("a", metavar="A", help="the questions to match: CSV, TSV, JSON Lines, or a question a line")
     add("b", metavar="B", help="the questions to match them with")

@@ -324,8 +324,8 @@ def test_duplicates_as_pairs_and_as_json_lines(tmp_path, index, capsys):
     output = tmp_path / "groups.jsonl"
     arguments = ["duplicates", index, "--threshold", "0.999", "--largest", "1"]
     assert main([*arguments, "--output", str(output)]) == 0 and output.read_text() == ""
-    assert main([*arguments[:-2], "--format", "jsonl"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()[-4:]]
+    assert main([*arguments[:-2], "--output", str(output)]) == 0
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert [(row["group"], row["by"]) for row in rows] == [
         (1, "me"),
         (1, "you"),
@@ -382,8 +382,8 @@ def test_match_two_lists(tmp_path, model, capsys):
         ("2", "how far ?", "far", "you"),
     ]
     assert rows[0]["is_duplicate"] == "1" and rows[0]["match_id"] == "0"
-    assert main([*command, "-k", "2", "--format", "jsonl"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert main([*command, "-k", "2", "--output", str(tmp_path / "m.jsonl")]) == 0
+    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 6
     assert main([*command, "--one-to-one", "--threshold", "0.5", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     matched = [row["match_id"] for row in rows if row["match_id"] is not None]

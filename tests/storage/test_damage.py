@@ -11,7 +11,6 @@ from programs import siamese
 from small_disks import mounted_tmpfs
 
 from siamese.storage.checkpoints import list_checkpoints, load_newest
-from siamese.storage.store import find_current
 
 pytestmark = pytest.mark.slow
 

@@ -1,12 +1,11 @@
-"""What watches a run: collapse, NaN, stop signals."""
+"""Stop signals beyond the first, and in other threads; tests/course/test_training.py has the first."""
 
-import math
 import signal
 import threading
 
 import pytest
 
-from siamese.training.monitor import StopSignals, TrainingError, check_finite, is_collapsed
+from siamese.training.monitor import StopSignals
 
 
 def test_a_second_ctrl_c_does_not_wait_and_a_second_sigterm_changes_nothing():
