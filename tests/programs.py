@@ -9,22 +9,23 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def run(code, *flags):
+def run(code, *flags, arguments=(), stdin="", **environment):
     """Runs the code in a new interpreter; returns the finished process."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **environment}
     env.pop("PYTHONWARNINGS", None)
     return subprocess.run(
-        [sys.executable, *flags, "-c", textwrap.dedent(code)],
+        [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)],
         capture_output=True,
         text=True,
         env=env,
+        input=stdin,
         timeout=1800,
     )
 
 
-def output_of(code, *flags):
-    done = run(code, *flags)
+def output_of(code, *flags, **options):
+    done = run(code, *flags, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -385,7 +385,7 @@ def test_match_two_lists(tmp_path, model, capsys):
     assert main([*command, "-k", "2", "--output", str(tmp_path / "m.jsonl")]) == 0
     assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 6
     assert main([*command, "--one-to-one", "--threshold", "0.5", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json.loads(capsys.readouterr().out.splitlines()[-1])["rows"]
     matched = [row["match_id"] for row in rows if row["match_id"] is not None]
     assert len(rows) == 3 and len(set(matched)) == len(matched) > 0
     assert main([*command, "-k", "0"]) == 2 and "at least 1" in capsys.readouterr().err

@@ -224,18 +224,17 @@ def check_losses(process, expected):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [2, 8])
-def test_the_loss_is_the_same_on_any_number_of_devices(count, losses_of_one_device):
+def test_the_loss_of_eight_devices_is_that_of_one(losses_of_one_device):
     script = """
         import os, sys, json
-        os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={sys.argv[1]}"
+        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
         import test_training as t
         losses, loop = t.losses_of(None, [20])
         import jax
-        assert len(jax.devices()) == int(sys.argv[1])
+        assert len(jax.devices()) == 8
         print("LOSSES", json.dumps(losses))
     """
-    check_losses(run_script(script, count), losses_of_one_device)
+    check_losses(run_script(script), losses_of_one_device)
 
 
 @pytest.mark.slow

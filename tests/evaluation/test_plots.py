@@ -1,11 +1,11 @@
 """Pictures: what stands in them equals the numbers, they render without a display, nothing leaks."""
 
-import subprocess
 import sys
 
 import matplotlib
 import numpy as np
 import pytest
+from programs import output_of
 from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
@@ -126,4 +126,4 @@ def test_neither_pyplot_nor_matplotlib_is_loaded_before_it_is_needed():
         "from siamese.evaluation.picture import to_png; to_png(p.plot_roc([0.1, 0.9], [0, 1]));"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    output_of(code)

@@ -1,11 +1,10 @@
 """The detector: the encoder and a loop are the references; odd questions, company, threads."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from programs import output_of
 from small_models import ODD, make_detector, random_questions
 
 from siamese.errors import ArgumentError, DataError
@@ -107,6 +106,4 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
         "print(DuplicateDetector.load(sys.argv[1]).predict('how far', 'how far'));"
         "print([m for m in ('trax', 'tensorflow', 'jax', 'pickle5') if m in sys.modules])"
     )
-    command = [sys.executable, "-c", code, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["True", "[]"]
+    assert output_of(code, arguments=[path]).split("\n")[:2] == ["True", "[]"]

@@ -2,10 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
-import threading
-from pathlib import Path
 
 import pytest
 from small_disks import mounted_tmpfs
@@ -90,40 +86,6 @@ def test_a_flipped_bit_shows_by_its_checksum_and_a_size_without_reading(tmp_path
     (folder / "part-1").write_text("b" * 99)
     with pytest.raises(CheckpointError, match="part-1 is damaged: 99 bytes, and 100 were written"):
         read_store(tmp_path / "i", "index", lambda f, m: check_files(f, m, content=False))
-
-
-def test_readers_and_writers_at_once_see_one_complete_generation(tmp_path):
-    write(tmp_path / "i", "0")
-    program = (
-        "import sys; sys.path[:0] = sys.argv[2:]\n"
-        "from test_store import write\n"
-        "print('ready', flush=True); sys.stdin.readline()\n"
-        "for n in range(25): write(sys.argv[1], n % 10)\n"
-    )
-    here = Path(__file__).parent
-    arguments = [sys.executable, "-c", program, str(tmp_path / "i"), str(here), str(here.parent)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    writers = [subprocess.Popen(arguments, **pipes) for _ in range(2)]
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    values, errors = [], []
-
-    def read_on():
-        try:
-            while any(writer.poll() is None for writer in writers):
-                values.append(read(tmp_path / "i"))
-        except Exception as error:
-            errors.append(error)
-
-    readers = [threading.Thread(target=read_on) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for writer in writers:
-        writer.communicate("go\n")
-    for reader in readers:
-        reader.join()
-    assert errors == [] and len(values) > 2 and [w.returncode for w in writers] == [0, 0]
-    assert names(tmp_path / "i")[2] == "gen-000051" and read(tmp_path / "i") == "4"
 
 
 def test_a_kill_at_every_single_system_call_leaves_the_old_or_the_new(tmp_path):

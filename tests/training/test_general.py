@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_vectors import D, write_vectors
 
-from siamese import CheckpointError, DuplicateDetector, embedded_corpus
+from siamese import CheckpointError, DuplicateDetector
 from siamese.errors import ArgumentError
 from siamese.storage.checkpoints import list_checkpoints, load_newest
 from siamese.training.config import TrainConfig
@@ -18,11 +18,6 @@ SMALL = {
     "d_model": 8, "batch_size": 16, "pair_batch_size": 16, "hard_negatives": 40, "topic_block": 0,
     "eval_every": 3, "checkpoint_every": 2, "epochs": 0.0, "schedule": "rsqrt",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    return embedded_corpus(train_pairs=160, valid_pairs=150, test_pairs=50)
 
 
 @pytest.fixture(scope="module")
