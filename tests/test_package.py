@@ -95,6 +95,8 @@ def _lines_reached_from_the_course(parents: bool) -> int:
 
 
 def test_a_reader_of_the_course_follows_few_lines():
+    files = PACKAGE.joinpath("course").glob("*.py")
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 900
     assert _lines_reached_from_the_course(parents=False) < 1950
     assert _lines_reached_from_the_course(parents=True) < 2700
 
