@@ -41,7 +41,8 @@ _CASES = {
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 # Those that others import first.
 _CHECKS = (
-    "learner", "score", "similarity", "numbers", "losses", "models", "generator", "assignment", "__init__",
+    "learner", "compare", "score", "similarity", "numbers", "losses", "models", "generator",
+    "assignment", "__init__",
 )  # fmt: skip
 
 

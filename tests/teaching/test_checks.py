@@ -13,7 +13,8 @@ from exercise_mistakes import failed_hints
 
 import siamese
 from siamese import checks
-from siamese.teaching.checks.score import Exercise, Wrong, expect
+from siamese.teaching.checks.compare import Wrong, expect
+from siamese.teaching.checks.score import Exercise
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from collections import defaultdict
 
 import numpy as np
 
+from .compare import NO_RETURN, Wrong, expect, expect_unchanged, require, show
 from .generator import course_batches
 from .learner import describe_error
 from .numbers import accuracy_mistakes
-from .score import NO_RETURN, Exercise, Wrong, expect, expect_unchanged, require, show
+from .score import Exercise
 
 # ---- What classify and predict are given ----
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .score import Exercise, Wrong, expect_unchanged, require, show
+from .compare import Wrong, expect_unchanged, require, show
+from .score import Exercise
 
 Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
 Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]

@@ -6,7 +6,8 @@ import contextlib
 
 import numpy as np
 
-from .score import Exercise, Wrong, expect, require
+from .compare import Wrong, expect, require
+from .score import Exercise
 from .similarity import (
     HAND_MADE,
     LARGEST_BUT_ONE,

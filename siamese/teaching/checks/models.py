@@ -9,7 +9,8 @@ import tempfile
 
 import numpy as np
 
-from .score import NO_RETURN, Exercise, Wrong, require, show
+from .compare import NO_RETURN, Wrong, require, show
+from .score import Exercise
 
 SHARED_HINT = (
     "the two towers have weights of their own: make one tower, and use that same object twice"

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from .score import Exercise, as_numbers, expect_unchanged, require, show
+from .compare import as_numbers, expect_unchanged, require, show
+from .score import Exercise
 
 SCORES = np.array([0.95, 0.2, 0.71, 0.55, -0.3, 0.88, 0.64, 0.1])
 LABELS = np.array([1, 0, 1, 0, 0, 0, 1, 0])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .score import Exercise, expect
+from .compare import expect
+from .score import Exercise
 
 # The documents' matrix: rows question1, columns question2, duplicates on the diagonal.
 HAND_MADE = np.array(
