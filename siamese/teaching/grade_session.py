@@ -41,7 +41,7 @@ _CASES = {
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 # Those that others import first.
 _CHECKS = (
-    "learner", "compare", "score", "similarity", "numbers", "losses", "models", "generator",
+    "learner", "compare", "score", "similarity", "thresholds", "numbers", "losses", "models", "generator",
     "assignment", "__init__",
 )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """The checks of the notebooks' exercises: solutions score full, and learners' mistakes are named."""
 
 import exercise_solutions
-import numpy as np
 import pytest
 from exercise_mistakes import (
     GET,
@@ -12,6 +11,8 @@ from exercise_mistakes import (
     pads_in_place,
     two_losses,
 )
+from exercise_more_mistakes import MORE_WRONG
+from exercise_unusual import RIGHT
 
 from siamese.checks import EXERCISES, OUT_OF
 
@@ -41,7 +42,7 @@ def test_the_solution_scores_full(name, capsys):
     ("name", "row"),
     [
         pytest.param(name, row, id=f"{name}-{number}", marks=marks(name))
-        for name, rows in WRONG.items()
+        for name, rows in (*WRONG.items(), *MORE_WRONG.items())
         for number, row in enumerate(rows)
     ],
 )
@@ -85,56 +86,16 @@ def test_one_flaw_costs_one_case(name, replacements, case):
     assert [f.case for f in CHECKS[name](changed(name, *replacements)).failures] == [case]
 
 
-UNIT = "({0} / fastnp.linalg.norm({0}, axis=1, keepdims=True))"
-AGAIN = "(v1, v2.T)", f"({UNIT.format('v1')}, {UNIT.format('v2')}.T)"
-
-
 @pytest.mark.parametrize(
-    ("name", "replacements"),
+    ("name", "change"),
     [
-        # What np.dot(v1, v2.T) > threshold gives, as in the course's own solution: [[True]].
-        ("predict", ("v1[0], v2[0].T", "v1, v2.T")),
-        ("classify", ("v1[j], v2[j].T", "v1[j : j + 1], v2[j : j + 1].T")),
-        ("classify", ("return right", "return np.ones(1) * right")),
-        ("classify", ("np.dot(v1[j], v2[j].T)", "(v1[j] * v2[j]).sum()")),
-        ("classify", ("return right", "return np.float32(1) * right")),
-        ("predict", ("vocab.get(w, 0)", "(vocab[w] if w in vocab else 0)")),
-        ("predict", ("return d > threshold", "return bool(np.float64(d) > threshold)")),
-        ("data_generator", ("b1), np.array(b2)", "b1, np.int32), np.array(b2, np.int64)")),
-        ("data_generator", ("2 ** int(np.ceil(np.log2(max_len)))", "1 << (max_len - 1).bit_length()")),
-        ("data_generator", ("yield np.array(b1), np.array(b2)", "yield [np.array(b1), np.array(b2)]")),
-        ("cosine_similarity", (lambda a, b: a / np.linalg.norm(a) @ (b / np.linalg.norm(b)),)),
-        ("cosine_similarity", (lambda a, b: np.float32(exercise_solutions.cosine_similarity(a, b)),)),
-        ("mean_negative", (lambda s: (s.sum(axis=1) - np.diag(s)) / (len(s) - 1),)),
-        ("mean_negative", (lambda s: np.ma.array(s, mask=np.eye(len(s))).mean(axis=1),)),
-        ("mean_negative", (lambda s: s[~np.eye(len(s), dtype=bool)].reshape(len(s), -1).mean(1),)),
-        ("mean_negative", (lambda s: [np.mean(np.delete(row, i)) for i, row in enumerate(s)],)),
-        ("closest_negative", (lambda s: np.where(np.eye(len(s), dtype=bool), -np.inf, s).max(axis=1),)),
-        ("closest_negative", (lambda s: [max(np.delete(row, i)) for i, row in enumerate(s)],)),
-        ("closest_negative", (lambda s: np.sort(s - 1e9 * np.eye(len(s)), axis=1)[:, -1],)),
-        ("accuracy_at", (lambda s, y, t: sum(int(a > t) == int(b) for a, b in zip(s, y)) / len(s),)),
-        ("accuracy_at", (lambda s, y, t: 1 - np.mean(np.abs((s > t).astype(int) - y.astype(int))),)),
-        ("best_threshold", (lambda s, y: max([-9, *s], key=lambda t: np.mean((s > t) == y)),)),
-        ("masked_mean", (lambda x, t: np.einsum("bld,bl->bd", x, t != 1)
-                         / np.maximum((t != 1).sum(axis=1), 1)[:, None],)),
-        ("masked_mean", (lambda x, t: np.nan_to_num(np.nanmean(
-            np.where((t != 1)[..., None], x, np.nan), axis=1)),)),
-        ("count_false_negatives", (lambda c: sum(n * n - n for n in np.unique(c, return_counts=True)[1]),)),
-        ("count_false_negatives", (lambda c: float(sum((c == a).sum() - 1 for a in c)),)),
-        ("one_shot", (lambda v, e, n, t: max(
-            ((x, name) for x, name in zip((e @ v).tolist(), n) if x > t), default=(0, None))[1],)),
-        ("expected_calibration_error", (lambda p, y, bins=10: sum(
-            abs((y[i].astype(float) - p[i]).sum()) for k in range(bins)
-            for i in [np.minimum((p * bins).astype(int), bins - 1) == k]) / len(p),)),
-        ("expected_calibration_error", ("np.minimum((probabilities * bins).astype(int), bins - 1)",
-         "np.clip(np.digitize(probabilities, np.arange(1, bins) / bins), 0, bins - 1)")),
-        # The rows have length 1, as the docstring promises: normalising once more changes nothing.
-        pytest.param("TripletLossFn", AGAIN, marks=pytest.mark.slow),
-        pytest.param("symmetric_loss", AGAIN, marks=pytest.mark.slow),
+        pytest.param(name, row, id=f"{name}-{number}", marks=marks(name))
+        for name, rows in RIGHT.items()
+        for number, row in enumerate(rows)
     ],
-)  # fmt: skip
-def test_unusual_answers_are_right(name, replacements):
-    assert CHECKS[name](answer(name, replacements)).full
+)
+def test_unusual_answers_are_right(name, change):
+    assert CHECKS[name](answer(name, change)).full
 
 
 @pytest.mark.slow

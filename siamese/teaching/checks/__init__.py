@@ -16,8 +16,6 @@ from .generator import check_data_generator
 from .losses import check_symmetric_loss, check_triplet_loss_fn
 from .models import check_shared_towers, check_siamese, check_train_model
 from .numbers import (
-    check_accuracy_at,
-    check_best_threshold,
     check_count_false_negatives,
     check_expected_calibration_error,
     check_masked_mean,
@@ -30,6 +28,7 @@ from .similarity import (
     check_mean_negative,
     check_normalize,
 )
+from .thresholds import check_accuracy_at, check_best_threshold
 
 _CHECKS = {
     1: (check_cosine_similarity, check_mean_negative, check_closest_negative),

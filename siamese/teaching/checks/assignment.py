@@ -13,8 +13,8 @@ import numpy as np
 from .compare import NO_RETURN, Wrong, expect, expect_unchanged, require, show
 from .generator import course_batches
 from .learner import describe_error
-from .numbers import accuracy_mistakes
 from .score import Exercise
+from .thresholds import accuracy_mistakes
 
 # ---- What classify and predict are given ----
 
@@ -76,8 +76,44 @@ def _questions(n, seed=5):
 
 def _classify_mistakes(scores, y, threshold, batch_size):
     right, n = (scores > threshold) == y.astype(bool), len(y)
+    parts = [right[i : i + batch_size] for i in range(0, n, batch_size)]
+    crossed = (scores > threshold) == np.resize(y[:batch_size], n).astype(bool)
+    steps = [scores[i : i + batch_size] > threshold for i in range(max(n // batch_size, 1))]
     found = [
         *accuracy_mistakes(scores, y, threshold),
+        (right.sum() / 2, "divide by the number of pairs"),
+        (parts[0].sum() / n, "only the first batch is counted: does return stand in the loop?"),
+        (parts[0].mean(), "only the first batch is counted"),
+        (
+            parts[-1].sum() / n,
+            "only the last batch is counted: the sum starts again with each batch",
+        ),
+        (parts[-1].mean(), "only the last batch is counted: the sum starts again with each batch"),
+        ((right.sum() - parts[0].sum()) / n, "the first batch is left out: the range begins at 0"),
+        (
+            np.mean([part.mean() for part in parts]),
+            "the mean of the batches' shares: a short batch weighs less",
+        ),
+        (
+            sum(part.mean() for part in parts),
+            "the shares of the batches are added: divide by the pairs",
+        ),
+        (
+            crossed.mean(),
+            "each batch meets the labels of the first one: y has rows of its own for each batch",
+        ),
+        (
+            right[np.arange(n) % batch_size].mean(),
+            "each time the first batch is taken: it begins at start",
+        ),
+        (
+            sum((s == y[i : i + len(s)]).sum() for i, s in enumerate(steps)) / n,
+            "the range takes steps of 1: each batch begins batch_size further on",
+        ),
+        (
+            np.mean(((2 - 2 * scores) ** 0.5 > threshold) == y),
+            "this is a distance: the dot product is asked for",
+        ),
         (right.sum() / batch_size, "divided by the batch size: divide by the number of pairs"),
     ]
     if n % batch_size == 0:
@@ -105,7 +141,7 @@ def _try(fn, n, batch_size, threshold, hint="", labels=int, pad=1):
     if any(call["shuffle"] for call in log):
         mistakes, shuffled = [], True
         hint = "the batches are shuffled, and y is not: shuffle=False"
-    expect(actual, np.mean((scores > threshold) == y.astype(bool)), hint, mistakes)
+    tried = expect(actual, np.mean((scores > threshold) == y.astype(bool)), hint, mistakes)
     _expect_called(log, pad, "make the batches with the argument data_generator")
     require(not shuffled, "shuffle=False", "shuffle=True", hint)
     largest = max(call["batch_size"] for call in log)
@@ -113,6 +149,7 @@ def _try(fn, n, batch_size, threshold, hint="", labels=int, pad=1):
     require(right, f"batches of {batch_size}", f"batches of {largest}", hint)
     for name, before, now in zip(("test_Q1", "test_Q2", "y"), (q1, q2, y), given):
         expect_unchanged(name, before, now)
+    return tried
 
 
 check_classify.table((
@@ -137,7 +174,9 @@ def _(fn):
         try:
             _try(fn, n, 8, 0.45)
         except Wrong as wrong:
-            raise Wrong(wrong.expected, wrong.actual, told + wrong.hint) from None
+            raise Wrong(
+                wrong.expected, wrong.actual, told + (wrong.hint or ask), wrong.tried
+            ) from None
         except (LookupError, ValueError, TypeError) as error:
             found = describe_error(error, fn.file)
             raise Wrong("the share of right answers", found, told + ask) from None
@@ -208,7 +247,9 @@ def _expect_answer(fn, q1, q2, threshold, expected, hint="", kind=defaultdict, p
 _SAME = "How old are you?", "How old are you ?"
 check_predict.table((
     ("two questions alike", *_SAME, 0.7, True),
-    ("two questions about other things", "What is your age?", "Why Cats", 0.7, False),
+    ("two questions about other things", "What is your age?", "Why Cats", 0.7, False,
+     "both have one vector: print both lists of ids. Is the second question's used, "
+     "and are words looked up?"),
     ("a low threshold", "What is your age?", "Is it cold?", 0.1, True, "use the argument"),
     ("the question mark is a word", "Is it cold?", "Is it?", 0.84, True,
      "'cold?' is not in the vocabulary: word_tokenize takes the question mark off"),
@@ -226,7 +267,8 @@ check_predict.table((
 def _(fn):
     for verbose in (False, True):
         with contextlib.redirect_stdout(io.StringIO()) as stream:
-            same = _answer(fn, *_SAME, 0.7, _vocabulary(), verbose=verbose)
+            asked = {"verbose": True} if verbose else {}  # False is the default
+            same = _answer(fn, *_SAME, 0.7, _vocabulary(), **asked)
         require(same, "True", "False", "verbose prints more; the answer is the same")
         printed, wanted = stream.getvalue().strip(), "something" if verbose else "nothing"
         hint = (

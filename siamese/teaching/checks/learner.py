@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import functools
 import inspect
 import linecache
@@ -13,6 +14,7 @@ import signal
 import textwrap
 import threading
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -56,6 +58,7 @@ class Learner:
         if borrowed:
             raise NotWritten(f"it calls the library's own {borrowed}: write your own")
         self.fn, self.name = fn, name
+        self.unused = _unused(code) - {"mode"} if code else set()  # mode: Siamese may leave it
         self.file = code.co_filename if code else ""
         self.stopped = False  # whether the case ended with an error
         self.result: Any = ...  # of the last call
@@ -99,6 +102,18 @@ def _plain(fn: Any) -> Any:
     except ValueError:  # It wraps itself.
         pass
     return fn
+
+
+def _unused(code: types.CodeType) -> set[str]:
+    """Names of arguments that are not read, or that get another value first."""
+    first: dict[str, str] = {}
+    for step in dis.get_instructions(code):
+        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        for name in names if step.opname not in ("MAKE_CELL", "LOAD_CONST") else ():
+            if isinstance(name, str):
+                first.setdefault(name, step.opname)
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {name for name in arguments if first.get(name, "STORE").startswith("STORE")}
 
 
 def _borrowed(fn: Any, names: set[str]) -> str:

@@ -10,7 +10,6 @@ from .compare import Wrong, expect, require
 from .score import Exercise
 from .similarity import (
     HAND_MADE,
-    LARGEST_BUT_ONE,
     NO_SIGN,
     ONE_SIZE,
     SEMI_HARD,
@@ -19,6 +18,8 @@ from .similarity import (
     off_diagonal,
     semi_hard_negatives,
     unit_rows,
+    wrong_maxima,
+    wrong_means,
 )
 
 # ---- The reference, in NumPy float64 ----
@@ -81,26 +82,65 @@ def from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.column_stack(side).astype(np.float32) for side in columns)
 
 
-def _diagonal_mistakes(scores, margin):
-    batch, positive = len(scores), np.diag(scores)
+def _negative_mistakes(scores, margin):
+    """(loss, hint): one of the two negatives is a wrong one, as in the exercises of notebook 01."""
+    positive = np.diag(scores)
     mean, closest = mean_of_negatives(scores), hardest_negatives(scores)
-    masked = scores * off_diagonal(scores)
 
     def of(mean=mean, closest=closest):
         return row_losses(mean, closest, positive, margin).mean()
 
-    has_positive = "the mean negative has the positive in it"
     return [
-        (of(closest=scores.max(axis=1)), "the closest negative may be the positive itself: mask the "
-         "diagonal"),
-        (of(closest=masked.max(axis=1)), "the diagonal counts as a negative of 0: mask it with "
-         "something below every cosine"),
-        (of(closest=np.sort(scores, axis=1)[:, -2]), LARGEST_BUT_ONE),
-        (of(mean=scores.mean(axis=1)), has_positive),
-        (of(mean=scores.sum(axis=1) / (batch - 1)), has_positive),
-        (of(mean=masked.mean(axis=1)), "the mean negative is divided by the batch size: how many "
-         "negatives has a row?"),
-    ]  # fmt: skip
+        *(
+            (of(closest=wrong), f"the closest negative: {hint}")
+            for wrong, hint in wrong_maxima(scores)
+        ),
+        *((of(mean=wrong), f"the mean negative: {hint}") for wrong, hint in wrong_means(scores)),
+    ]
+
+
+def _term_mistakes(mean, closest, positive, margin):
+    """(loss, hint): one or both of the two terms are wrong."""
+
+    def right(negative):
+        return np.maximum(negative - positive + margin, 0)
+
+    wrong = {
+        "the sign is turned: negative - positive + margin": lambda n: np.maximum(
+            positive - n + margin, 0
+        ),
+        "the margin is missing in one term": lambda n: np.maximum(n - positive, 0),
+        "the margin has the wrong sign in one term": lambda n: np.maximum(n - positive - margin, 0),
+        "the margin belongs inside the hinge": lambda n: np.maximum(n - positive, 0) + margin,
+        "the margin is added: max(..., margin) is another function": lambda n: np.maximum(
+            n - positive, margin
+        ),
+        "the hinge is missing in one term": lambda n: n - positive + margin,
+        "the hinge is the maximum with 0, not the minimum": lambda n: np.minimum(
+            n - positive + margin, 0
+        ),
+        "the hinge is the maximum with 0, not the absolute value": lambda n: np.abs(
+            n - positive + margin
+        ),
+        "the hinge is not squared": lambda n: right(n) ** 2,
+        "each row has its own positive: no mean of them": lambda n: np.maximum(
+            n - positive.mean() + margin, 0
+        ),
+        "one of the two terms is missing: the mean and the closest negative both count": lambda n: (
+            0 * n
+        ),
+        "the positive is missing": lambda n: np.maximum(n + margin, 0),
+        "the positive is on the diagonal, seldom 1": lambda n: np.maximum(n - 1 + margin, 0),
+    }
+    found = []
+    for hint, term in wrong.items():
+        terms = (
+            (term(mean), term(closest)),
+            (term(mean), right(closest)),
+            (right(mean), term(closest)),
+        )
+        found += [((one + other).mean(), hint) for one, other in terms]
+    return found
 
 
 def _margin_mistakes(loss, scores, margin):
@@ -119,6 +159,7 @@ def _loss_mistakes(v1, v2, margin=0.25):
     masked = scores * off_diagonal(scores)
     right = row_losses(mean, closest, positive, margin)
     both = mean + closest - 2 * positive + 2 * margin  # the two terms in one, without a hinge
+    terms = [np.maximum(negative - positive + margin, 0) for negative in (mean, closest)]
     grids = [row_losses(mean[None, :], closest[None, :], positive[:, None], margin),
              row_losses(mean[:, None], closest[:, None], positive[None, :], margin)]  # fmt: skip
     for one, other in ((mean, closest), (closest, mean)):  # only one of the two terms a matrix
@@ -135,7 +176,21 @@ def _loss_mistakes(v1, v2, margin=0.25):
         (right, "one number is asked for: the mean over the batch"),
         (rows_loss(scores.T, margin), "rows and columns are exchanged: rows belong to v1, columns to v2"),
         (row_losses(mean, semi_hard_negatives(scores), positive, margin).mean(), SEMI_HARD),
-        *_diagonal_mistakes(scores, margin),
+        *_term_mistakes(mean, closest, positive, margin),
+        *_negative_mistakes(scores, margin),
+        (rows_loss(similarities(v1.T, v2.T), margin),
+         "v1.T meets v2: rows are questions, so v1 meets v2.T"),
+        (right.sum() / (len(right) - 1), "divided by batch - 1: the loss is the mean over all rows"),
+        (right.max(), "the largest of the rows: the loss is the mean over all rows"),
+        (np.median(right), "the median of the rows: the loss is their mean"),
+        (right[0], "the loss of the first row: the mean over all rows is asked for"),
+        (np.maximum(*terms).mean(), "the larger of the two terms: they are added"),
+        (np.minimum(*terms).mean(), "the smaller of the two terms: they are added"),
+        (np.prod(terms, axis=0).mean(), "the two terms are multiplied: they are added"),
+        ((terms[0] - terms[1]).mean(), "the two terms are added: no minus between them"),
+        (np.maximum(both, 0).mean(), "each of the two terms has a hinge of its own"),
+        (np.maximum(both - margin, 0).mean(), "each of the two terms has a hinge and a margin of its own"),
+        (np.maximum((right.sum()), 0) / 2, "this is half the sum: the loss is the mean over all rows"),
         (row_losses(masked.mean(axis=1), masked.max(axis=1), positive, margin).mean(),
          "the diagonal counts as a negative of 0"),
         *((rows_loss(similarities(v, v), margin), "both sides of the product are one batch: v1 meets v2")
@@ -164,7 +219,7 @@ LOSS_CASES = [
     ("a larger margin", vectors(5, 2), "", {"margin": 0.8}),
     ("margin 0", from_scores(HAND_MADE), "margin=0 is a margin too", {"margin": 0.0}),
     ("all vectors equal", (_EQUAL, _EQUAL), "equal vectors give twice the margin"),
-    ("all negatives far below 0", from_scores(0.75 * np.eye(4) - 0.55), ""),
+    ("all negatives far below 0", from_scores(1.2 * np.eye(4) - 0.3), "", {"margin": 1.5}),
     ("negatives far below 0, and positives too", from_scores(-0.6 - 0.2 * np.eye(4)), ""),
     ("a batch of eleven", vectors(11, 3), ONE_SIZE),
 ]
@@ -199,12 +254,27 @@ check_triplet_loss_fn = Exercise(
     lambda v1, v2, margin=0.25: rows_loss(similarities(v1, v2), margin),
     _loss_mistakes,
     seconds=60,
+    uses_trax=True,
     look=_BY_HAND,
 )
 check_triplet_loss_fn.table(LOSS_CASES, keep=("v1", "v2"))
 check_triplet_loss_fn.case("compiled, and with its gradient")(compiled(check_triplet_loss_fn))
 
 # ---- symmetric_loss ----
+
+
+def _symmetric_negatives(scores, margin):
+    """(loss, hint): one of the two negatives is a wrong one, in rows and columns alike."""
+    positive = np.diag(scores)
+    right = [(f(scores) + f(scores, axis=0)) / 2 for f in (mean_of_negatives, hardest_negatives)]
+    found = _term_mistakes(*right, positive, margin)
+    for place, mistakes, name in ((0, wrong_means, "mean"), (1, wrong_maxima, "closest")):
+        for (wrong, hint), (turned, _) in zip(mistakes(scores), mistakes(scores.T)):
+            negatives = [*right]
+            negatives[place] = (wrong + turned) / 2
+            loss = row_losses(*negatives, positive, margin).mean()
+            found.append((loss, f"the {name} negative: {hint}"))
+    return found
 
 
 def _symmetric_mistakes(v1, v2, margin=0.25):
@@ -217,6 +287,13 @@ def _symmetric_mistakes(v1, v2, margin=0.25):
         *_margin_mistakes(averaged_loss, scores, margin),
         (rows, "this is the loss of the rows alone: what do the columns add?"),
         (columns, "this is the loss of the columns alone"),
+        (rows - columns, "the two losses are added: no minus between them"),
+        (max(rows, columns), "the larger of the two losses: average the negatives, or add the losses"),
+        (averaged_loss(scores, margin) * len(scores),
+         "this is the sum over the batch: the loss is the mean"),
+        *((averaged_loss(similarities(v, v), margin),
+        "both sides of the product are one batch: v1 meets v2")
+          for v in (v1, v2)),
         ((rows + columns) / 2, "two finished losses were averaged: average the row's and the column's "
          "negatives before the hinge, or add the finished losses"),
         (rows + columns, "some cases average the negatives, and this one adds two finished losses: "
@@ -231,7 +308,7 @@ def _symmetric_mistakes(v1, v2, margin=0.25):
          "the mean negatives are the rows'"),
         (row_losses(mean, sum(sides), positive, margin).mean(), "the row's and the column's negatives "
          "were added: average them"),
-        *_diagonal_mistakes(scores, margin),
+        *_symmetric_negatives(scores, margin),
     ]  # fmt: skip
 
 
@@ -258,6 +335,7 @@ check_symmetric_loss = TwoAnswers(
     "negatives averaged, or both losses added; the score's note says which of the two it saw.",
     mistakes=_symmetric_mistakes,
     seconds=60,
+    uses_trax=True,
     look=_BY_HAND,
 )
 check_symmetric_loss.table(LOSS_CASES, keep=("v1", "v2"))

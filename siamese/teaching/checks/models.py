@@ -10,24 +10,11 @@ import tempfile
 import numpy as np
 
 from .compare import NO_RETURN, Wrong, require, show
-from .score import Exercise
+from .score import Exercise, trax_layers
 
 SHARED_HINT = (
     "the two towers have weights of their own: make one tower, and use that same object twice"
 )
-
-
-def trax_layers():
-    """`trax.layers`, imported the quick way where siamese is there to ease it."""
-    try:
-        from siamese import compat
-
-        compat.prepare()
-    except ImportError:
-        pass
-    from trax import layers
-
-    return layers
 
 
 # ---- shared_towers and Siamese: two towers that are one, and vectors of length 1 ----
@@ -212,6 +199,7 @@ check_train_model = Exercise(
     "train_model(Siamese, TripletLoss, train_generator, val_generator, output_dir='model/')",
     "a training.Loop that is ready to run.",
     seconds=120,
+    uses_trax=True,
 )
 
 
@@ -268,7 +256,6 @@ def _batches(ids):
 
 def _run(fn) -> _Run:
     """The learner's run with its loop, made once for all cases."""
-    trax_layers()
     return fn.once("run", lambda: _Run(fn))
 
 
@@ -341,8 +328,16 @@ def _(fn):
         hint = "it stays the same: give the TrainTask an lr_schedule"
     elif np.allclose(actual / actual.max(), wanted / wanted.max(), rtol=0.02):
         hint = "the shape is right, the highest learning rate is not 0.01"
+    elif actual.max() > 1:
+        hint = (
+            "a learning rate above 1: are its two numbers exchanged? The warm-up's steps come first"
+        )
+    elif np.isclose(actual[2], actual[-1], rtol=0.05):
+        hint = "after the warm-up it stays the same: it falls as 1 / sqrt(step)"
     elif actual[2] < actual[3]:
         hint = "the warm-up is longer than 400 steps"
+    elif actual[1] > 1.1 * wanted[1]:
+        hint = "the warm-up is shorter than 400 steps"
     right = np.allclose(actual, wanted, rtol=0.02, atol=1e-6)
     require(right, f"{show(wanted)} at steps {show(steps)}", show(actual), hint)
 

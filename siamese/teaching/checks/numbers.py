@@ -1,4 +1,4 @@
-"""Checks of thresholds, masks, false negatives, one-shot classes and calibration (notebooks 03, 06, 07)."""
+"""Checks of masks, false negatives, one-shot classes and calibration (notebooks 06 and 07)."""
 
 from __future__ import annotations
 
@@ -6,118 +6,7 @@ import itertools
 
 import numpy as np
 
-from .compare import as_numbers, expect_unchanged, require, show
 from .score import Exercise
-
-SCORES = np.array([0.95, 0.2, 0.71, 0.55, -0.3, 0.88, 0.64, 0.1])
-LABELS = np.array([1, 0, 1, 0, 0, 0, 1, 0])
-
-# ---- accuracy_at ----
-
-
-def accuracy(scores, labels, threshold) -> float:
-    """The reference: the share of pairs where ``score > threshold`` equals the label."""
-    return float(np.mean((np.asarray(scores) > threshold) == np.asarray(labels).astype(bool)))
-
-
-def accuracy_mistakes(scores, labels, threshold):
-    """(result, hint) of known mistakes."""
-    found, truth, n = scores > threshold, labels.astype(bool), len(scores)
-    right, hits = int((found == truth).sum()), (found & truth).sum()
-    return [
-        (right, "this is the number of right answers, not their share"),
-        (100 * right / n, "this is a percentage; the share is asked for, from 0 to 1"),
-        (hits / n, "only the duplicates that were found are counted: a right 'no' counts too"),
-        (1 - right / n, "this is the share of wrong answers"),
-        (np.mean((scores >= threshold) == truth),
-         "a score equal to the threshold counted as a duplicate: > is asked for, not >="),
-        (np.mean((scores < threshold) == truth), "the comparison is turned round"),
-        (hits / max(int(found.sum()), 1), "this is the precision: non-duplicates count as well"),
-        (hits / max(int(truth.sum()), 1), "this is the recall: non-duplicates count as well"),
-        (found.mean(), "this is the share above the threshold; compare it with the labels"),
-        (accuracy(scores, labels, 0.7), "the threshold is always 0.7: use the argument"),
-        (accuracy(scores, labels, 0.5), "the threshold is always 0.5: use the argument"),
-        (accuracy(np.abs(scores), labels, threshold), "absolute values: a cosine of -0.8 is no duplicate"),
-        (np.mean([(found == truth)[truth == side].mean() for side in set(truth.tolist())]),
-         "this is the balanced accuracy, the mean over both kinds: each pair counts alike"),
-        (np.mean(found[:, None] == truth), "each answer met every label: a [n, 1] array was compared "
-         "with a [n] one"),
-    ]  # fmt: skip
-
-
-check_accuracy_at = Exercise(
-    "accuracy_at(scores, labels, threshold)",
-    "the share of right answers, with ``>``.",
-    accuracy,
-    accuracy_mistakes,
-    look="count by hand: for which of the pairs does `score > threshold` agree with the label?",
-)
-check_accuracy_at.table(
-    [
-        ("eight pairs at 0.6", (SCORES, LABELS, 0.6)),
-        ("the same pairs at another threshold", (SCORES, LABELS, 0.15)),
-        ("scores exactly at the threshold",
-         (np.array([0.5, 0.5, 0.5, 0.75, 0.25]), np.array([0, 0, 1, 1, 0]), 0.5)),
-        ("labels True and False", (SCORES, LABELS.astype(bool), 0.6), "labels may be bool"),
-        ("a negative threshold", (SCORES, LABELS, -0.4)),
-        ("no duplicates at all", (np.array([0.9, 0.1, 0.2]), np.zeros(3, int), 0.7)),
-    ]
-)  # fmt: skip
-check_accuracy_at.table(
-    [("the inputs stay as they are", (SCORES, LABELS, 0.6))], keep=("scores", "labels")
-)
-
-# ---- best_threshold ----
-
-check_best_threshold = Exercise(
-    "best_threshold(scores, labels)",
-    "a threshold with the highest accuracy (``>``).",
-    look="one number is asked for, the threshold: print the accuracy at each candidate",
-)
-
-
-def _expect_best(fn, scores, labels, hint=""):
-    scores, labels = np.array(scores, float), np.array(labels)
-    given = scores.copy(), labels.copy()
-    actual, ordered = fn(*given), np.unique(scores)
-    cuts = [ordered[0] - 1, *((ordered[1:] + ordered[:-1]) / 2), ordered[-1] + 1]
-    wanted = max(accuracy(scores, labels, cut) for cut in cuts)
-    words = f"a threshold with accuracy {wanted:.4f}"
-    one, several = "one number, the threshold", isinstance(actual, (tuple, list))
-    require(not several, one, f"{type(actual).__name__} {actual!r}", "return it alone")
-    array = as_numbers(actual, np.asarray(ordered[0]))
-    require(array.shape == (), one, f"shape {array.shape}: {show(array)}")
-    threshold = float(array)
-    reached = accuracy(scores, labels, threshold)
-    if abs(threshold - wanted) < 1e-9:
-        hint = "this is the best accuracy; the exercise asks for the threshold that reaches it"
-    elif np.mean((scores >= threshold) == labels.astype(bool)) >= wanted - 1e-9:
-        hint = f"it is best with >=, but a pair is a duplicate where its score is > the threshold. {hint}"
-    elif threshold in (0.5, 0.7):
-        hint = f"is it always {threshold}? it must depend on these scores. {hint}"
-    elif reached <= 1 - wanted + 1e-9:
-        hint = "it is the worst one: the comparison is turned round"
-    found = f"{threshold:.6g}, with accuracy {reached:.4f}"
-    require(reached >= wanted - 1e-9, words, found, hint.strip())
-    expect_unchanged("scores", scores, given[0])
-    expect_unchanged("labels", labels, given[1])
-
-
-check_best_threshold.table((
-    ("eight pairs", SCORES, LABELS, "try every way to cut the sorted scores"),
-    ("duplicates and others well apart", [0.1, 0.9, 0.3, 0.85, 0.2, 0.8], [0, 1, 0, 1, 0, 1],
-     "between 0.3 and 0.8 every threshold is perfect"),
-    ("scores close together", [0.7012, 0.7011, 0.7013, 0.7009, 0.7008, 0.7010], [1, 1, 1, 0, 0, 0],
-     "a grid of thresholds is too coarse: only the scores themselves tell where to cut"),
-    ("all scores below 0", [-0.9, -0.2, -0.7, -0.1, -0.6], [0, 1, 0, 1, 0],
-     "cosines go from -1 to 1, and so may thresholds"),
-    ("every pair a duplicate", [0.4, 0.9, 0.6], [1, 1, 1],
-     "the best cut may lie below the lowest score"),
-    ("no pair a duplicate", [0.4, 0.9, 0.6], [0, 0, 0], "the best cut may lie at or above the highest"),
-    ("equal scores", [0.5, 0.5, 0.5, 0.8, 0.2, 0.5], [1, 0, 0, 1, 0, 0],
-     "pairs of one score stay on one side: a cut cannot go between them"),
-    ("labels True and False", SCORES[::-1], LABELS[::-1].astype(bool), "labels may be bool"),
-), _expect_best)  # fmt: skip
 
 # ---- masked_mean ----
 
@@ -139,8 +28,38 @@ def _masked_mistakes(states, tokens):
     crossed = None
     if states.shape[1] == states.shape[2]:
         crossed = (states * real[:, None, :]).sum(axis=1) / counts
+    n, total = counts, kept.sum(axis=1)
+    first = [question[: int(k)] for question, k in zip(states, real.sum(axis=1))]
+    last = states[np.arange(len(states)), np.maximum(real.sum(axis=1), 1) - 1]
     return [
         (states.mean(axis=1), "the padding is in the mean"),
+        (np.array([part.mean(axis=0) if len(part) else 0 * states[0, 0] for part in first]),
+         "the first positions are taken, as many as there are words: padding may stand anywhere, so "
+         "use a mask"),
+        *((total / (n + more), "divided by one too many: only the words count") for more in (1,)),
+        *((total / (real.sum(axis=1)[:, None] + small), "something is added to the number of words: take "
+           "the larger of it and 1") for small in (1e-1, 1e-2, 1e-3)),
+        ((states * tokens[:, :, None]).sum(axis=1) / np.maximum(tokens.sum(axis=1), 1)[:, None],
+         "the states are multiplied by the token ids: the mask is 0 or 1"),
+        ((states * tokens[:, :, None]).sum(axis=1) / n,
+         "the states are multiplied by the token ids: the mask "
+         "is 0 or 1"),
+        ((states * tokens[:, :, None]).mean(axis=1),
+         "the states are multiplied by the token ids: the mask is "
+         "0 or 1"),
+        (np.where(real[:, :, None], states, -np.inf).max(axis=1),
+         "this is the largest of each, not the mean"),
+        (last, "this is the state of the last word: the mean over all words is asked for"),
+        (states[:, -1], "this is the last state: the mean over all words is asked for"),
+        (states[:, 0], "this is the first state: the mean over all words is asked for"),
+        (states[real].mean(axis=0), "one mean for the whole batch: each question has its own"),
+        (kept.sum(axis=2), "summed over the wrong axis: positions are axis 1"),
+        (kept.mean(axis=2), "averaged over the wrong axis: positions are axis 1"),
+        (kept.sum(axis=0), "summed over the wrong axis: positions are axis 1"),
+        (kept.mean(axis=0), "averaged over the wrong axis: positions are axis 1"),
+        (mean_over_words(states, tokens).mean(axis=1),
+         "averaged over the wrong axis: a vector of d numbers for "
+         "each question"),
         (mean_over_words(states, np.where(before, 2, 1)),
          "cut at the first padding: padding may stand anywhere, so use a mask"),
         (kept.mean(axis=1), "divided by the whole length: divide by the number of real words"),
@@ -192,10 +111,28 @@ def pairs_of_one_cluster(clusters) -> int:
 def _pair_mistakes(clusters):
     n, right = len(clusters), pairs_of_one_cluster(clusters)
     neighbours = sum(a == b for a, b in itertools.pairwise(clusters.tolist()))
+    counts = np.unique(clusters, return_counts=True)[1]
     return [
         (right + n, "the diagonal is counted: a question is not a negative of itself"),
         (right / 2, "each pair is counted once: (i, j) and (j, i) stand in different rows"),
         (n - len(np.unique(clusters)), "these are the rows beyond the first of each cluster"),
+        *(
+            (
+                pairs_of_one_cluster(clusters[clusters != skipped]),
+                "0 is a cluster like any other: nothing is left out",
+            )
+            for skipped in (0, -1)
+        ),
+        (2 * right, "twice the right number: the matrix has both (i, j) and (j, i) already"),
+        (right / n, "this is divided by the number of rows: the count is asked for"),
+        (right / max(n * (n - 1), 1), "this is a share: the count is asked for"),
+        (right / n**2, "this is a share: the count is asked for"),
+        (sum(counts > 1), "these are the clusters with several rows: count pairs of rows"),
+        (counts[counts > 1].sum(), "these are the rows that have a partner: count pairs (i, j)"),
+        (n, "these are all rows: count pairs (i, j)"),
+        (n * (n - 1), "these are all pairs: only those of one cluster count"),
+        (n * n - right, "these are the pairs of different clusters, and the diagonal"),
+        (len(counts), "this is the number of clusters: count pairs of rows"),
         (2 * neighbours, "only neighbours are compared"),
         (neighbours, "only neighbours are compared"),
         (n * (n - 1) - right, "these are the true negatives"),
@@ -238,14 +175,43 @@ NOT_FIRST = "not the first above the threshold but the best"
 def _one_shot_mistakes(vector, examples, names, threshold):
     scores = examples @ vector
     best, least, largest = scores.argmax(), scores.argmin(), np.abs(scores).argmax()
-    first = [name for name, score in zip(names, scores) if score > threshold]
+    found = [(score, name) for name, score in zip(names, scores) if score > threshold]
+    first = [name for _, name in found]
+    far = np.linalg.norm(examples - vector, axis=1)
+    totals = {name: sum(s for s, n in zip(scores, names) if n == name) for name in names}
+    most = max(totals, key=totals.get)
+    means = {name: totals[name] / list(names).count(name) for name in names}
+    average = max(means, key=means.get)
+    vote = max(first, key=first.count, default=None)
+    of_class = "not the sum over a class, their mean or a vote, but the best example"
+    always = [names[best] if scores[best] > fixed else None for fixed in (0.7, 0.5)]
     return [
         (best, "this is the place of the best example: return its name"),
-        (names[best], "no cosine is above the threshold (equal is not above: > is asked for, not >=): "
-         "the answer is None"),
-        (names[largest], "a cosine of -1 is the opposite, not the same: no absolute values"),
+        (names[best], "no cosine is above the threshold: the answer is None"),
+        (names[best] if scores[best] >= threshold else None, "equal is not above: > is asked for, not >="),
+        (names[largest] if abs(scores[largest]) > threshold else None,
+         "a cosine of -1 is the opposite, not the same: no absolute values"),
+        (names[least] if scores[least] > threshold else None,
+         "this is the least similar example: larger cosines are more alike"),
         (names[least], "this is the least similar example: larger cosines are more alike"),
         (first[0] if first else None, f"another example has a larger cosine: {NOT_FIRST}"),
+        (first[-1] if first else None, "not the last above the threshold but the best"),
+        (min(found)[1] if found else None, "not the one nearest to the threshold but the best"),
+        (most if totals[most] > threshold else None, of_class),
+        (average if means[average] > threshold else None, of_class),
+        (vote, of_class),
+        *((name, "the threshold is always the same: use the argument") for name in always),
+        (names[best] if scores[best] < threshold else None, "the comparison is turned round"),
+        (names[far.argmax()], "this is the most distant example: the best has the largest cosine"),
+        (names[far.argmin()] if far.min() < threshold else None,
+         "this is a distance: a cosine is asked for"),
+        (scores[best], "this is the cosine: return the name"),
+        (names[min(best + 1, len(names) - 1)], "this is the name after the best one"),
+        (names[best - 1], "this is the name before the best one"),
+        (sorted(set(names))[min(best, len(set(names)) - 1)] if scores[best] > threshold else None,
+         "the names are sorted, and the examples are not"),
+        (names[0], "this is the first name: the best example decides"),
+        (names[-1], "this is the last name: the best example decides"),
     ]  # fmt: skip
 
 
@@ -295,12 +261,23 @@ def calibration_error(probabilities, labels, bins=10) -> float:
     return sum(n / len(labels) * abs(share - mean) for n, mean, share, _ in found)
 
 
-def _calibration_mistakes(p, y, bins=10):
+def _calibration_mistakes(p, y, bins=None):
+    others, bins = (5, 15, 20) if bins is None else (), bins or 10
     y, n, found = y.astype(float), len(y), _binned(p, y, bins)
     gaps = [share - mean for _, mean, share, _ in found]
     sizes = [count for count, *_ in found]
     parts = [part for part in np.array_split(np.argsort(p, kind="stable"), bins) if len(part)]
     signed = sum(c / n * gap for c, gap in zip(sizes, gaps))
+    index = np.minimum((p * bins).astype(int), bins - 1)
+    inside = [(c, index == k) for c, _, _, k in found]
+    total = [0.0] * bins
+    for c, mean, share, k in found:
+        total[k] = c / n * abs(share - mean)
+
+    def by_index(index):
+        parts = [index == k for k in np.unique(index) if k < bins]
+        return sum(i.mean() * abs(y[i].mean() - p[i].mean()) for i in parts)
+
     alike = "all bins count alike: weigh with the share of pairs in each"
     no_sign = "the absolute value of each bin's gap is missing"
 
@@ -309,6 +286,33 @@ def _calibration_mistakes(p, y, bins=10):
         return error, None if error is None else error * kept.mean()
 
     return [
+        (calibration_error(p, y, bins) / bins, "divided by the number of bins: the weights are the shares"),
+        (np.abs(gaps).sum(), alike),
+        (np.mean((p - y) ** 2), "this is the Brier score"),
+        (-np.mean(np.log(np.clip(np.where(y == 1, p, 1 - p), 1e-9, 1))), "this is the log loss"),
+        *((calibration_error(p, y, b), f"the default is 10 bins, not {b}") for b in others),
+        *((calibration_error(p, y, max(bins + d, 1)), "there is one bin too many or too few: look at the "
+           "edges") for d in (-1, 1)),
+        (total[-1], "only the last bin is counted: += adds them up"),
+        (total[0], "only the first bin is counted: does return stand in the loop?"),
+        (sum(total) - total[0], "the first bin is left out: ranges begin at 0"),
+        (sum(total) - total[-1], "the last bin is left out: look at where the range ends"),
+        (sum(c / n * abs(np.median(p[i]) - y[i].mean()) for c, i in inside),
+         "this is the median of the bin's "
+         "probabilities: their mean is asked for"),
+        (sum(c / n * abs((y[i] == (p[i] > 0.5)).mean() - p[i].mean()) for c, i in inside),
+         "the accuracy in "
+         "the bin is compared: the share of duplicates is asked for"),
+        (sum(c / n * abs(y[i].sum() - p[i].sum()) for c, i in inside), "numbers are compared: the mean "
+         "probability and the share of duplicates are asked for"),
+        *((sum(c / n * abs(s - (k + d) / bins) for c, _, s, k in found),
+        "the edge of the bin was taken: it is "
+           "the mean probability of the pairs in it that counts") for d in (0, 1)),
+        (by_index(np.minimum(np.round(p * bins).astype(int), bins - 1)), "the bin is rounded: it is "
+         "floor(probability * bins)"),
+        (by_index(np.round(p * bins).astype(int)), "the bin is rounded: it is floor(probability * bins)"),
+        *((by_index(np.digitize(p, np.linspace(p.min(), p.max(), m))), "the bins go from the lowest to the "
+           "highest probability: from 0 to 1 is asked for") for m in (bins, bins + 1)),
         (np.mean(np.abs(gaps)), alike),
         (np.abs(gaps).sum() / bins, alike),
         (np.abs(gaps).max(), "this is the largest gap (maximum calibration error)"),

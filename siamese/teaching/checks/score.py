@@ -14,13 +14,14 @@ import os
 import random
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .compare import TOLERANCE, Wrong, expect, expect_unchanged
+from .compare import TOLERANCE, Tried, Wrong, expect, expect_unchanged
 from .learner import Learner, NotWritten, TooSlow, describe_error, limited
 
 # ---- Scores ----
@@ -85,6 +86,19 @@ class Score:
 # ---- Exercises ----
 
 
+def trax_layers():
+    """`trax.layers`, imported the quick way where siamese is there to ease it."""
+    try:
+        from siamese import compat
+
+        compat.prepare()
+    except ImportError:
+        pass
+    from trax import layers
+
+    return layers
+
+
 class Exercise:
     """The check of an exercise: call it with the learner's function; it prints and returns the score.
 
@@ -99,6 +113,7 @@ class Exercise:
       seconds: the most that a case may take.
       tolerance: of results, absolute and relative.
       look: the hint where a result is wrong and nothing better fits.
+      uses_trax: Trax is imported before the first case, whose time is limited.
 
     Example:
       >>> check_doubled = Exercise("doubled(x)", "a number", lambda x: 2 * x)
@@ -117,9 +132,10 @@ class Exercise:
         seconds: float = 20.0,
         tolerance: float = TOLERANCE,
         look: str = "",
+        uses_trax: bool = False,
     ):
         self.signature, self.seconds = signature, seconds
-        self.tolerance, self.look = tolerance, look
+        self.tolerance, self.look, self.uses_trax = tolerance, look, uses_trax
         self.name = signature.split("(")[0]
         self.reference, self.mistakes = reference, mistakes or (lambda *given, **options: ())
         self.cases: list[tuple[str, Callable]] = []
@@ -142,7 +158,7 @@ class Exercise:
         for name, *row in rows:
             self.cases.append((name, lambda fn, row=row: attempt(fn, *row, **same)))
 
-    def compare(self, fn: Learner, arguments: tuple, hint="", options=None, *, keep=()) -> None:
+    def compare(self, fn: Learner, arguments: tuple, hint="", options=None, *, keep=()) -> Tried:
         """Raises `Wrong` unless the result is the reference's.
 
         Args:
@@ -156,9 +172,10 @@ class Exercise:
         actual = fn(*given, **options)
         expected = self.answer(fn, actual, *arguments, **options)
         mistakes = self.mistakes(*arguments, **options)
-        expect(actual, expected, hint, mistakes, self.tolerance)
+        tried = expect(actual, expected, hint, mistakes, self.tolerance)
         for part, before, now in zip(keep, arguments, given):
             expect_unchanged(part, before, now)
+        return tried
 
     def answer(self, fn: Learner, actual: Any, *arguments, **options) -> Any:
         """The right result; an exercise with several right answers chooses by the actual one."""
@@ -166,27 +183,28 @@ class Exercise:
 
     def score(self, fn: Callable) -> Score:
         """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
-        failures: list[Failure] = []
+        found: list[tuple[Failure | None, Tried]] = []
         python, numpy = random.getstate(), np.random.get_state()
         try:
             learner = Learner(fn, self.name)
+            if self.uses_trax:
+                trax_layers()
             for place, (name, case) in enumerate(self.cases):
-                failure = self._run(name, case, learner)
-                if failure and place == 0 and (blank := learner.blank()):
+                found.append(self._run(name, case, learner))
+                if found[0][0] and place == 0 and (blank := learner.blank()):
                     raise NotWritten(blank)
-                failures += [failure] if failure else []
         except NotWritten as error:
             failure = Failure("is it written?", self.signature, str(error))
             return Score(self.name, 0, len(self.cases), (failure,), written=False)
         finally:  # The notebook's own random numbers go on as if nothing had been checked.
             random.setstate(python)
             np.random.set_state(numpy)
-        passed, note = len(self.cases) - len(failures), learner.memo.get("note", "")
-        return Score(self.name, passed, len(self.cases), tuple(failures), note=note)
+        failures, note = tuple(_agreed(found, learner.unused)), learner.memo.get("note", "")
+        return Score(self.name, len(found) - len(failures), len(found), failures, note=note)
 
-    def _run(self, name: str, case: Callable, learner: Learner) -> Failure | None:
+    def _run(self, name: str, case: Callable, learner: Learner) -> tuple[Failure | None, Tried]:
         if learner.too_slow > 1:  # One more endless loop a case would take minutes.
-            return Failure(name, "", "not tried: the function did not come to an end twice")
+            return Failure(name, "", "not tried: the function did not come to an end twice"), {}
         learner.stopped = False
         try:
             with (
@@ -197,10 +215,10 @@ class Exercise:
                 contextlib.redirect_stderr(nowhere),
                 limited(self.seconds),
             ):
-                case(learner)
-            return None
+                tried = case(learner)
+            return None, tried or {}
         except Wrong as wrong:
-            return Failure(name, wrong.expected, wrong.actual, wrong.hint or self.look)
+            return Failure(name, wrong.expected, wrong.actual, wrong.hint or self.look), wrong.tried
         except KeyboardInterrupt:
             raise
         except NotImplementedError as error:
@@ -211,7 +229,7 @@ class Exercise:
             told = describe_error(error, learner.file)
             if isinstance(error, TooSlow):
                 told = f"nothing within {self.seconds:.0f} seconds"
-            return Failure(name, "a result", told, self._error_hint(error))
+            return Failure(name, "a result", told, self._error_hint(error)), {}
 
     def _error_hint(self, error: BaseException) -> str:
         text = f"{type(error).__name__}: {error}"
@@ -220,11 +238,33 @@ class Exercise:
         return next((hint for part, hint in ERROR_HINTS.items() if part in text), "")
 
 
+def _agreed(found: list[tuple[Failure | None, Tried]], unused: Iterable[str]) -> Iterable[Failure]:
+    """The failures, each with the hint of the mistake that explains most cases.
+
+    A mistake that would show in other cases too, and does not, has the same result here by chance.
+    """
+    offered = Counter(mistake for _, tried in found for mistake in tried)
+    fits: Counter[tuple[str, int]] = Counter()
+    for _, tried in found:
+        fits.update(tried)
+    for failure, tried in found:
+        if failure is None:
+            continue
+        likely = [m for m, fit in tried.items() if fit and 2 * fits[m] > offered[m]]
+        hint, _ = max(likely, key=fits.__getitem__, default=(failure.hint, 1))
+        for name in unused:
+            hint = f"it never uses its argument {name}: is a variable of the notebook used? {hint}"
+        yield replace(failure, hint=hint.strip())
+
+
+# Part of an error's text -> hint.
 ERROR_HINTS = {
     "TooSlow": "look for a loop that never ends, or a generator that never yields",
     "Tracer": "Trax compiles the function: compute with trax.fastmath.numpy or jax.numpy, "
     "not with NumPy, float() or if on the values",
     "Concretization": "Trax compiles the function: return the array, without float() or if on the values",
+    "first_token_model() takes": "the model takes one argument, the pair (q1, q2)",
+    "tree_init() missing": "the optimizer is an object: call its class, as in Adam(0.01)",
     "not an iterator": "labeled_data is the generator itself, not one of its batches",
     "has no attribute 'name'": "the layer is asked for: call the function, as in TripletLoss()",
     "is not iterable": "a list is asked for: [...] around it",
@@ -233,6 +273,20 @@ ERROR_HINTS = {
     "rank 3 tensor": "the LSTM takes vectors: the embedding comes before it",
     "broadcast": "two arrays do not fit: print their shapes; is a size fixed that belongs to the input?",
     "out of range": "an index is too large: print it, and the length of what it looks into",
+    "'NoneType'": "a step gives None: fill_diagonal, sort and shuffle change their input and return "
+    "nothing, and a function of your own may lack its return",
+    "UnboundLocalError": "the name gets a value further down, or inside another function",
+    "NameError": "that name is not defined: is it misspelt, or does it belong to another function?",
+    "item assignment": "arrays of JAX cannot be changed: compute a new one (fastnp.where, 1 - fastnp.eye)",
+    "truth value": "if, and, or, not ask for one truth value: use &, | and ~, or where, on arrays",
+    "too many values to unpack": "the parts do not fit the names: a generator gives a batch with next()",
+    "not subscriptable": "a generator gives its batches with next(), and a function is called with ()",
+    "has no len()": "questions are lists of ids, and a batch is a list of questions: [[2, 3]] for one",
+    "as an integer": "a length is a whole number: int(...)",
+    "non-int": "a length is a whole number: int(...)",
+    "StopIteration": "the generator ended: next() found no batch",
+    "KeyError: ": "a word may be missing in the vocabulary: say what counts instead",
+    "contracting": "the shapes do not fit a product: v1 [batch, d] meets v2.T [d, batch]",
     "inhomogeneous": "rows of unequal length make no array: is the longest question longer than the "
     "length? 2 ** ceil(np.log2(length)), with np.log2",
 }
