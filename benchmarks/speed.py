@@ -32,6 +32,8 @@ from speed_batches import data_sizes, gflop, load, random_batch
 from speed_contenders import BATCHES, LSTMS, MAKERS
 from speed_report import plot, plot_growth, table
 
+from siamese.cli.doctor import processor
+
 KEEP_FREED = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
@@ -211,7 +213,7 @@ def main() -> None:
     stored = output.with_suffix(".json")
     result = json.loads(stored.read_text()) if arguments.add and stored.exists() else {}
     peak = max(result.get("peak_gflops", 0), peak_gflops())  # The best ever seen, under --add.
-    result |= {"cores": len(cores()), "peak_gflops": peak}
+    result |= {"cores": len(cores()), "processor": processor(), "peak_gflops": peak}
     if "main" in parts:
         kinds = {name: BATCHES.get(name, "course") for name in names}
         found = load(arguments.questions, arguments.splits, arguments.batches, set(kinds.values()))

@@ -22,7 +22,8 @@ MAIN_TITLES = {
 def table(result: dict) -> str:
     """The figures as Markdown."""
     lines = [
-        f"# Speed\n\n{result.get('data', 'Made-up batches')}, d_model {D_MODEL}, {result['cores']} cores; "
+        f"# Speed\n\n{result.get('data', 'Made-up batches')}, d_model {D_MODEL}, {result['cores']} cores "
+        f"of {result['processor']}; "
         f"large product {result['peak_gflops']:.0f} GFLOP/s. Written by benchmarks/speed.py.",
     ]
     for part, title in MAIN_TITLES.items():

@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from siamese import compat
@@ -24,7 +25,17 @@ _OPTIONAL = {
     "pyarrow": ("Parquet files", "pip install pyarrow"),
     "matplotlib": ("plots", "pip install matplotlib"),
     "usearch": ("approximate search", "pip install usearch"),
+    "tokenizers": ("subwords, for static vectors", "pip install tokenizers"),
+    "wordllama": ("static vectors of its own", "pip install wordllama"),
+    "fastapi": ("`siamese serve`", "pip install fastapi uvicorn"),
     "gradio": ("the page of `siamese app`", "pip install gradio"),
+}
+# Flags of /proc/cpuinfo that decide how fast the products are, and whether bfloat16 pays.
+_ARITHMETIC = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx512_bf16": "AVX512-BF16",
+    "amx_bf16": "AMX",
 }
 
 
@@ -33,6 +44,7 @@ def examine() -> dict[str, Any]:
     found: dict[str, Any] = {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
+        "processor": processor(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "optional": {
             name: {"version": _version(name), "for": purpose, "install": how}
@@ -58,6 +70,18 @@ def examine() -> dict[str, Any]:
             found["problems"].append(f"{name} is not installed: pip install {name}")
     found["problems"] += trax_problems(found["optional"]["trax"]["version"])
     return found
+
+
+def processor() -> str:
+    """The processor and its vector arithmetic, as far as Linux tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+    flags = facts.get("flags", "").split()
+    has = [name for flag, name in _ARITHMETIC.items() if flag in flags]
+    return f"{facts.get('model name', platform.machine())} ({', '.join(has) or 'no AVX2'})"
 
 
 def trax_problems(version: str | None) -> list[str]:
@@ -97,6 +121,7 @@ def _version(package: str) -> str | None:
 def render(found: dict[str, Any]) -> str:
     """The findings as text for a terminal."""
     lines = [f"Python     {found['python']}", f"on         {found['platform']}"]
+    lines.append(f"processor  {found['processor']}")
     lines += [f"  {name:<22}{version or 'missing'}" for name, version in found["packages"].items()]
     lines.append("devices    " + ", ".join(found.get("devices", ["none found"])))
     if "import_seconds" in found:
