@@ -19,7 +19,7 @@ from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.any_encoder import EncoderDetector, detector_of_index
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index_files import read_index, write_index
-from siamese.search.lexical import DEPTH
+from siamese.search.lexical import DEPTH, GENERAL_VECTOR_WEIGHT, VECTOR_WEIGHT
 from siamese.search.nearest import StoredVectors
 from siamese.search.segments import Entries, Hit, Segment, State, hits_of, id_keys, same_marked
 from siamese.storage.store import Generation, find_current, generation, lock_store
@@ -98,7 +98,9 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number, or another storage.
         """
         none = StoredVectors.of(np.zeros((0, detector.output_size), np.float32), storage)
-        index = cls(detector, State((Segment(none, Entries.of([]), id_keys([])),)))
+        weight = GENERAL_VECTOR_WEIGHT if detector.has_pair_shares else VECTOR_WEIGHT
+        segment = Segment(none, Entries.of([]), id_keys([]))
+        index = cls(detector, State((segment,), vector_weight=weight))
         index.add(questions, ids=ids, columns=columns, processes=processes)
         if approximate is None:
             approximate = len(index) >= LARGE and importlib.util.find_spec("usearch") is not None

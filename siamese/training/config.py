@@ -61,7 +61,7 @@ class TrainConfig:
         below=1,
     )
     search_static_share: float = _choice(
-        0.7, "their share in the saved model's vectors, which order searches", above=0, below=1
+        0.8, "their share in the saved model's vectors, which order searches", above=0, below=1
     )
     character_share: float = _choice(
         0.15, "the part of that share of vectors made of character trigrams", least=0, below=1
@@ -283,7 +283,7 @@ PRESETS["general"] = {
     "learning_rate": 0.004,
     "embedding_rate": 10.0,
     "embedding_pull": 0.02,
-    "epochs": 2.0,
+    "epochs": 6.0,
 }
 
 

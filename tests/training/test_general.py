@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_vectors import D, write_vectors
 
-from siamese import CheckpointError, DuplicateDetector
+from siamese import CheckpointError, DuplicateDetector, QuestionIndex
 from siamese.errors import ArgumentError
 from siamese.storage.checkpoints import list_checkpoints, load_newest
 from siamese.training.config import TrainConfig
@@ -67,8 +67,9 @@ def test_the_saved_model_is_whole_and_answers_as_the_trained_one(corpus, whole):
         pair.append(np.array([ids + [1] * (64 - len(ids))], np.int32))
     one, other = trainer.loop.eval_model(tuple(pair))
     assert abs(saved.similarity(*questions[:2]) - float((one * other).sum())) < 1e-3
-    assert saved.tower.static_share == 0.7 and saved.tower.pair_static_share == 0.3
+    assert saved.tower.static_share == 0.8 and saved.tower.pair_static_share == 0.3
     assert saved.predict(questions[0], questions[0]) and saved.similarity("", questions[0]) == 0
+    assert QuestionIndex.build(saved, questions[:9]).vector_weight == 0.8  # Others: 0.6.
     many = corpus.train.question1 * 30  # Past the number from which all cores tokenize.
     np.testing.assert_allclose(saved.encode(many)[:4], saved.encode(many[:4]), atol=1e-6)
 
