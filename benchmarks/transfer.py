@@ -21,7 +21,13 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.metrics import roc_auc_score
 
-from siamese import DuplicateDetector, QuestionPairs, Trainer
+from siamese import (
+    DuplicateDetector,
+    QuestionPairs,
+    Trainer,
+    enable_compile_cache,
+    keep_memory,
+)
 from siamese.training.fine_tuning import FEW, fine_tuning_config
 
 HERE = Path(__file__).resolve().parent
@@ -152,6 +158,8 @@ def main() -> None:
     flags = parser.parse_args()
     choices = {n: getattr(flags, n) for n in ("learning_rate", "epochs")}
     choices = {name: value for name, value in choices.items() if value is not None}
+    keep_memory()
+    enable_compile_cache()
     transfer = Transfer()
     texts = transfer.texts()
     table: list[tuple[str, dict[str, float]]] = []

@@ -58,7 +58,7 @@ def Siamese(
       bidirectional: a second LSTM reads each question from its end; a question's vector is twice as
         long. Needs fast, as do both kinds of dropout.
       embedding_init: standard deviation of the embedding's first values; 0 leaves Trax's own.
-      embedding_dropout: share of the embedding's numbers set to zero in training; 0 to below 1.
+      embedding_dropout: share of the numbers of each word of a batch set to zero in training; below 1.
       word_dropout: share of words taken for unknown in training; 0 to below 1.
       static: a `siamese.nn.characters.StaticStart`, static vectors under the tower; needs fast,
         mask_padding and bidirectional.

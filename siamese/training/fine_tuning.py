@@ -28,7 +28,6 @@ _ORDER = (
 )  # fmt: skip
 _CHOICES = {
     "hard_negatives": 0,
-    "topic_block": 0,
     "min_count": 1,
     "embedding_init": 0.0,
     "learning_rate": LEARNING_RATE,
