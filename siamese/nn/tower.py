@@ -42,6 +42,9 @@ CHARACTERS = 256  # Size of the character vectors.
 INPUT_SCALE, OUTPUT_SCALE = 0.15, 0.2
 # A run resumed in another form of the same arithmetic differs in the last bits, and is told so.
 LSTM_FORM = "word products"
+# So many parts of a batch draw their own dropout of a word's vector: with one, a question and its duplicate
+# lack the same numbers, and the model learns less that holds for others (docs/training.md).
+DROPOUT_PARTS = 2
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,8 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     """
     import jax.numpy as jnp
 
-    words, places = tokens if isinstance(tokens, Words) else _every_position(tokens)
+    distinct = isinstance(tokens, Words)
+    words, places = tokens if distinct else _every_position(tokens)
     tokens = words[places]
     if not config.is_learned:
         return joined_blocks(jnp, weights, tokens, config)
@@ -177,6 +181,12 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     x, read = word_vectors(weights, words, config), places
     if dropout:
         read = drop_words(places, tokens, dropout, key)
+        if (
+            distinct and dropout.embedding
+        ):  # Parts of the batch have vectors of their own to drop from.
+            part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
+            read = read + len(words) * part[:, None]
+            x = jnp.tile(x, (DROPOUT_PARTS, 1))
         x = drop_numbers(x, dropout, key)
     if "lstm/products" in weights:
         products, at = [weights[f"{name}/products"] for name in config.lstms], tokens

@@ -83,7 +83,10 @@ class TrainConfig:
         0.0, "standard deviation of the embedding's first values; 0 takes Trax's", least=0
     )
     embedding_dropout: float = _choice(
-        0.0, "share of the numbers of each word of a batch set to zero in training", least=0, below=1
+        0.0,
+        "share of the numbers of each word of a batch set to zero in training",
+        least=0,
+        below=1,
     )
     word_dropout: float = _choice(
         0.0, "share of words replaced by the unknown word in training", least=0, below=1
