@@ -129,6 +129,13 @@ def build_parser() -> argparse.ArgumentParser:
         help="rows in the file's order, drawn by a fixed seed, or drawn so that no question stands on "
         "both sides [rows with --train-rows or above 300000 rows, else shuffled]",
     )
+    add(
+        "--shuffle",
+        dest="split",
+        action="store_const",
+        const="shuffled",
+        help="the same as --split shuffled",
+    )
     add("--test", metavar="FILE", help="another file tests; of --questions all rows train")
     add("--valid", metavar="FILE", help="another file validates and chooses the threshold")
     add(
