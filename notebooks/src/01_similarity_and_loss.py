@@ -37,7 +37,7 @@ np.set_printoptions(precision=4, suppress=True)
 # Above a threshold $\tau$ the answer is "duplicates". Notebook 2 builds the towers.
 
 # %%
-fig, ax = plt.subplots(figsize=(7.2, 4.8))
+fig, ax = plt.subplots(figsize=(5.0, 4.8))
 
 
 def box(x, y, text, colour="white", width=3.2):
@@ -65,8 +65,8 @@ for k in range(2):
     y = 6.15 - 1.2 * k
     arrow((3.2, y), (5.8, y), "<->")
     ax.text(4.5, y + 0.12, "same weights", ha="center", fontsize=9)
-box(2.7, -0.5, "cosine $\\hat{y}$ of v1 and v2", "#fde3c4", 3.6)
-box(2.7, -1.7, "$\\hat{y} > \\tau$: duplicates; else: not", "#fde3c4", 3.6)
+box(2.2, -0.5, "cosine $\\hat{y}$ of v1 and v2", "#fde3c4", 4.6)
+box(2.2, -1.7, "$\\hat{y} > \\tau$: duplicates; else: not", "#fde3c4", 4.6)
 arrow((4.5, -0.5), (4.5, -1.0))
 ax.set(xlim=(-0.2, 9.2), ylim=(-1.9, 7.9))
 ax.axis("off")
@@ -147,7 +147,7 @@ for v2 in ([1.5, 2, 3, 4], [1.5, 2, 3, -4], [-1.5, -2, -3, -4]):
 #
 # To train, one compares three questions:
 #
-# | | question | wanted |
+# | role | question | wanted |
 # |---|---|---|
 # | **anchor** $A$ | How do I learn Spanish quickly? | |
 # | **positive** $P$, asks the same | What is the fastest way to learn Spanish? | $s(A, P)$ near 1 |
@@ -185,7 +185,7 @@ for name, s in models.items():
 
 # %%
 difference = np.linspace(-2, 2, 401)
-fig, ax = plt.subplots(figsize=(6.5, 3.8))
+fig, ax = plt.subplots(figsize=(4.8, 4.2))
 ax.plot(difference, difference, ":", color="#6b6b6b", label="the difference itself")
 ax.plot(difference, np.maximum(difference, 0), "--", color="#D55E00", label="hinge, no margin")
 ax.plot(difference, np.maximum(difference + 0.25, 0), color="#0072B2", label="hinge, margin 0.25")
@@ -194,8 +194,8 @@ ax.axvline(0, color="black", linewidth=0.6)
 ax.text(-1.95, 1.6, "right order", fontsize=9)
 ax.text(1.95, -1.8, "wrong order", ha="right", fontsize=9)
 ax.set(xlabel="difference s(A, N) − s(A, P)", ylabel="loss", xlim=(-2, 2), ylim=(-2, 2.3))
-ax.legend(loc="upper center")
-fig.tight_layout()
+fig.legend(loc="lower center")
+fig.tight_layout(rect=(0, 0.2, 1, 1))  # room for the legend
 plt.show()
 
 # %%
@@ -238,7 +238,8 @@ for b in (2, 4, 256):
 #
 # $$S_{ij} = \cos(V_{1,i},\; V_{2,j})$$
 #
-# Two loops say exactly that:
+# Two loops say exactly that. The rows of `V2` are those of `V1` with random numbers added, as partners are: much the same, but
+# not equal. Both batches must have the same shape. (For partners of your own: `V1 + np.random.normal(0, 2, V1.shape)`.)
 
 # %%
 V1 = np.array([[1, 2, 3], [9, 8, 7], [-1, -4, -2], [1, -7, 2.0]])
@@ -251,6 +252,7 @@ V2 = np.array(
     ]
 )
 
+assert V1.shape == V2.shape
 by_loop = np.zeros((4, 4))
 for i in range(4):  # rows: first questions
     for j in range(4):  # columns: second questions
@@ -325,6 +327,8 @@ plot_similarity_matrix(scores, closest=None, rows=questions1, columns=questions2
 # %%
 positive = np.diagonal(scores)
 print("positives:", positive)
+print("negatives, and 0 on the diagonal:")
+print(scores - np.diag(positive))  # np.diag makes a matrix of a vector
 
 # %% [markdown]
 # ### Exercise 2: `mean_negative`
@@ -411,6 +415,7 @@ def closest_negative(scores):
 
 # %%
 print(closest_negative(scores))  # 0.3 0.1 0.3 -0.2
+# Other matrices to try it on: 2 * np.random.random((4, 4)) - 1
 plot_similarity_matrix(scores)
 
 # %% check="closest_negative" points=10
@@ -587,12 +592,12 @@ for n in counts:
     largest.append(np.max(cosines - 2.0 * np.eye(n)))  # the diagonal left out, as in exercise 3
 assert np.allclose(largest, -1 / (counts - 1))
 
-fig, ax = plt.subplots(figsize=(6.5, 3.6))
+fig, ax = plt.subplots(figsize=(4.8, 3.6))
 ax.axhspan(-1.05, 1 - alpha, color="#56B4E9", alpha=0.15)
 ax.axhline(1 - alpha, color="#0072B2", linestyle="--")
-ax.text(2, 1 - alpha + 0.04, "below it a negative costs nothing: 1 − margin", color="#0072B2")
+ax.text(2, 1 - alpha + 0.04, "below it a negative costs nothing: 1 − margin", color="#005a8c")
 ax.plot(counts, largest, "o-", color="#D55E00")
-ax.text(9, -0.35, "the best that n vectors can do: −1/(n − 1)", color="#D55E00")
+ax.text(3.3, -0.6, "the best that n vectors can do: −1/(n − 1)", color="#a84300")
 ax.set(xscale="log", ylim=(-1.05, 1.05))
 ax.set_xticks(counts, [str(n) for n in counts])
 ax.minorticks_off()
@@ -705,6 +710,9 @@ else:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 
+    x, y = tf.constant([1.0, 2.0, 3.0]), tf.constant([1.0, 2.0, 3.5])
+    lengths = tf.sqrt(tf.reduce_sum(x * x) * tf.reduce_sum(y * y))
+    print(f"TensorFlow: cosine of two vectors {float(tf.reduce_sum(x * y) / lengths):.4f}")
     a, b = tf.math.l2_normalize(V1, axis=1), tf.math.l2_normalize(V2, axis=1)
     S_tf = tf.linalg.matmul(a, b, transpose_b=True)  # [4, 4]
     pos = tf.linalg.diag_part(S_tf)  # [4]
@@ -715,7 +723,7 @@ else:
     print(f"TensorFlow: {float(tf.reduce_sum(terms)):.5f}")
 
 # %% [markdown]
-# The cost is 0.33097 with each of them. (JAX computes with 32 bits unless told otherwise, so further digits may differ.)
+# The cost is 0.33097 with each of them, and the cosine 0.9974 as in exercise 1. (JAX computes with 32 bits unless told otherwise, so further digits may differ.)
 #
 # ## What you take along
 #

@@ -37,7 +37,7 @@ STYLE: dict[str, Any] = {
 
 
 @contextmanager
-def new_picture(width: float = 5.6, height: float = 4.0) -> Iterator[Any]:
+def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
     """A new Matplotlib figure, of a size in inches, to draw on in this style inside the block.
 
     The figure is not registered with pyplot and needs no display. A notebook shows it as the last value

@@ -136,7 +136,7 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
         axes.errorbar(probability, share, reach, label="this model (95 % intervals)", **look)
         axes.set(ylabel="share of duplicates", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
         axes.set_title(f"Reliability: ECE {error:.3f} ({bins} {strategy.replace('_', '-')} bins)")
-        axes.legend(loc="upper left")
+        figure.legend(loc="outside lower center")
         below.hist(np.asarray(probabilities, float), np.linspace(0, 1, 41), color=GREY)
         below.set(xlabel="predicted probability", ylabel="pairs")
     return figure

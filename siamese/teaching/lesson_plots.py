@@ -41,7 +41,9 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
     with new_picture() as figure:
         axes = figure.add_subplot()
         for (colour, line, marker), (name, points) in zip(_CURVES, curves.items()):
-            axes.plot(*points, line, color=colour, marker=marker, markersize=4, label=name)
+            every = max(1, points.shape[1] // 10)  # some marks tell the curves apart; all hide them
+            axes.plot(*points, line, color=colour, marker=marker, markersize=4, markevery=every,
+                      label=name)  # fmt: skip
         if margin is not None:
             axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                          label="2 × margin: all vectors equal")  # fmt: skip
@@ -70,8 +72,8 @@ def plot_similarity_matrix(
       scores: float [batch, batch]; rows question 1, columns question 2.
       closest: 'hardest', 'semi_hard', or None to mark no negatives.
       false_negative_mask: None, or bool [batch, batch]: cells that are not negatives; dotted boxes.
-      rows: texts beside the rows, whole, in lines of 28 characters.
-      columns: texts under the columns, likewise.
+      rows: texts beside the rows, whole, in lines of 20 characters.
+      columns: texts under the columns, upright, in lines of 26.
       title: over the picture.
 
     Returns:
@@ -108,14 +110,16 @@ def plot_similarity_matrix(
         from matplotlib.patches import Rectangle
 
         axes = figure.add_subplot()
-        side = min(max(3.6, 0.55 * size + 2.2), 9.0)
-        figure.set_size_inches(
-            side + (2.4 if rows is not None else 0.8), side + (1.4 if columns is not None else 0)
-        )
+        texts = rows is not None or columns is not None
+        side = min(max(3.4 if texts else 3.6, 0.55 * size + (0 if texts else 2.2)), 9.0)
+        beside, below = (1.4, 2.7 + 0.25 * len(marks)) if texts else (0.8, 0)
+        figure.set_size_inches(side + beside, side + below)
         # Pale colours: the boxes stay visible.
         image = axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
-        bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", shrink=0.8)
-        bar.ax.set_ylim(-1, 1)
+        # The key stands where it leaves the cells their width.
+        place = {"location": "top", "aspect": 30} if texts else {"shrink": 0.8}
+        bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", **place)
+        bar.ax.set(**{"xlim" if texts else "ylim": (-1, 1)})
         if size <= 12:
             for (i, j), value in np.ndenumerate(scores):
                 axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
@@ -127,16 +131,16 @@ def plot_similarity_matrix(
         figure.legend(handles, list(marks), loc="outside lower center", ncols=ncols)
         axes.grid(False)
         if size <= 32:
-            turned = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if columns else {}
-            axes.set_xticks(range(size), _lines(columns) or range(size), fontsize=8, **turned)
-            axes.set_yticks(range(size), _lines(rows) or range(size), fontsize=8)
+            axes.set_xticks(range(size), _lines(columns, 26) or range(size), fontsize=8,
+                            rotation=90 if columns else 0)  # fmt: skip
+            axes.set_yticks(range(size), _lines(rows, 20) or range(size), fontsize=8)
         axes.set(xlabel="question 2", ylabel="question 1")
-        axes.set_title(title)
+        figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure
 
 
 def plot_masks(masks: Mapping[str, Any], values: Any = None):
-    """Masks side by side: the cells they keep are grey, the others white.
+    """Masks side by side: the cells they keep are grey, the others white, as the key says.
 
     Args:
       masks: name -> bool [n, m], all of one shape.
@@ -155,8 +159,10 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
         raise ShapeError(f"Masks and values must be matrices of one shape; these have {shapes}.")
     (height, width), largest = shape, max(shape)
     cell = 0.45 if largest <= 12 else 4.5 / largest
-    size = max(2.2, cell * width + 0.6) * len(arrays), max(1.8, cell * height + 0.9)
+    size = max(2.2, cell * width + 0.6) * len(arrays), max(2.1, cell * height + 1.2)
     with new_picture(*size) as figure:
+        from matplotlib.patches import Patch
+
         for axes, (name, mask) in zip(np.ravel(figure.subplots(1, len(arrays))), arrays.items()):
             axes.imshow(mask, cmap="Greys", vmin=0, vmax=2.2)
             axes.set_title(name, fontsize=10)
@@ -168,10 +174,13 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
             if values is not None and largest <= 12:
                 for i, j in np.argwhere(mask):
                     axes.text(j, i, f"{np.asarray(values)[i, j]:.2g}", ha="center", va="center",
-                              fontsize=8)  # fmt: skip
+                              fontsize=9)  # fmt: skip
+        grey = figure.axes[0].images[0].to_rgba(1)
+        key = [Patch(facecolor=colour, edgecolor="black") for colour in (grey, "white")]
+        figure.legend(key, ["counts", "left out"], loc="outside lower center", ncols=2)
     return figure
 
 
-def _lines(texts: Sequence[str] | None) -> list[str] | None:
+def _lines(texts: Sequence[str] | None, width: int) -> list[str] | None:
     # Whole texts in short lines; a dollar sign would start a formula.
-    return texts and [textwrap.fill(text, 28).replace("$", r"\$") for text in texts]
+    return texts and [textwrap.fill(text, width).replace("$", r"\$") for text in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,7 +67,7 @@ def plot_loss_by_margin(scores: Any):
     """
     scores, margins = np.asarray(scores, float), np.linspace(0, 1, 101)
     positive = np.diagonal(scores)
-    with new_picture(5.6, 4.6) as figure:
+    with new_picture(4.8, 4.4) as figure:
         axes = figure.add_subplot()
         terms = {"mean": (mean_negative, LIGHT, "--"), "closest": (closest_negative, GREY, "-.")}
         for name, (negative, colour, line) in terms.items():
@@ -80,7 +81,7 @@ def plot_loss_by_margin(scores: Any):
         axes.set(xlabel="margin", ylabel="loss, mean over the rows")
         axes.set_ylim(bottom=0)
         axes.set_title("Loss against margin")
-        figure.legend(loc="outside lower center", ncols=2)
+        figure.legend(loc="outside lower center")
     return figure
 
 
@@ -116,20 +117,21 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
             raise ShapeError(f"{title}: {len(names)} names, but vectors of shape {vectors.shape}.")
         planes[title] = PCA(2).fit_transform(vectors)  # [n, 2]
     reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
-    with new_picture(3.4 * len(panels), 3.8 + 0.2 * len(distinct)) as figure:
+    key = [textwrap.fill(str(name), 56).replace("$", r"\$") for name in distinct]
+    height = 2.9 + 0.2 * sum(1 + text.count("\n") for text in key)
+    with new_picture(2.45 * len(panels), height) as figure:
         row = np.ravel(figure.subplots(1, len(panels), sharex=True, sharey=True))
         for axes, (title, plane) in zip(row, planes.items()):
             for name, (colour, mark) in zip(distinct, _MARKS):
                 chosen = np.array([other == name for other in names])
                 axes.plot(*plane[chosen].T, mark, color=colour, markersize=6, alpha=0.75,
                           markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
-            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="1st principal component")
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="1st component")
             axes.set_box_aspect(1)
             axes.set_title(title)
         row[0].set(ylabel="2nd principal component")
-        handles, labels = row[0].get_legend_handles_labels()
-        figure.legend(handles, [str(label).replace("$", r"\$") for label in labels],
-                      loc="outside lower center", ncols=1 if len(panels) < 3 else 2)  # fmt: skip
+        handles, _ = row[0].get_legend_handles_labels()
+        figure.legend(handles, key, loc="outside lower center", ncols=1 if len(panels) < 3 else 2)
     return figure
 
 
@@ -149,7 +151,7 @@ def plot_states(states: Any, tokens: Sequence[str]):
     states = np.asarray(states, float)
     if states.ndim != 2 or len(states) != len(tokens):
         raise ShapeError(f"{len(tokens)} tokens, but states of shape {states.shape}.")
-    with new_picture(max(4.0, 0.5 * len(tokens) + 2.2), 4.2) as figure:
+    with new_picture(max(4.0, min(4.8, 0.5 * len(tokens) + 2.2)), 4.2) as figure:
         left, right = figure.subplots(1, 2, width_ratios=[len(tokens), 1], sharey=True)
         reach = max(1e-6, np.abs(states).max())
         options = {"cmap": "PuOr", "vmin": -reach, "vmax": reach, "aspect": "auto"}

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,13 +24,17 @@ SOURCES = sorted((NOTEBOOKS / "src").glob("*.py"))
 names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path in SOURCES])
 
 
-@pytest.fixture(scope="module")
-def build():
-    spec = importlib.util.spec_from_file_location("notebooks_build", NOTEBOOKS / "build.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(f"notebooks_{name}", NOTEBOOKS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def build():
+    return script("build")
 
 
 @pytest.fixture
@@ -106,8 +111,49 @@ def test_nbgraders_metadata(made):
     assert not any("nbgrader" in c.metadata for c in notebook.cells if c.cell_type == "markdown")
 
 
-def test_the_setup_cell_comes_from_its_file(build, made):
-    assert made(SMALL).cells[1].source == build.SETUP.read_text().rstrip("\n")
+def test_the_setup_cell_installs_the_pinned_versions(build, made):
+    cell = made(SMALL).cells[1].source
+    pins = build.PINS.read_text().splitlines()
+    wanted = re.findall(r"^(\S+==\S+)$", cell, re.M)
+    assert {"jax", "protobuf", "filelock", "trax"} <= {pin.split("==")[0] for pin in wanted}
+    assert set(wanted) <= set(pins)
+    names = " ".join(re.findall(r'= """([^"]+)"""', build.SETUP.read_text())).split()
+    assert sorted(names) == sorted(pin.split("==")[0] for pin in wanted)
+
+
+def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch):
+    there = {
+        "numpy": "2.0.2",
+        "Matplotlib": "3.10.0",
+        "jax": "0.7.2",
+        "protobuf": "5.29.5",
+        "absl_py": "1",
+    }
+    found = [SimpleNamespace(name=name, version=version) for name, version in there.items()]
+    calls = []
+    monkeypatch.setattr("importlib.metadata.distributions", lambda: found)
+    monkeypatch.setattr("subprocess.check_call", lambda command: calls.append(command[3:]))
+    exec(build.setup_cell(), {})
+    wanted, alone = calls
+    names = {requirement.split("==")[0] for requirement in wanted}
+    assert {"jax", "filelock", "safetensors"} <= names  # that jax is too old for siamese
+    assert not names & {"matplotlib", "protobuf", "absl-py"}
+    assert "--no-deps" in alone and "trax==1.4.1" in alone and "--no-deps" not in wanted
+
+
+def test_the_published_address_stands_in_one_place(build, made, tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    (tmp_path / "setup.cfg").write_text("[metadata]\nname = x\n")
+    private = made(SMALL)
+    assert "\nSIAMESE = None" in private.cells[1].source
+    assert private.cells[0].source == "# Title"
+    (tmp_path / "setup.cfg").write_text("[metadata]\nurl = https://github.com/someone/thing\n")
+    published = made(SMALL)
+    assert '\nSIAMESE = "git+https://github.com/someone/thing"' in published.cells[1].source
+    path = "someone/thing/blob/main/notebooks/student/01_small.ipynb"
+    assert f"colab.research.google.com/github/{path}" in published.cells[0].source
+    assert "mybinder.org/v2/gh/someone/thing/main?labpath=notebooks" in published.cells[0].source
+    assert published.cells[0].id == private.cells[0].id
 
 
 @pytest.mark.parametrize(
@@ -151,6 +197,32 @@ def test_outputs_stay_where_only_text_has_changed(build, made, tmp_path):
     kept = build.with_outputs(made(text.replace("old", "new")), path)
     assert kept.cells[0].source == "new" and kept.cells[1].outputs[0].text == "3\n"
     assert build.with_outputs(made(text.replace("3", "4")), path) is None
+
+
+def test_only_what_code_has_changed_is_executed_again(build, made, tmp_path, monkeypatch, capsys):
+    module = tmp_path / "siamese" / "small.py"
+    module.parent.mkdir()
+    (module.parent / "__init__.py").touch()
+    module.write_text("number = 3\n")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(build, "setup_cell", lambda: "pass")
+    text = "# %% [markdown]\n# old\n\n# %%\nfrom siamese.small import number\nprint(number)\n"
+
+    def run(text, *options):
+        made(text)
+        build.main([*options])
+        kept = nbformat.read(tmp_path / "solution" / "01_small.ipynb", as_version=4)
+        return "text only" in capsys.readouterr().out, kept.cells[1].outputs[0].text
+
+    assert run(text) == (False, "3\n")
+    assert run(text.replace("old", "new")) == (True, "3\n")
+    module.write_text("number = 4\n")
+    assert run(text, "--text") == (True, "3\n")
+    build.main(["--check"])
+    assert "01_small ran before changes in siamese/small.py." in capsys.readouterr().out
+    assert run(text) == (False, "4\n")
+    assert run(text, "--all") == (False, "4\n")
 
 
 @pytest.mark.parametrize("printed", ["print(object())", "import sys; print('x', file=sys.stderr)"])
@@ -197,6 +269,24 @@ def test_the_solutions_have_full_marks_and_the_students_none(build, source):
     assert all(
         f"checks.{checks[name].__name__}({name})" in cells[f"check-{name}"] for name in checks
     )
+
+
+def test_slides_hold_every_section_and_need_no_network():
+    slides, path = script("slides"), NOTEBOOKS / "solution" / f"{SOURCES[0].stem}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    page = slides.slides(notebook, formula=lambda tex, display: f"<math>{len(tex)}</math>")
+    headings = re.findall(
+        r"^#+ ", "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown"), re.M
+    )
+    pictures = [
+        o for c in notebook.cells for o in c.get("outputs", ()) if "image/png" in o.get("data", {})
+    ]
+    assert page.count("<section>") == len(headings) > 15
+    assert page.count('<img src="data:image/png;base64,') == page.count("<img") == len(pictures) > 5
+    assert "BEGIN SOLUTION" not in page and "$" not in re.sub(
+        r"<pre.*?</pre>", "", page, flags=re.S
+    )
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", page)
 
 
 # Runs a notebook as far as it goes; prints the error that stopped it.
