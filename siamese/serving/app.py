@@ -76,6 +76,7 @@ def build_page(service: QuestionService) -> Any:
                     gradio.Textbox(label=f"{name} question", elem_id=f"question{n}", min_width=300)
                     for n, name in enumerate(("First", "Second"), start=1)
                 ]
+            gradio.Examples(page.PAIRS, boxes, label="Examples", api_visibility="private")
             button = gradio.Button("Compare", variant="primary", elem_id="compare")
             shown = [
                 gradio.Label(page.ASK_TWO, label="Answer", elem_id="answer"),
@@ -97,16 +98,19 @@ def build_page(service: QuestionService) -> Any:
                 return made
             label = f"A new question: {len(service.index):,} old ones are searched as you write"
             asked = gradio.Textbox(label=label, elem_id="asked")
+            questions = [[question] for question, _ in page.PAIRS]
+            gradio.Examples(questions, asked, label="Examples", api_visibility="private")
             table = gradio.Dataframe(
                 headers=list(page.COLUMNS), type="array", datatype="str", interactive=False,
-                wrap=True, max_height=800, elem_id="hits", column_widths=["28%", "54%", "18%"], buttons=[],
+                wrap=True, max_height=800, elem_id="hits", column_widths=["20%", "23%", "41%", "16%"],
+                buttons=[],
             )  # fmt: skip
             note = gradio.Textbox(label="Note", interactive=False, elem_id="note")
 
             def search(question, threshold):
                 return page.hits_table(service, question, threshold=threshold)
 
-            for event in (asked.input, asked.submit, slider.release):
+            for event in (asked.change, asked.submit, slider.release):
                 # Of what is typed meanwhile only the last is answered.
                 event(search, [asked, slider], [table, note], trigger_mode="always_last", **quiet)
     return made

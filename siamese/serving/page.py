@@ -9,8 +9,13 @@ from siamese.search.explain import WordEffect, explain, unknown_note
 from siamese.serving.service import QuestionService
 
 ASK_TWO = "Write two questions, and press Compare."
+RANKS = "rank: by vectors and words together (by vectors alone, by words alone; –: not found)"
 MOST_SHOWN = 40  # words of a question; a longer one is cut on the page, not in the answer
-COLUMNS = ("cosine", "question", "id")
+COLUMNS = ("rank", "cosine", "question", "id")
+PAIRS = [  # to begin with
+    ["How can I learn Spanish quickly?", "What is the fastest way to learn Spanish?"],
+    ["How old are you?", "How old is your dog?"],
+]
 
 Words = list[tuple[str, float | None]]  # of a question: text, and its effect from -1 to 1
 
@@ -55,14 +60,16 @@ def hits_table(
     except SiameseError as error:
         return [], str(error)
     rows = []
-    for hit in hits:
+    for rank, hit in enumerate(hits, start=1):
         figures = f"{'* ' if hit.is_duplicate else ''}{hit.similarity:.3f}"
         figures += "" if hit.probability is None else f" ({hit.probability:.0%})"
-        rows.append([figures, harmless(hit.question), harmless(hit.id)])
+        ranks = f"{rank} ({hit.vector_rank or '–'}, {hit.word_rank or '–'})"
+        rows.append([ranks, figures, harmless(hit.question), harmless(hit.id)])
     notes = [service.trouble, "" if len(service.index) else "The index is empty."]
     if any(hit.is_duplicate for hit in hits):
         notes.append("* a duplicate")
     if hits:
+        notes.append(RANKS)
         notes.append(unknown_note(service.detector, service.detector.unknown_words(question)))
     return rows, "\n".join(filter(None, notes))
 
@@ -70,7 +77,8 @@ def hits_table(
 def _words(words: list[WordEffect], largest: float) -> Words:
     found: Words = []
     for word in words[:MOST_SHOWN]:
-        text = harmless(word.word if len(word.word) <= 40 else f"{word.word[:39]}…")
+        text = word.word.lstrip("▁") or word.word  # the mark of a subword that begins a word
+        text = harmless(text if len(text) <= 40 else f"{text[:39]}…")
         if word.effect is None:
             found.append((f"{text} (the only word)", None))
         else:

@@ -34,7 +34,7 @@ def test_the_probability_is_shown_where_the_model_has_one():
     detector = make_detector()
     detector.calibration = lambda cosine: cosine * 0 + 0.25
     assert "probability 25%" in page.comparison(detector, "how far", "how old")[1]
-    assert "(25%)" in hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][0]
+    assert "(25%)" in hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][1]
 
 
 def test_questions_without_words_get_a_sentence(detector):
@@ -56,7 +56,7 @@ def test_long_and_odd_questions_are_shown_harmlessly(detector):
     rows, note = hits_table(index, odd)
     shown = "".join([answer, figures, note, *(text for text, _ in second), *rows[0], *rows[1]])
     assert shown.encode() and all(c.isprintable() or c in "\n\u200d" for c in shown)
-    assert r"\x1b[31m" in rows[0][1] and "👩‍👩‍👧" in rows[0][1]
+    assert r"\x1b[31m" in rows[0][2] and "👩‍👩‍👧" in rows[0][2]
     assert page.comparison(detector, "rice", "rice")[2] == [("rice (the only word)", None)]
 
 
@@ -65,7 +65,13 @@ def test_hits_are_those_of_the_index(detector):
     rows, note = hits_table(index, "how far xyzzy ?", 5, threshold=0.9)
     hits = index.search("how far xyzzy ?", 5, threshold=0.9)
     marks = ["* " if hit.is_duplicate else "" for hit in hits]
-    assert rows == [[f"{m}{h.similarity:.3f}", h.question, str(h.id)] for m, h in zip(marks, hits)]
+    shown = [[f"{m}{h.similarity:.3f}", h.question, str(h.id)] for m, h in zip(marks, hits)]
+    assert [row[1:] for row in rows] == shown
+    ranks = [(hit.vector_rank, hit.word_rank) for hit in hits]
+    assert [row[0] for row in rows] == [
+        f"{rank} ({vectors}, {words or '–'})"
+        for rank, (vectors, words) in enumerate(ranks, start=1)
+    ]
     assert "Never seen by the model: xyzzy" in note
     assert hits_table(index, "") == hits_table(index, None) == ([], "")
     assert hits_table(QuestionIndex.build(detector, []), "how") == ([], "The index is empty.")
@@ -76,9 +82,9 @@ def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path)
     shown = QuestionIndex.load(path, detector)
     with QuestionIndex.open_for_change(path, detector) as index:
         index.add("how old")
-    assert hits_table(shown, "how old", 1)[0][0][1:] == ["how old", "1"]
+    assert hits_table(shown, "how old", 1)[0][0][2:] == ["how old", "1"]
     with QuestionIndex.open_for_change(path, detector) as index:
         index.remove(1)
     (find_current(path, "index") / "index.json").unlink()
     rows, note = hits_table(shown, "how old", 1)
-    assert rows[0][1] == "how old" and "Searched as it was before" in note
+    assert rows[0][2] == "how old" and "Searched as it was before" in note
