@@ -221,7 +221,8 @@ def duplicates(pool: Pool) -> dict:
     facts, peak = done.stdout.strip().splitlines()
     facts = json.loads(facts)
     kept = ("questions", "threshold", "groups", "questions_in_groups", "largest")
-    return {**{name: facts[name] for name in kept}, "whole_s": seconds, "peak_MB": int(peak) / 1e3}
+    found = {"joined_by": "average linkage", **{name: facts[name] for name in kept}}
+    return {**found, "whole_s": seconds, "peak_MB": int(peak) / 1e3}
 
 
 def mining(pool: Pool, name: str) -> dict:

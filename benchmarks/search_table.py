@@ -98,8 +98,8 @@ def markdown(results: dict) -> str:
             "",
             f"`siamese duplicates` on {found['questions']:,} questions: {found['whole_s']:.0f} s from "
             f"start to file, peak memory {found['peak_MB']:,.0f} MB; cosine above "
-            f"{found['threshold']:.3f} gives {found['groups']:,} groups of "
-            f"{found['questions_in_groups']:,} questions, the largest of {found['largest']:,}.",
+            f"{found['threshold']:.3f}, joined by {found['joined_by']}, gives {found['groups']:,} groups "
+            f"of {found['questions_in_groups']:,} questions, the largest of {found['largest']:,}.",
         ]
     if "mining" in results:
         lines += _table(
