@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install extras tensorflow bench notebooks check-notebooks docs slides check-docs clean
+.PHONY: help demo test test-fast lint install extras tensorflow scale bench notebooks check-notebooks docs slides check-docs clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,15 @@ $(VENV)/extras-installed: requirements-extras.txt $(VENV)/notebooks-installed
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
 
+scale: .venv-scale/installed  ## Test the examples beyond one machine, in an environment of their own (1.5 GB)
+	@.venv-scale/bin/python -m pytest tests/scale
+
+.venv-scale/installed: requirements-scale.txt $(REQUIREMENTS) setup.cfg
+	@$(PYTHON) -m venv .venv-scale
+	@.venv-scale/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS) -r requirements-scale.txt
+	@.venv-scale/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
 notebooks: $(VENV)/notebooks-installed  ## Make the notebooks of notebooks/src whose code has changed (NOTEBOOKS="01 04 --all")
 	@$(BIN)/python notebooks/build.py $(NOTEBOOKS)
 
@@ -81,4 +90,4 @@ check-docs: install  ## Do the links, commands and code blocks of README and doc
 	@touch $@
 
 clean:  ## Remove the environment and what the commands above left
-	rm -rf $(VENV) .venv-docs docs/_build docs/notebooks build *.egg-info .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) .venv-docs .venv-scale docs/_build docs/notebooks build *.egg-info .pytest_cache .ruff_cache .hypothesis demo

@@ -182,13 +182,14 @@ def test_commands_and_flags_in_the_packages_strings_exist():
 
 
 OTHER_FLAGS = {"--no-deps", "--test", "--ablation", "--disjoint"}  # of pip and of the benchmarks
+OTHER_FLAGS |= {"--near", "--compare"}  # of the examples
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_benchmarks_tests_and_make_targets_that_are_named_exist(page):
     text = page.read_text(encoding="utf-8")
     for path in re.findall(
-        r"\b((?:benchmarks|tests|tools|notebooks)/[\w/]+\.(?:py|md|json))\b", text
+        r"\b((?:benchmarks|examples|tests|tools|notebooks)/[\w/]+\.(?:py|md|json))\b", text
     ):
         assert (ROOT / path).exists(), f"{name_of(page)} names {path}, which is not there"
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
