@@ -232,12 +232,21 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
     new.metadata.setdefault("siamese", {})["ran"] = {file: _digest(file) for file in files}
     for cell in new.cells:
         cell.metadata.pop("execution", None)
+        _refuse_lost_points(cell)
         for output in cell.get("outputs", ()):
             if "text" in output:  # how long Trax's loop took is another time with every build
                 output["text"] = re.sub(r"in \d+\.\d+ secs", "in ... secs", output["text"])
             _refuse_leaks(cell, output)
             _shrink_pictures(output)
     return new
+
+
+def _refuse_lost_points(cell) -> None:
+    """A solution has all points: a check's last expression is its mark."""
+    marks = cell.metadata.get("nbgrader", {})
+    found = [o["data"]["text/plain"] for o in cell.get("outputs", ()) if "execution_count" in o]
+    if marks.get("grade") and found and float(found[-1]) != marks["points"]:
+        raise ValueError(f"Cell {cell.id} has {found[-1]} of {marks['points']} points.")
 
 
 def _refuse_leaks(cell, output) -> None:

@@ -143,7 +143,7 @@ print(np.asarray(normalize(x)))
 
 # %% check="normalize" points=10
 score = checks.check_normalize(normalize)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # ## Two towers that are one
@@ -197,7 +197,7 @@ print(v1, v2, sep="\n\n")
 
 # %% check="shared_towers" points=10
 score = checks.check_shared_towers(shared_towers)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # ### An error that comes late

@@ -213,7 +213,7 @@ print(q1)
 
 # %% check="data_generator" points=10
 score = checks.check_data_generator(data_generator)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # ## Part 3: the network
@@ -276,7 +276,7 @@ print(Siamese())
 
 # %% check="Siamese" points=10
 score = checks.check_siamese(Siamese)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # ## Part 4: the loss
@@ -340,7 +340,7 @@ print(f"{float(TripletLossFn(v1, v2)):.4f}")  # 0.5
 
 # %% check="TripletLossFn" points=10
 score = checks.check_triplet_loss_fn(TripletLossFn)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 
 # %%
@@ -418,7 +418,7 @@ loop.run(10)
 
 # %% check="train_model" points=10
 score = checks.check_train_model(train_model)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # ### Why it hardly learns, and what to do about it
@@ -567,7 +567,7 @@ print(f"always saying no:              {1 - y_test.mean():.3f}")
 
 # %% check="classify" points=10
 score = checks.check_classify(classify)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # One number says little. The cosines themselves show what the model does with the two kinds of pairs:
@@ -653,7 +653,7 @@ for question1, question2 in (
 
 # %% check="predict" points=10
 score = checks.check_predict(predict)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %%
 before = len(vocab)

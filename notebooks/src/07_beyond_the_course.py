@@ -167,7 +167,7 @@ print(f"calibrated:       {expected_calibration_error(calibrated, labels):.3f}")
 
 # %% check="expected_calibration_error" points=10
 score = checks.check_expected_calibration_error(expected_calibration_error)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # A **reliability diagram** draws what the ECE adds up: a point for each bin, across its mean probability, upwards the share of
@@ -304,7 +304,7 @@ for question in (
 
 # %% check="one_shot" points=10
 score = checks.check_one_shot(one_shot)
-assert score.full, "Some cases do not pass yet: see above."
+score.mark  # of 10
 
 # %% [markdown]
 # `siamese.OneShotClassifier` does the same and checks its arguments. How good is it? A class is now a **meaning**: the

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
-from siamese.teaching.checks import EXERCISES, Failure
+from siamese.teaching.checks import EXERCISES, MARK, Failure
 
 
 class Limits(NamedTuple):
@@ -43,7 +43,7 @@ class Grade:
 
     file: str  # its path
     notebook: int | None = None  # 1 to 7; None where that is not known
-    # For each function: function, points, out_of, written, failures, note.
+    # For each function: function, points (cases passed), out_of, mark, written, failures, note.
     exercises: list[dict[str, Any]] = field(default_factory=list)
     # What went wrong in cells: {"cell": number from 1, "what": text}.
     cells: list[dict[str, Any]] = field(default_factory=list)
@@ -53,14 +53,14 @@ class Grade:
     seconds: float = 0.0
 
     @property
-    def points(self) -> int:
-        """Cases passed, over all exercises."""
-        return sum(exercise["points"] for exercise in self.exercises)
+    def points(self) -> float:
+        """The marks of all exercises: each is the share of its cases that passed, of `MARK`."""
+        return round(sum(exercise["mark"] for exercise in self.exercises), 2)
 
     @property
-    def out_of(self) -> int:
-        """Cases in all."""
-        return sum(exercise["out_of"] for exercise in self.exercises)
+    def out_of(self) -> float:
+        """The most that `points` can be."""
+        return MARK * len(self.exercises)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON; `score` is points / out_of, from 0 to 1."""
@@ -120,7 +120,9 @@ def grade_notebooks(
             grade.error = f"{type(error).__name__}: {error}"
         grade.seconds = time.monotonic() - started
         grades.append(grade)
-        note(f"{path}: {grade.error or f'{grade.points}/{grade.out_of}'} ({grade.seconds:.0f} s)")
+        note(
+            f"{path}: {grade.error or f'{grade.points:g}/{grade.out_of:g}'} ({grade.seconds:.0f} s)"
+        )
     return grades
 
 
@@ -190,7 +192,8 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
                 what = (failures[0]["hint"] or failures[0]["actual"]).split("\n")[0]
                 note = f"{failures[0]['case']}: {what}"
             points = f"{exercise['points']}/{exercise['out_of']}"
-            lines.append(f"  {exercise['function']:<28}{points:>6}  {note[:110]}".rstrip())
+            mark = f"{exercise['mark']:g}"
+            lines.append(f"  {exercise['function']:<28}{points:>6}{mark:>7}  {note[:100]}".rstrip())
             if details:
                 lines += [
                     f"    {line}" for one in failures for line in str(Failure(**one)).split("\n")
@@ -200,11 +203,12 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
             lines.append(f"  the notebook replaced {', '.join(grade.replaced)}: look at its code")
         if grade.exercises:
             share = grade.points / grade.out_of
-            lines.append(f"  {'total':<28}{grade.points:>3}/{grade.out_of}  {share:.0%}")
+            total = f"{grade.points:g}/{grade.out_of:g}"
+            lines.append(f"  {'total':<28}{total:>13}  {share:.0%}")
         lines.append("")
     if len(grades) > 1:
         total, out_of = sum(g.points for g in grades), sum(g.out_of for g in grades)
-        lines.append(f"{len(grades)} notebooks: {total}/{out_of}")
+        lines.append(f"{len(grades)} notebooks: {total:g}/{out_of:g}")
     # A notebook's texts may hold terminal escapes.
     shown = ["".join(c if c.isprintable() else " " for c in line) for line in lines]
     return "\n".join(shown).rstrip()

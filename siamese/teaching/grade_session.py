@@ -27,7 +27,7 @@ from nbclient.util import run_sync
 from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import DataError
-from siamese.teaching.checks import EXERCISES, OUT_OF, Failure, Score
+from siamese.teaching.checks import EXERCISES, MARK, OUT_OF, Failure, Score
 
 START_SECONDS = 600
 GRACE_SECONDS = 5  # for a cell to end after it was interrupted
@@ -297,9 +297,10 @@ def verdict(function: str, score: Any) -> dict[str, Any]:
     if not written:
         why = failures[0]["actual"]
         return _nothing(function, why if "not written" in why else f"not written yet: {why}")
-    return {**_nothing(function, ""), "points": points, "written": True, "failures": failures}
+    passed = {"points": points, "mark": round(MARK * points / OUT_OF[function], 2)}
+    return {**_nothing(function, ""), **passed, "written": True, "failures": failures}
 
 
 def _nothing(function: str, note: str) -> dict[str, Any]:
-    counts = {"points": 0, "out_of": OUT_OF[function]}
+    counts = {"points": 0, "out_of": OUT_OF[function], "mark": 0.0}
     return {"function": function, **counts, "written": False, "failures": [], "note": note}

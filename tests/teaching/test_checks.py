@@ -40,7 +40,7 @@ def test_points_are_the_cases_passed(doubled, capsys):
     assert score.to_dict()["failures"][0] == {
         "case": "the number 3", "expected": "6", "actual": "9", "hint": "squared",
     }  # fmt: skip
-    assert repr(score) == "<Score doubled 2/3>"
+    assert repr(score) == "<Score doubled 2/3>" and score.mark == 6.67
 
 
 BLANKS = (

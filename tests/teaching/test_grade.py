@@ -82,7 +82,8 @@ def test_points_hints_blanks_and_files_that_are_no_notebooks(tmp_path):
     shown = table([grade], details=True)
     assert "diagonal is left in" in shown and "Traceback" not in shown
     facts = json.loads(json.dumps(grade.to_dict()))
-    assert facts["points"] == sum(p for p, _ in points.values())
+    marks = [round(10 * p / out_of, 2) for p, out_of in points.values()]
+    assert facts["points"] == round(sum(marks), 2) and facts["out_of"] == 30
     assert facts["score"] == round(facts["points"] / facts["out_of"], 4)
 
 
@@ -299,7 +300,7 @@ def test_the_command_prints_a_table_or_json(tmp_path):
         return subprocess.run(command, capture_output=True, text=True, env=env)
 
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    path, total = solved_file(tmp_path, 6), sum(OUT_OF[name] for name in EXERCISES[6])
+    path, total = solved_file(tmp_path, 6), 10 * len(EXERCISES[6])
     facts = json.loads(grade(path, "--json").stdout)
     assert facts["points"] == facts["out_of"] == total and facts["notebooks"][0]["score"] == 1.0
     shown = grade(tmp_path / "absent.ipynb")

@@ -21,7 +21,7 @@ from .numbers import (
     check_masked_mean,
     check_one_shot,
 )
-from .score import Failure, Score
+from .score import MARK, Failure, Score
 from .similarity import (
     check_closest_negative,
     check_cosine_similarity,
@@ -48,6 +48,7 @@ OUT_OF = {check.name: len(check.cases) for checks in _CHECKS.values() for check 
 
 __all__ = [
     "EXERCISES",
+    "MARK",
     "OUT_OF",
     "Failure",
     "Score",

@@ -44,6 +44,9 @@ class Failure:
         return "\n".join(lines)
 
 
+MARK = 10.0  # the best mark of an exercise
+
+
 @dataclass(frozen=True)
 class Score:
     """What a check found."""
@@ -59,6 +62,11 @@ class Score:
     def full(self) -> bool:
         """Whether every case was passed."""
         return self.points == self.out_of
+
+    @property
+    def mark(self) -> float:
+        """The points as a mark from 0 to `MARK`: what a notebook's check cell ends with, for nbgrader."""
+        return round(MARK * self.points / self.out_of, 2)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
