@@ -293,19 +293,24 @@ def grade(flags: argparse.Namespace) -> Result:
 
     siamese grade handed-in/*.ipynb
     siamese grade 04_assignment.ipynb --details
-    siamese grade handed-in/*.ipynb --notebook 4 --json > grades.json
+    siamese grade handed-in --jobs 4 --csv grades.csv
+    siamese grade handed-in --notebook 4 --json > grades.json
     """
-    from siamese.teaching.grade import Limits, grade_notebooks, table
+    from siamese.storage.atomic import write_bytes_atomically
+    from siamese.teaching.grade import Limits, as_csv, grade_notebooks, table
 
     grades = grade_notebooks(
         flags.notebooks,
         number=flags.notebook,
         limits=Limits(flags.time_limit, flags.check_limit, flags.memory_limit),
+        jobs=flags.jobs,
         note=note,
     )
+    if flags.csv:
+        write_bytes_atomically(Path(flags.csv), as_csv(grades).encode())
     found = {
         "notebooks": [one.to_dict() for one in grades],
-        "points": sum(one.points for one in grades),
+        "points": round(sum(one.points for one in grades), 2),
         "out_of": sum(one.out_of for one in grades),
     }
     return table(grades, details=flags.details), found

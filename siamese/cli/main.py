@@ -298,7 +298,9 @@ def build_parser() -> argparse.ArgumentParser:
     add("--test-rows", type=int, help="likewise")
 
     add = command(commands.grade).add_argument
-    add("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file")
+    add("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file, or a folder of them")
+    add("--jobs", type=int, default=1, help="how many at a time [%(default)s]")
+    add("--csv", metavar="FILE", help="write a row for each exercise too")
     add("--notebook", type=int, help="which one they are, 1 to 7 [found out]")
     add("--time-limit", type=float, default=600, help="seconds for the cells of one [%(default)s]")
     add("--check-limit", type=float, default=180, help="seconds for one check [%(default)s]")

@@ -13,7 +13,12 @@ strangers' notebooks in a container, and look at the code behind a surprising sc
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
+import csv
+import io
+import itertools
+import multiprocessing
 import re
 import tempfile
 import time
@@ -74,56 +79,88 @@ def grade_notebooks(
     *,
     number: int | None = None,
     limits: Limits = Limits(),  # noqa: B008  (it is immutable)
+    jobs: int = 1,
     note=lambda text: None,
 ) -> list[Grade]:
-    """Grades notebooks one after the other; what goes wrong in one is noted and stops no other.
+    """Grades notebooks; what goes wrong in one is noted and stops no other.
 
     Args:
-      paths: the notebooks.
+      paths: the notebooks, and folders with notebooks in them, however deep.
       number: which of the course's notebooks they all are; found out for each where None.
       limits: the time and memory of one notebook.
+      jobs: how many are graded at a time, each in a process of its own.
       note: called with a line of text after each notebook.
 
     Raises:
-      ArgumentError: limits that are not positive, or no such notebook number.
+      ArgumentError: limits or jobs that are not positive, no such notebook number, or a folder without
+        notebooks.
       MissingDependencyError: the packages for notebooks are not installed.
     """
     if not (limits.cells > 0 and limits.check > 0 and limits.gigabytes >= 0):
         raise ArgumentError("Time limits are seconds above 0, the memory limit is gigabytes or 0.")
     if number is not None and number not in EXERCISES:
         raise ArgumentError(f"There are notebooks 1 to {max(EXERCISES)}; number is {number}.")
+    if jobs < 1:
+        raise ArgumentError(f"--jobs is at least 1; it is {jobs}.")
     try:
-        from siamese.teaching.grade_session import Session
+        import siamese.teaching.grade_session  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(
             f"Grading notebooks needs {error.name}: pip install ipykernel nbclient nbformat"
         ) from error
+    files = [file for path in paths for file in notebooks_in(path)]
     grades = []
-    for path in paths:
-        grade = Grade(str(path))
-        started = time.monotonic()
-        try:
-            cells = read_code_cells(path)
-            grade.notebook = number or which_notebook(path, cells)
-            with (
-                tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder,
-                contextlib.closing(Session(Path(folder), cells, limits)) as session,
-            ):
-                for function in EXERCISES[grade.notebook]:
-                    grade.exercises.append(session.check(grade.notebook, function))
-            failed = sorted(session.failed.items())
-            grade.cells = [{"cell": i + 1, "what": what} for i, what in failed]
-            grade.replaced = sorted(session.replaced)
-        except SiameseError as error:
-            grade.error = str(error)
-        except Exception as error:  # Whatever it is, the others are graded.
-            grade.error = f"{type(error).__name__}: {error}"
-        grade.seconds = time.monotonic() - started
-        grades.append(grade)
-        note(
-            f"{path}: {grade.error or f'{grade.points:g}/{grade.out_of:g}'} ({grade.seconds:.0f} s)"
-        )
+    with contextlib.ExitStack() as stack:
+        run = map
+        if jobs > 1:
+            # Spawned: a fork would copy the threads of what is already imported.
+            context = multiprocessing.get_context("spawn")
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context)
+            run = stack.enter_context(pool).map
+        for grade in run(_grade, files, itertools.repeat(number), itertools.repeat(limits)):
+            grades.append(grade)
+            told = grade.error or f"{grade.points:g}/{grade.out_of:g}"
+            note(f"{grade.file}: {told} ({grade.seconds:.0f} s)")
     return grades
+
+
+def notebooks_in(path: str | Path) -> list[Path]:
+    """The notebooks of a folder and of those in it, sorted; the path itself where it is no folder.
+
+    Raises:
+      ArgumentError: a folder without notebooks.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    found = [p for p in sorted(path.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
+    if not found:
+        raise ArgumentError(f"There is no .ipynb file in the folder {path}.")
+    return found
+
+
+def _grade(path: Path, number: int | None, limits: Limits) -> Grade:
+    from siamese.teaching.grade_session import Session
+
+    grade, started = Grade(str(path)), time.monotonic()
+    try:
+        cells = read_code_cells(path)
+        grade.notebook = number or which_notebook(path, cells)
+        with (
+            tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder,
+            contextlib.closing(Session(Path(folder), cells, limits)) as session,
+        ):
+            for function in EXERCISES[grade.notebook]:
+                grade.exercises.append(session.check(grade.notebook, function))
+        failed = sorted(session.failed.items())
+        grade.cells = [{"cell": i + 1, "what": what} for i, what in failed]
+        grade.replaced = sorted(session.replaced)
+    except SiameseError as error:
+        grade.error = str(error)
+    except Exception as error:  # Whatever it is, the others are graded.
+        grade.error = f"{type(error).__name__}: {error}"
+    grade.seconds = time.monotonic() - started
+    return grade
 
 
 def read_code_cells(path: str | Path) -> list[str]:
@@ -212,3 +249,19 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
     # A notebook's texts may hold terminal escapes.
     shown = ["".join(c if c.isprintable() else " " for c in line) for line in lines]
     return "\n".join(shown).rstrip()
+
+
+def as_csv(grades: Sequence[Grade]) -> str:
+    """The grades as CSV: a row for each exercise of each notebook."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(("file", "notebook", "function", "cases", "out_of", "mark", "note"))
+    for grade in grades:
+        # A spreadsheet would run a cell that begins like a formula.
+        name = f"'{grade.file}" if grade.file.startswith(("=", "+", "-", "@")) else grade.file
+        for one in grade.exercises:
+            row = (one["function"], one["points"], one["out_of"], one["mark"], one["note"])
+            writer.writerow((name, grade.notebook, *row))
+        if grade.error:
+            writer.writerow((name, grade.notebook, "", 0, 0, 0, grade.error))
+    return file.getvalue()

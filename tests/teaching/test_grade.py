@@ -1,7 +1,9 @@
 """`siamese grade`: points for functions, whatever the notebook around them does."""
 
 import contextlib
+import csv
 import inspect
+import io
 import json
 import os
 import subprocess
@@ -17,6 +19,7 @@ from siamese.checks import EXERCISES, OUT_OF
 from siamese.teaching.grade import (
     Grade,
     Limits,
+    as_csv,
     grade_notebooks,
     read_code_cells,
     table,
@@ -321,6 +324,30 @@ def test_the_notebooks_of_this_repository():
     assert points == [FULL[1], {name: (0, OUT_OF[name]) for name in EXERCISES[1]}]
     assert solution.cells == solution.replaced == student.replaced == []
     assert "Traceback" not in table([student])
+
+
+@slow
+def test_a_folder_is_graded_in_parallel_into_csv(tmp_path):
+    for student in ("anna", "=bob"):
+        (tmp_path / student).mkdir()
+        notebook_file(tmp_path / student, "03_x.ipynb", SOLUTION["accuracy_at"])
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    notebook_file(tmp_path / ".ipynb_checkpoints", "03_x.ipynb")
+    grades = grade_notebooks([tmp_path], jobs=2)
+    assert [Path(grade.file).parent.name for grade in grades] == ["=bob", "anna"]
+    assert [grade.points for grade in grades] == [10, 10]
+    rows = list(csv.DictReader(io.StringIO(as_csv(grades))))
+    assert [(row["function"], row["mark"]) for row in rows] == [
+        ("accuracy_at", "10.0"), ("best_threshold", "0.0")] * 2  # fmt: skip
+
+
+def test_a_folder_without_notebooks_and_no_jobs(tmp_path):
+    with pytest.raises(ArgumentError, match=r"no \.ipynb file"):
+        grade_notebooks([tmp_path])
+    with pytest.raises(ArgumentError, match="at least 1"):
+        grade_notebooks([], jobs=0)
+    text = as_csv([Grade("=1+1.ipynb", error="Cannot read, it")])
+    assert text.splitlines()[1] == '\'=1+1.ipynb,,,0,0,0,"Cannot read, it"'
 
 
 def test_which_notebook_by_its_functions_then_by_its_name():
