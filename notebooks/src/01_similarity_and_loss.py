@@ -11,7 +11,8 @@
 # 1. how similar two vectors are: the **cosine**;
 # 2. how wrong a batch of vectors is: the **loss** that training lowers.
 #
-# Nearly everything here is plain NumPy. There are three exercises. Each has a check that names the mistake.
+# Nearly everything here is plain NumPy. There are three exercises. Each has a check that names the mistake. Where
+# you are stuck, `checks.hint("mean_negative")` gives a hint, and a further one each time it is called, three in all.
 
 # %% setup=true
 

@@ -204,3 +204,14 @@ def test_importing_the_checks_loads_neither_jax_nor_trax():
     code = "import sys, siamese.checks; print([m for m in ('jax', 'trax', 'nltk') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert shown.stdout.strip() == "[]", shown.stderr
+
+
+def test_every_exercise_has_three_hints_on_request(capsys):
+    for exercise in checks.OUT_OF:
+        for _ in range(4):
+            checks.hint(exercise)
+        first, second, third, again = capsys.readouterr().out.splitlines()
+        assert len({first, second, third}) == 3 and third == again
+        assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
+    with pytest.raises(siamese.ArgumentError, match=r"no exercise 'loss'.*closest_negative"):
+        checks.hint("loss")

@@ -1,7 +1,8 @@
 """Checks of the notebooks' exercises: several cases each, with hints and never the solution.
 
 Each ``check_<function>(fn)`` takes the learner's function, prints which cases it passed and, for those
-it did not, the expected and the actual result and where to look, and returns a `Score`.
+it did not, the expected and the actual result and where to look, and returns a `Score`. `hint` tells
+more on request.
 
 Example:
   >>> def mean_negative(scores):
@@ -13,6 +14,7 @@ Example:
 
 from .assignment import check_classify, check_predict
 from .generator import check_data_generator
+from .hints import hint
 from .losses import check_symmetric_loss, check_triplet_loss_fn
 from .models import check_shared_towers, check_siamese, check_train_model
 from .numbers import (
@@ -52,5 +54,6 @@ __all__ = [
     "OUT_OF",
     "Failure",
     "Score",
+    "hint",
     *(check.__name__ for checks in _CHECKS.values() for check in checks),
 ]
