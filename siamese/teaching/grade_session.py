@@ -41,8 +41,8 @@ _CASES = {
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 # Those that others import first.
 _CHECKS = (
-    "learner", "compare", "score", "similarity", "thresholds", "numbers", "losses", "models", "generator",
-    "assignment", "__init__",
+    "hints", "learner", "compare", "score", "similarity", "thresholds", "numbers", "losses", "models",
+    "generator", "assignment", "__init__",
 )  # fmt: skip
 
 
