@@ -111,7 +111,10 @@ def _term_mistakes(mean, closest, positive, margin):
         ),
         "the margin is missing in one term": lambda n: np.maximum(n - positive, 0),
         "the margin has the wrong sign in one term": lambda n: np.maximum(n - positive - margin, 0),
-        "the margin belongs inside the hinge": lambda n: np.maximum(n - positive, 0) + margin,
+        # A closest negative that may be the positive itself gives the same number.
+        "mask the diagonal, or, if it is masked, the margin belongs inside the hinge": lambda n: (
+            np.maximum(n - positive, 0) + margin
+        ),
         "the margin is added: max(..., margin) is another function": lambda n: np.maximum(
             n - positive, margin
         ),

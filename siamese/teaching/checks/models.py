@@ -102,8 +102,9 @@ def _order(towers):
 
 
 def _own_vectors(towers):
-    v1, v2 = towers().vectors()
-    own = not np.allclose(v1[0], v1[1], atol=1e-6) and np.allclose(v1, v2[::-1], atol=1e-5)
+    v1, v2 = towers().vectors(ROWS, [*ROWS[1:], ROWS[0]])  # Exchanged sides are seen too.
+    own = not np.allclose(v1[0], v1[1], atol=1e-6)
+    own = own and np.allclose(np.roll(v1, -1, axis=0), v2, atol=1e-5)
     hint = "v1 belongs to the first questions, v2 to the second, row by row"
     if v1.shape != (3, 6):
         hint = "look at the shape of the vectors first"
