@@ -125,7 +125,7 @@ def first_states(lstm_bias, question):
     return np.asarray(lstm(embedding(tokens), rng=key)[0])
 
 
-with new_picture(7.2, 3.2) as figure:
+with new_picture(4.8, 3.2) as figure:
     panels = {"all_gates": "bias on all gates", "forget_gate": "bias on the forget gate"}
     for axes, (bias, title) in zip(figure.subplots(1, 2, sharey=True), panels.items()):
         states = first_states(bias, siamese.word_tokenize(test.question1[0]))
@@ -292,21 +292,21 @@ curves = {
     i: [cosine_with_padding(healthy, (test1[i], test2[i]), length) for length in lengths]
     for i in short[:12]
 }
-with new_picture(5.6, 3.6) as figure:
+with new_picture(4.8, 3.8) as figure:
     axes = figure.add_subplot()
     for curve in curves.values():
         crosses = min(curve) < 0.7 < max(curve)
-        axes.plot(
-            range(4),
-            curve,
-            "o-" if crosses else "o--",
-            color=DARK if crosses else LIGHT,
-            linewidth=1.2,
+        look, name = (
+            (("o-", DARK), "the answer changes") if crosses else (("s--", LIGHT), "it stays")
         )
-    axes.axhline(0.7, color="black", linewidth=0.9)
+        axes.plot(range(4), curve, look[0], color=look[1], linewidth=1.2, markersize=5, label=name)
+    axes.axhline(0.7, color="black", linewidth=0.9, label="threshold 0.7")
     axes.set_xticks(range(4), lengths)
     axes.set(xlabel="positions in the batch, padding included", ylabel="cosine of the pair")
     axes.set_title("The same pairs in longer and longer batches")
+    handles, names = axes.get_legend_handles_labels()
+    once = dict(zip(names, handles))  # each name once
+    figure.legend(once.values(), once.keys(), loc="outside lower center", ncols=3)
 figure
 
 # %%
@@ -403,7 +403,7 @@ for k in sizes:
     )
 
 # %%
-with new_picture(5.6, 3.6) as figure:
+with new_picture(4.8, 3.8) as figure:
     axes = figure.add_subplot()
     axes.plot(
         range(len(sizes)),
@@ -416,7 +416,7 @@ with new_picture(5.6, 3.6) as figure:
     axes.set_xticks(range(len(sizes)), sizes)
     axes.set(xlabel="pairs that the threshold was chosen on", ylabel="accuracy")
     axes.set_title("Choosing on the test flatters")
-    axes.legend(loc="upper right")
+    figure.legend(loc="outside lower center")
 figure
 
 # %% [markdown]
