@@ -320,7 +320,7 @@ figure
 # measurement shows no gain; it does not show that there is none.
 #
 # * With seed 1 alone the rows look better than the average; with seed 3 alone, worse. One run of each shows nothing.
-# * The **sum** is ahead with each of the three seeds, by 2.3 standard errors. That is a hint and no proof. And we made three
+# * The **sum** is ahead with each of the three seeds, by 2.5 standard errors. That is a hint and no proof. And we made three
 #   comparisons: one of three finds something by luck more often than one of one. The honest way on: choose new seeds
 #   *before* looking, say `SEEDS = range(5, 15)`, and test this one difference on them.
 #
