@@ -76,6 +76,9 @@ def update_step(
     return run
 
 
+SMALL_VOCABULARY = 4096
+
+
 def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
     """The batches by the distinct words of all of them together.
 
@@ -98,8 +101,10 @@ def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
     for batch in batches:
         present[batch] = True
     found = np.flatnonzero(present)
+    # Of a small vocabulary all of it: one shape, where compiling would take longer than it saves.
+    needed = vocab_size if vocab_size <= SMALL_VOCABULARY else len(found)
     size = 256
-    while size < len(found):
+    while size < needed:
         size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
     words = np.full(size, vocab_size, np.int32)
     words[: len(found)] = found
