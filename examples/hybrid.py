@@ -7,7 +7,6 @@ compares the three rankings with those of a `siamese` index.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -16,10 +15,9 @@ import pyarrow
 from pyarrow import parquet
 
 from siamese.search.index import QuestionIndex
-from siamese.search.lexical import DEPTH, folded, joined_scores
+from siamese.search.lexical import DEPTH, joined_scores, words_in
 
 BATCH = 1024  # rows written at a time
-WORD = re.compile(r"\w+")
 
 
 class Engine(Protocol):
@@ -36,11 +34,6 @@ class Engine(Protocol):
         """The k best rows with their BM25, best first; rows that share no word are left out."""
 
 
-def words_of(question: str) -> list[str]:
-    """The words that the index counts."""
-    return WORD.findall(folded(question))
-
-
 def batches(path: str) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
     """The rows of a Parquet file, (number of the first row, rows) at a time."""
     start = 0
@@ -51,7 +44,7 @@ def batches(path: str) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
 
 def hybrid(engine: Engine, vector: np.ndarray, question: str, k: int, weight: float) -> list[int]:
     """The k best rows by w * z(cosine) + (1 - w) * z(BM25) over the union of both lists."""
-    words = words_of(question)
+    words = words_in(question)
     near, worded = engine.by_vector(vector, DEPTH), engine.by_words(words, DEPTH)
     rows = sorted({*near, *worded})
     # A row that only one list has needs its figure of the other search too.
@@ -75,7 +68,7 @@ def recalls(
     ids = [entry["id"] for entry in index.entries]
     found = {
         "vectors": lambda vector, question: first(engine.by_vector(vector, DEPTH), k),
-        "words": lambda vector, question: first(engine.by_words(words_of(question), DEPTH), k),
+        "words": lambda vector, question: first(engine.by_words(words_in(question), DEPTH), k),
         "hybrid": lambda vector, question: hybrid(engine, vector, question, k, index.vector_weight),
     }
     vectors, shares = index.detector.encode(questions), {}

@@ -18,7 +18,9 @@ from lancedb.index import FTS
 from lancedb.query import MatchQuery
 from pyarrow import parquet
 
-# Words as they are: `hybrid.words_of` has split and folded them.
+from siamese.search.lexical import words_in
+
+# Words as they are: `words_in` has split and folded them.
 PLAIN = FTS(
     base_tokenizer="whitespace",
     max_token_length=None,
@@ -40,7 +42,7 @@ class LanceEngine:
         def rows():
             for start, batch in hybrid.batches(path):
                 numbers = np.arange(start, start + len(batch))
-                texts = [" ".join(hybrid.words_of(text)) for text in batch["question"].to_pylist()]
+                texts = [" ".join(words_in(text)) for text in batch["question"].to_pylist()]
                 yield pyarrow.record_batch([*batch.columns, numbers, texts], schema=schema)
 
         database = lancedb.connect(folder)

@@ -17,7 +17,7 @@ import hybrid
 import numpy as np
 from qdrant_client import QdrantClient, models
 
-from siamese.search.lexical import K1, B, text_key
+from siamese.search.lexical import K1, B, text_key, words_in
 
 NAME = "questions"
 
@@ -33,7 +33,7 @@ class QdrantEngine:
 
     def __init__(self, path: str, folder: str):
         lengths = [
-            len(hybrid.words_of(text))
+            len(words_in(text))
             for _, batch in hybrid.batches(path)
             for text in batch["question"].to_pylist()
         ]
@@ -54,7 +54,7 @@ class QdrantEngine:
         self.client.create_collection(NAME, {"vector": vectors}, {"words": words})
 
     def _point(self, number: int, row: dict, mean: float) -> models.PointStruct:
-        words = hybrid.words_of(row["question"])
+        words = words_in(row["question"])
         saturation = K1 * (1 - B + B * len(words) / mean)
         counts = Counter(words)
         weights = {word: c * (K1 + 1) / (c + saturation) for word, c in counts.items()}

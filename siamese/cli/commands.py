@@ -296,7 +296,7 @@ def grade(flags: argparse.Namespace) -> Result:
     siamese grade handed-in --jobs 4 --csv grades.csv
     siamese grade handed-in --notebook 4 --json > grades.json
     """
-    from siamese.storage.atomic import write_bytes_atomically
+    from siamese.storage.atomic import write_text_atomically
     from siamese.teaching.grade import Limits, as_csv, grade_notebooks, table
 
     grades = grade_notebooks(
@@ -307,7 +307,7 @@ def grade(flags: argparse.Namespace) -> Result:
         note=note,
     )
     if flags.csv:
-        write_bytes_atomically(Path(flags.csv), as_csv(grades).encode())
+        write_text_atomically(flags.csv, as_csv(grades))
     found = {
         "notebooks": [one.to_dict() for one in grades],
         "points": round(sum(one.points for one in grades), 2),

@@ -36,6 +36,11 @@ def folded(text: str) -> str:
     return plain(text).casefold()
 
 
+def words_in(text: str) -> list[str]:
+    """The words that are counted, folded, in order."""
+    return _WORD.findall(folded(text))
+
+
 def text_key(text: str) -> int:
     """The first 64 bits of a text's BLAKE2: different texts have, but for chance, different ones."""
     content = text.encode("utf-8", "surrogatepass")
@@ -65,8 +70,7 @@ class Postings:
         """Counts the words of some texts, a row each."""
         numbers: dict[str, int] = {}
         found = [
-            [numbers.setdefault(word, len(numbers)) for word in _WORD.findall(folded(text))]
-            for text in texts
+            [numbers.setdefault(word, len(numbers)) for word in words_in(text)] for text in texts
         ]
         lengths = np.fromiter(map(len, found), np.int32, len(found))
         keys = _keys(numbers)
@@ -126,7 +130,7 @@ def bm25(parts: Sequence[Postings], removed: np.ndarray, question: str) -> np.nd
       removed: int64, rising; rows that do not count.
       question: what is asked.
     """
-    keys, times = np.unique(_keys(_WORD.findall(folded(question))), return_counts=True)
+    keys, times = np.unique(_keys(words_in(question)), return_counts=True)
     starts = np.cumsum([0, *(len(part.lengths) for part in parts)])
     scores = np.zeros(starts[-1], np.float32)
     lengths = np.concatenate([part.lengths for part in parts])

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import csv
-import io
 import itertools
 import multiprocessing
 import re
@@ -28,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
+from siamese.search.display import csv_line
 from siamese.teaching.checks import EXERCISES, MARK, Failure
 
 
@@ -253,15 +252,12 @@ def table(grades: Sequence[Grade], *, details: bool = False) -> str:
 
 def as_csv(grades: Sequence[Grade]) -> str:
     """The grades as CSV: a row for each exercise of each notebook."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("file", "notebook", "function", "cases", "out_of", "mark", "note"))
+    rows: list[tuple] = [("file", "notebook", "function", "cases", "out_of", "mark", "note")]
     for grade in grades:
-        # A spreadsheet would run a cell that begins like a formula.
-        name = f"'{grade.file}" if grade.file.startswith(("=", "+", "-", "@")) else grade.file
+        place = grade.file, grade.notebook
         for one in grade.exercises:
             row = (one["function"], one["points"], one["out_of"], one["mark"], one["note"])
-            writer.writerow((name, grade.notebook, *row))
+            rows.append((*place, *row))
         if grade.error:
-            writer.writerow((name, grade.notebook, "", 0, 0, 0, grade.error))
-    return file.getvalue()
+            rows.append((*place, "", 0, 0, 0, grade.error))
+    return "".join(f"{csv_line(row, excel=True)}\n" for row in rows)
