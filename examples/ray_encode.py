@@ -28,9 +28,8 @@ class Encode:
     """Adds the vectors of a table's questions; one a worker, on one core."""
 
     def __init__(self, model: str, column: str):
-        os.environ["XLA_FLAGS"] = (
-            ONE_THREAD  # Read when JAX starts. NumPy's threads are Ray's business.
-        )
+        # Read when JAX starts. NumPy's threads are Ray's business.
+        os.environ["XLA_FLAGS"] = ONE_THREAD
         from siamese import DuplicateDetector
 
         self.detector, self.column = DuplicateDetector.load(model), column

@@ -306,13 +306,15 @@ def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.Notebo
     return new
 
 
-def _kept(source: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
+def _kept(
+    made: nbformat.NotebookNode, source: Path
+) -> tuple[nbformat.NotebookNode | None, list[str]]:
     """A source's solution with the outputs that are there, and what has changed since they were made.
 
     None where the notebook's own code has changed.
     """
     path = HERE / "solution" / f"{source.stem}.ipynb"
-    kept = with_outputs(solution_version(read_source(source)), path)
+    kept = with_outputs(solution_version(made), path)
     if kept is None:
         return None, []
     ran = kept.metadata.siamese.ran
@@ -380,7 +382,7 @@ def main(arguments: list[str] | None = None) -> int:
                 found.append(f"notebooks/{path.parent.name}/{path.name} has no source")
         print("\n".join(found) or f"{len(chosen)} notebooks are up to date.")
         for source in chosen:
-            _, changed = _kept(source)
+            _, changed = _kept(read_source(source), source)
             if changed:
                 print(f"{source.stem} ran before changes in {', '.join(changed)}.")
         if found:
@@ -388,13 +390,14 @@ def main(arguments: list[str] | None = None) -> int:
         return bool(found)
     for source in chosen:
         start = time.monotonic()
-        kept, changed = _kept(source)
+        made = read_source(source)
+        kept, changed = _kept(made, source)
         if options.all or options.execute or (changed and not options.text):
             kept = None
-        executed = kept or execute(solution_version(read_source(source)), HERE)
+        executed = kept or execute(solution_version(made), HERE)
         if not options.execute:
             write(executed, HERE / "solution" / f"{source.stem}.ipynb")
-            write(student_version(read_source(source)), HERE / "student" / f"{source.stem}.ipynb")
+            write(student_version(made), HERE / "student" / f"{source.stem}.ipynb")
         what = "text only" if kept else f"{time.monotonic() - start:.0f} s"
         print(f"{source.stem}: {what}", flush=True)
     return 0

@@ -25,9 +25,8 @@ from siamese.nn.tower import (
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 ROWS = (1, 16, 256)
 TOKENS_PER_CALL = 16_384
-MAX_PRODUCT_BYTES = (
-    512 << 20
-)  # Of the LSTMs' products with every word, kept while an encoder lives.
+# Of the LSTMs' products with every word, kept while an encoder lives.
+MAX_PRODUCT_BYTES = 512 << 20
 FEW = 32  # Up to so many questions NumPy answers sooner than JAX starts.
 
 

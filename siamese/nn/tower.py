@@ -181,9 +181,8 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     x, read = word_vectors(weights, words, config), places
     if dropout:
         read = drop_words(places, tokens, dropout, key)
-        if (
-            distinct and dropout.embedding
-        ):  # Parts of the batch have vectors of their own to drop from.
+        if distinct and dropout.embedding:
+            # Parts of the batch have vectors of their own to drop from.
             part = jnp.arange(len(places)) * DROPOUT_PARTS // len(places)
             read = read + len(words) * part[:, None]
             x = jnp.tile(x, (DROPOUT_PARTS, 1))

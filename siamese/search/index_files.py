@@ -189,10 +189,8 @@ def export_parquet(index: os.PathLike | str, path: os.PathLike | str) -> int:
         raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
     live = read_index(index)[0].whole
     entries, vectors = live.entries, live.vectors
-    whole, kept = (
-        True,
-        {},
-    )  # whether all ids fit int64; the columns, in the order in which they appear
+    # Whether all ids fit int64; the columns, in the order in which they appear.
+    whole, kept = True, {}
     for entry in entries:
         whole = whole and isinstance(entry["id"], int) and -(1 << 63) <= entry["id"] < 1 << 63
         kept |= dict.fromkeys(entry["columns"])

@@ -18,9 +18,8 @@ from siamese.training.config import PRESETS, TrainConfig
 FEW = 300  # With fewer labels all of them train, and nothing is measured.
 # Fewer held-out labels leave threshold and calibration as they are.
 FIT_PAIRS, FIT_OF_EACH = 100, 20
-LEARNING_RATE = (
-    5e-4  # A twentieth of `best`'s: chosen to forget little, not yet measured beside others.
-)
+# A twentieth of `best`'s: chosen to forget little, not yet measured beside others.
+LEARNING_RATE = 5e-4
 # The weights' names in the order in which Trax's layers hold them.
 _ORDER = (
     "embedding", "projection", "lstm/kernel", "lstm/bias", "lstm_reverse/kernel", "lstm_reverse/bias",

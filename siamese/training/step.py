@@ -26,6 +26,9 @@ from siamese.errors import ArgumentError
 from siamese.nn.tower import PAD, UNKNOWN, Words
 from siamese.training import devices
 
+# Of no more words a batch names all: one shape, where compiling more would take longer than it saves.
+SMALL_VOCABULARY = 4096
+
 
 def update_step(
     trainer,
@@ -76,9 +79,6 @@ def update_step(
     return run
 
 
-SMALL_VOCABULARY = 4096
-
-
 def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
     """The batches by the distinct words of all of them together.
 
@@ -88,7 +88,8 @@ def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
 
     Returns:
       `Words` for each, with the same words. Their number is filled up to 256, 384, 512, 768, 1024, ...,
-      with vocab_size, which is no word: few shapes to compile, a function of the batches alone.
+      with vocab_size, which is no word: few shapes to compile, a function of the batches alone; up to
+      `SMALL_VOCABULARY` words a function of vocab_size.
 
     Example:
       >>> [found] = words_of([np.array([[7, 5, 1]])], 40)
@@ -101,7 +102,6 @@ def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
     for batch in batches:
         present[batch] = True
     found = np.flatnonzero(present)
-    # Of a small vocabulary all of it: one shape, where compiling would take longer than it saves.
     needed = vocab_size if vocab_size <= SMALL_VOCABULARY else len(found)
     size = 256
     while size < needed:
@@ -177,6 +177,6 @@ def _check_lazy(trainer) -> None:
     model = trainer.model_with_loss.sublayers[0]
     if not getattr(model, "takes_words", False):
         raise ArgumentError(
-            f"lazy_adam needs a model that Siamese has made, with fast=True; it was given a "
+            "lazy_adam needs a model that Siamese has made, with fast=True; it was given a "
             f"{type(model).__name__}."
         )

@@ -47,10 +47,15 @@ def expect(
         return _expect_text(actual, expected, hint, mistakes)
     wanted = np.asarray(expected, np.float64)
     found = as_numbers(actual, wanted)
-    tried = try_mistakes(mistakes, lambda value: _close(found, value, tolerance),
-                         lambda value: value is None or _close(wanted, value, tolerance))  # fmt: skip
-    tried |= try_mistakes(_slips(found, wanted), lambda value: 0.8 * _close(found, value, tolerance),
-                          lambda value: value is None or _close(wanted, value, tolerance))  # fmt: skip
+
+    def fits(value):
+        return _close(found, value, tolerance)
+
+    def hidden(value):
+        return value is None or _close(wanted, value, tolerance)
+
+    tried = try_mistakes(mistakes, fits, hidden)
+    tried |= try_mistakes(_slips(found, wanted), lambda value: 0.8 * fits(value), hidden)
     if _close(found, wanted, tolerance):
         return tried
     if found.shape != wanted.shape:
