@@ -32,8 +32,6 @@ from speed_batches import data_sizes, gflop, load, random_batch
 from speed_contenders import BATCHES, LSTMS, MAKERS
 from speed_report import plot, plot_growth, table
 
-from siamese.cli.doctor import processor
-
 KEEP_FREED = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
@@ -206,6 +204,8 @@ def main() -> None:
     if arguments.child:
         child(*arguments.child)
         return
+    from siamese.cli.doctor import processor  # Not above: the peers' interpreter has no siamese.
+
     names, parts = arguments.contenders.split(","), arguments.parts.split(",")
     plain = [name for name in names if name not in BATCHES]
     output = Path(arguments.output)
