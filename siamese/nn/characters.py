@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
@@ -110,7 +110,7 @@ class StaticStart:
       static: float16 [vocab_size, static_size], see `siamese.nn.tower`.
       characters: the character vectors.
       projection: float32 [static_size, d_model], its first values.
-      shares: static_share and character_share of `TowerConfig`.
+      shares: static_share, character_share and familiar_length of `TowerConfig`.
       checksum: of the static vectors and their vocabulary.
     """
 
@@ -128,7 +128,9 @@ class StaticStart:
     @property
     def facts(self) -> dict[str, Any]:
         """JSON values that a run's checkpoints carry, from which the tables can be made again."""
-        return {"vectors": self.checksum, "characters": self.characters.to_dict()}
+        length = self.shares["familiar_length"]
+        found = {"vectors": self.checksum, "characters": self.characters.to_dict()}
+        return {**found, "familiar_length": length}
 
     @functools.cached_property
     def on_device(self) -> dict[str, Any]:
@@ -142,6 +144,10 @@ class StaticStart:
 
         with jax.ensure_compile_time_eval():  # A model may be traced when it asks first.
             return {name: jnp.asarray(np.asarray(a)) for name, a in self.tables.items()}
+
+    def with_share(self, static_share: float) -> StaticStart:
+        """The same with another share of static and character vectors."""
+        return replace(self, shares={**self.shares, "static_share": static_share})
 
     @property
     def options(self) -> dict[str, Any]:

@@ -21,7 +21,8 @@ Here the embedding, [vocab_size, static_size], is what training adds to the stat
 float16. A question's vector is three blocks of unit length, each times the square root of its share: the
 mean static vector, the mean character vector, and what was learned: the mean of static vectors plus
 embedding, to which the LSTMs add (a residual: He et al., 2016). The shares sum to 1, so the dot product of
-two questions is the weighted mean of three cosines.
+two questions is the weighted mean of three cosines. What was learned says less about texts longer than
+those trained on, and has a smaller share of them (`TowerConfig.familiar_length`).
 
 JAX is imported when a function needs it: who only reads a model's files does without.
 """
@@ -63,6 +64,8 @@ class TowerConfig:
       character_share: the character vectors' part of that share.
       pair_static_share: as static_share, where two questions are compared and nothing is searched; not more
         than 0 where static_share is 0.
+      familiar_length: of a question of more tokens the learned block's share is multiplied by
+        (familiar_length / tokens)^2, and the others have what it loses; 0 for no such length.
     """
 
     vocab_size: int
@@ -75,6 +78,7 @@ class TowerConfig:
     static_share: float = field(default=0.5, repr=False)
     character_share: float = field(default=0.15, repr=False)
     pair_static_share: float = field(default=0.0, repr=False)
+    familiar_length: int = field(default=0, repr=False)
 
     def __post_init__(self):
         for name in ("mask_padding", "bidirectional"):
@@ -87,7 +91,8 @@ class TowerConfig:
         for name in ("static_share", "character_share", "pair_static_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ArgumentError(f"{name} must lie from 0 to 1; it is {getattr(self, name)!r}.")
-
+        if not self.familiar_length >= 0:
+            raise ArgumentError(f"familiar_length is at least 0; it is {self.familiar_length!r}.")
         if self.pair_static_share and not self.static_share:
             raise ArgumentError("pair_static_share needs a static_share above 0.")
 
@@ -125,13 +130,13 @@ class TowerConfig:
         return found
 
     @property
-    def blocks(self) -> dict[str, tuple[slice, float]]:
-        """Name -> (columns, share) of the blocks of a vector over static vectors."""
+    def blocks(self) -> dict[str, slice]:
+        """Name -> columns of the blocks of a vector over static vectors."""
         ends = [0, self.static_size, self.static_size + CHARACTERS, self.output_size]
         columns = [slice(*ends[i : i + 2]) for i in range(2 + self.is_learned)]
-        return dict(zip((*TABLES, "learned"), zip(columns, self.shares(self.static_share))))
+        return dict(zip((*TABLES, "learned"), columns))
 
-    def shares(self, static_share: float) -> tuple[float, float, float]:
+    def shares(self, static_share):
         """Those of the blocks, in their order, where static and character vectors have so much."""
         part = self.character_share
         return static_share * (1 - part), static_share * part, 1 - static_share
@@ -255,8 +260,13 @@ def joined_blocks(xp, weights: Mapping, tokens, config: TowerConfig, states=None
         mean = unit_vectors(xp, xp.where((tokens != PAD)[..., None], x, 0).sum(axis=1))
         learned = unit_vectors(xp, mean + OUTPUT_SCALE * (states @ weights["output"]))
         blocks.append(xp.where(known.any(axis=1), learned, 0))
-    shares = [xp.float32(share**0.5) for _, share in config.blocks.values()]
-    return xp.concatenate([b * share for b, share in zip(blocks, shares)], axis=-1)
+    learned = xp.full((len(tokens), 1), 1 - config.static_share, xp.float32)
+    if config.familiar_length:
+        lengths = (tokens != PAD).sum(axis=1, keepdims=True)
+        learned = learned * xp.minimum(1, config.familiar_length / xp.maximum(lengths, 1)) ** 2
+    shares = config.shares(1 - learned)  # float32 [batch, 1] each
+    scaled = [b * xp.sqrt(share).astype(xp.float32) for b, share in zip(blocks, shares)]
+    return xp.concatenate(scaled, axis=-1)
 
 
 def towers(weights: Mapping, q1, q2, config: TowerConfig, dropout: Dropout | None = None, key=None):

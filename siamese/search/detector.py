@@ -148,8 +148,9 @@ class DuplicateDetector:
                 digest.update(json.dumps(array.to_dict(), sort_keys=True).encode())
         words = self.vocabulary
         if isinstance(words, Subwords):
-            shares = self.tower.static_share, self.tower.character_share
-            digest.update(f"{words.checksum} {shares}".encode())
+            tower = self.tower
+            choices = tower.static_share, tower.character_share, tower.familiar_length
+            digest.update(f"{words.checksum} {choices}".encode())
         else:
             digest.update(json.dumps([words.lowercase, words.words, words.unknown_ids]).encode())
         return digest.hexdigest()
@@ -327,11 +328,14 @@ class DuplicateDetector:
         if not self.has_pair_shares:
             return vectors
         tower = self.tower
-        made = np.empty_like(vectors)
-        wanted = tower.shares(tower.pair_static_share)
-        for (columns, share), pair_share in zip(tower.blocks.values(), wanted):
-            scale = (pair_share / share) ** 0.5 if share else 0
-            made[..., columns] = vectors[..., columns] * np.float32(scale)
+        made = np.zeros_like(vectors)
+        learned = vectors[..., tower.blocks["learned"]]
+        learned = np.vecdot(learned, learned)[..., None]  # Its share, which depends on the length.
+        pair_learned = learned * (1 - tower.pair_static_share) / (1 - tower.static_share)
+        shares, wanted = tower.shares(1 - learned), tower.shares(1 - pair_learned)
+        for columns, share, pair_share in zip(tower.blocks.values(), shares, wanted):
+            ratio = np.divide(pair_share, share, out=np.zeros_like(learned), where=share > 0)
+            made[..., columns] = vectors[..., columns] * np.sqrt(ratio)
         return made
 
     def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:

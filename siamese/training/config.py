@@ -56,12 +56,15 @@ class TrainConfig:
     )
     static_share: float = _choice(
         0.3,
-        "share of the static vectors in the cosine of pairs and of training, beside what is learned",
+        "share of the static vectors in the cosine of training, beside what is learned",
         least=0,
         below=1,
     )
+    pair_static_share: float = _choice(
+        0.5, "their share in the saved model's cosine of pairs", least=0, below=1
+    )
     search_static_share: float = _choice(
-        0.8, "their share in the saved model's vectors, which order searches", above=0, below=1
+        0.7, "their share in the saved model's vectors, which order searches", above=0, below=1
     )
     character_share: float = _choice(
         0.15, "the part of that share of vectors made of character trigrams", least=0, below=1

@@ -62,7 +62,7 @@ def export(
                 "in their place again."
             )
         characters = CharacterTable(vocabulary.text, vocabulary.size, **counts)
-        static = static_start(vectors, characters, config)
+        static = static_start(vectors, characters, config, facts["familiar_length"])
     else:
         vocabulary = Vocabulary.from_words(facts["words"], lowercase=facts["lowercase"])
         vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)

@@ -66,6 +66,7 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **given: An
         }
         if tower.is_learned:
             fixed["search_static_share"] = tower.static_share
+            fixed["pair_static_share"] = tower.pair_static_share
     for name, value in fixed.items():
         if given.get(name, value) != value:
             raise ArgumentError(
@@ -101,7 +102,9 @@ def started_weights(start: DuplicateDetector, vocabulary: Mapping) -> dict[str, 
     return weights
 
 
-def static_of(start: DuplicateDetector, config: TrainConfig) -> StaticStart | None:
+def static_of(
+    start: DuplicateDetector, config: TrainConfig, familiar_length: int
+) -> StaticStart | None:
     """The tables under the model's tower, or None where there are none."""
     if not start.tower.static_size:
         return None
@@ -110,6 +113,7 @@ def static_of(start: DuplicateDetector, config: TrainConfig) -> StaticStart | No
     shares = {
         "static_share": config.static_share,
         "character_share": start.tower.character_share,
+        "familiar_length": max(start.tower.familiar_length, familiar_length),
     }
     projection = np.asarray(start.weights["projection"], np.float32)
     return StaticStart(table, start.weights["characters"], projection, shares, checksum)

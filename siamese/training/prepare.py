@@ -19,6 +19,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.training.config import TrainConfig
 from siamese.training.fine_tuning import started_vocabulary, started_weights, static_of
 
+FAMILIAR = 0.95  # So many of the training questions are not longer than `TowerConfig.familiar_length`.
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
 
@@ -102,10 +103,12 @@ def prepare(
             "`siamese data FILE` says where; take such rows out."
         )
 
-    static = static_of(start, config) if start else None
-    if vectors:  # Before pairs that only follow from others are added.
+    # Before pairs that only follow from others are added.
+    familiar_length = int(np.quantile(ids.lengths[rows[:, :known]], FAMILIAR))
+    static = static_of(start, config, familiar_length) if start else None
+    if vectors:
         characters = vocabulary.characters(ids.take(np.unique(rows[:, :known])))
-        static = static_start(vectors, characters, config)
+        static = static_start(vectors, characters, config, familiar_length)
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None
     if config.hard_negatives or config.topic_block:
@@ -135,10 +138,11 @@ def prepare(
 
 
 def static_start(
-    vectors: StaticVectors, characters: CharacterTable, config: TrainConfig
+    vectors: StaticVectors, characters: CharacterTable, config: TrainConfig, familiar_length: int
 ) -> StaticStart:
     """What a tower over these vectors starts from."""
     shares = {name: getattr(config, name) for name in ("static_share", "character_share")}
+    shares["familiar_length"] = familiar_length
     projection = vectors.principal(config.d_model)
     return StaticStart(vectors.table, characters, projection, shares, vectors.checksum)
 

@@ -144,13 +144,12 @@ class Trainer:
             )
             eval_batches = max(1, min(8, len(data.valid[0]) // config.batch_size))
             eval_task = training.EvalTask(valid, [valid_loss], n_eval_batches=eval_batches)
-            make = functools.partial(
-                Siamese, data.vocabulary.size, static=data.static, **model_options(config)
-            )
+            make = functools.partial(Siamese, data.vocabulary.size, **model_options(config))
+            judged = data.static and data.static.with_share(config.pair_static_share)
             loop = Loop(
-                make(mode="train"),
+                make(mode="train", static=data.static),
                 task,
-                eval_model=make(mode="eval"),
+                eval_model=make(mode="eval", static=judged),
                 eval_tasks=[eval_task],
                 output_dir=self.output_dir,
                 eval_at=lambda step: step == 1 or step % config.eval_every == 0,
@@ -303,7 +302,7 @@ def saved_tower(config: TrainConfig, vocab_size: int, static: StaticStart | None
     options = {"mask_padding": config.mask_padding, "bidirectional": config.bidirectional}
     if static:
         options |= static.options
-        options["pair_static_share"] = options["static_share"]
+        options["pair_static_share"] = config.pair_static_share
         options["static_share"] = config.search_static_share
     return TowerConfig(vocab_size, config.d_model, **options)
 

@@ -55,19 +55,22 @@ def test_the_saved_model_is_whole_and_answers_as_the_trained_one(corpus, whole):
     ids = detector.vocabulary.encode(questions[0])
     batch = np.array([ids + [1] * (64 - len(ids))], np.int32)
     found, _ = trainer.loop.eval_model((batch, batch))
-    for columns, _ in saved.tower.blocks.values():  # Their shares are other ones in training.
+    for columns in saved.tower.blocks.values():  # Their shares are other ones in training.
         one, other = found[0, columns], expected[0, columns]
         np.testing.assert_allclose(
             one / np.linalg.norm(one), other / np.linalg.norm(other), atol=1e-3
         )
-    # Pairs are judged with the shares of training, which chose the threshold.
-    pair = []
-    for question in questions[:2]:
-        ids = saved.vocabulary.encode(question)
-        pair.append(np.array([ids + [1] * (64 - len(ids))], np.int32))
-    one, other = trainer.loop.eval_model(tuple(pair))
-    assert abs(saved.similarity(*questions[:2]) - float((one * other).sum())) < 1e-3
-    assert saved.tower.static_share == 0.8 and saved.tower.pair_static_share == 0.3
+    # Pairs are judged with the shares that chose the threshold.
+    long = " ".join(questions[:4])
+    for asked in (questions[0], questions[1]), (questions[0], long), (long, long[9:]):
+        pair = []
+        for question in asked:
+            ids = saved.vocabulary.encode(question)
+            pair.append(np.array([ids + [1] * (64 - len(ids))], np.int32))
+        one, other = trainer.loop.eval_model(tuple(pair))
+        assert abs(saved.similarity(*asked) - float((one * other).sum())) < 1e-3
+    assert 0 < saved.tower.familiar_length < len(saved.vocabulary.encode(long))
+    assert saved.tower.static_share == 0.7 and saved.tower.pair_static_share == 0.5
     assert saved.predict(questions[0], questions[0]) and saved.similarity("", questions[0]) == 0
     assert QuestionIndex.build(saved, questions[:9]).vector_weight == 0.8  # Others: 0.6.
     many = corpus.train.question1 * 30  # Past the number from which all cores tokenize.
