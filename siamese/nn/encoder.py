@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -153,8 +154,11 @@ class Encoder:
         for size in np.unique(padded):
             at = np.flatnonzero((padded == size) & (rows.lengths > 0))
             per_call = max(1, TOKENS_PER_CALL // int(size))
-            for start in range(0, len(at), per_call):
-                chunk = at[start : start + per_call]
+            # Whole calls first; what is left goes in smaller ones, which are filled up with less.
+            whole = len(at) // per_call * per_call
+            rest = range(whole, len(at), min(per_call, ROWS[-1]))
+            for start, end in itertools.pairwise([*range(0, whole, per_call), *rest, len(at)]):
+                chunk = at[start:end]
                 tokens = rows.padded(chunk, int(size), PAD)
                 if few:
                     vectors[chunk] = encode_few(self.weights, tokens, self.config)
