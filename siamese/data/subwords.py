@@ -35,6 +35,7 @@ from siamese.storage.atomic import explain
 WORDLLAMA = "wordllama"
 
 _SPECIAL = 2  # Unknown and padding: the tokenizer's token i has the id i + 2.
+_BLANKS = ("▁", "Ġ")  # How tokenizers write the blank before a token.
 _BLOCK = 10_000  # Texts encoded at once.
 _MOST_BYTES = 36_000_000  # Bytes of a saved model for the rows: it is to stay below 40 MB.
 _WORD = 28  # Of them for a row's word, beside its static vector and its embedding, both float16.
@@ -122,6 +123,16 @@ class Subwords(Mapping):
             return word_tokenize(text)
         return self._tokenizer.encode(text, add_special_tokens=False).tokens
 
+    def whole_words(self, tokens: Iterable[str]) -> list[tuple[str, int]]:
+        """The words that a text's tokens make, and of how many each; a blank begins a word."""
+        found: list[tuple[str, int]] = []
+        for token in tokens:
+            if self._of_words or not found or token.startswith(_BLANKS):
+                found.append((token.lstrip("".join(_BLANKS)), 1))
+            else:
+                found[-1] = found[-1][0] + token, found[-1][1] + 1
+        return found
+
     def encode(self, question: str | Iterable[str]) -> list[int]:
         """The ids of a text, or of tokens."""
         if not isinstance(question, str):
@@ -148,7 +159,9 @@ class Subwords(Mapping):
         token = self._tokenizer.id_to_token(i - _SPECIAL)
         if self._of_words:
             return " " + token
-        return token.replace("▁", " ").replace("Ġ", " ")
+        for blank in _BLANKS:
+            token = token.replace(blank, " ")
+        return token
 
     def characters(self, questions: Ragged | None = None) -> CharacterTable:
         """The tokens' character vectors, with trigrams counted in questions (ids), or in the tokens."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.data.subwords import Subwords
+from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 from siamese.nn.encoder import PAD
@@ -101,13 +104,15 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
     ids = detector.token_ids([question1, question2])
-    words = [
-        detector.vocabulary.split(question)[:MAX_TOKENS] for question in (question1, question2)
-    ]
-    for name, found in zip(("question1", "question2"), words):
+    words = [_words(detector.vocabulary, question) for question in (question1, question2)]
+    variants = [*ids]
+    for name, side, found in zip(("question1", "question2"), ids, words):
         if not found:
             raise DataError(f"{name} has no words, so there is nothing to explain.")
-    variants = [*ids, *(side[:at] + side[at + 1 :] for side in ids for at in range(len(side)))]
+        end = 0
+        for _, count, _ in found:
+            end += count
+            variants.append(side[: end - count] + side[end:])
     length = None
     if not detector.tower.mask_padding:  # All padded to one length, as `similarity` does.
         length = 1 << (max(map(len, ids)) - 1).bit_length()
@@ -115,7 +120,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         variants = [variant or [PAD] for variant in variants]
     vectors = detector.encoder.encode(variants, length=length)
     similarity = float(detector.pair_cosines(vectors[0], vectors[1]))
-    split = 2 + len(ids[0])
+    split = 2 + len(words[0])
     left_out = (
         detector.pair_cosines(vectors[2:split], vectors[1]),
         detector.pair_cosines(vectors[split:], vectors[0]),
@@ -123,9 +128,21 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     sides = []
     for side, without in zip(words, left_out):
         effects = (similarity - without.astype(float)).tolist() if len(side) > 1 else [None]
-        sides.append([WordEffect(w, e, w in detector.vocabulary) for w, e in zip(side, effects)])
+        sides.append([WordEffect(w, e, known) for (w, _, known), e in zip(side, effects)])
     made = Explanation(question1, question2, similarity, detector.threshold, *sides)
     return made._replace(unknown_note=unknown_note(detector, made.unknown_words))
+
+
+def _words(vocabulary: Vocabulary | Subwords, question: str) -> list[tuple[str, int, bool]]:
+    """The words of a question: each, of how many tokens it is, and whether all of them are known."""
+    tokens = vocabulary.split(question)[:MAX_TOKENS]
+    whole = [(token, 1) for token in tokens]
+    if isinstance(vocabulary, Subwords):
+        whole = vocabulary.whole_words(tokens)
+    known, found = iter([token in vocabulary for token in tokens]), []
+    for word, count in whole:
+        found.append((word, count, all(list(itertools.islice(known, count)))))
+    return found
 
 
 def unknown_note(detector: DuplicateDetector, words: list[str]) -> str:

@@ -77,8 +77,7 @@ def hits_table(
 def _words(words: list[WordEffect], largest: float) -> Words:
     found: Words = []
     for word in words[:MOST_SHOWN]:
-        text = word.word.lstrip("▁") or word.word  # the mark of a subword that begins a word
-        text = harmless(text if len(text) <= 40 else f"{text[:39]}…")
+        text = harmless(word.word if len(word.word) <= 40 else f"{word.word[:39]}…")
         if word.effect is None:
             found.append((f"{text} (the only word)", None))
         else:

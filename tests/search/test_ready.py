@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_vectors import D, write_vectors
 
-from siamese import DuplicateDetector, QuestionIndex
+from siamese import DuplicateDetector, QuestionIndex, explain
 from siamese.cli.main import main
 from siamese.errors import ArgumentError
 from siamese.search.ready import ready_detector
@@ -33,6 +33,13 @@ def test_it_answers_and_is_indexed_without_training(folder, tmp_path, capsys):
     index.save(tmp_path / "index", model=tmp_path / "ready")
     hits = QuestionIndex.load(tmp_path / "index").search("How far are you", 1)
     assert hits[0].question == "how far are you" and hits[0].is_duplicate
+    # Subwords are joined to the words that a reader sees, and a word is left out as a whole.
+    explained = explain(detector, "how do i cook rice?", "how do i cok rice")
+    assert [word.word for word in explained.words1] == ["how", "do", "i", "cook", "rice?"]
+    assert [word.word for word in explained.words2][3] == "cok"
+    without = detector.similarity("how do i cook rice?", "how do i rice")
+    effect = explained.similarity - without
+    assert explained.words2[3].effect == pytest.approx(effect, abs=1e-6)
     assert main(["explain", str(tmp_path / "ready"), *QUESTIONS[:2]]) == 0
 
 
