@@ -297,7 +297,8 @@ def grade(flags: argparse.Namespace) -> Result:
     siamese grade handed-in --notebook 4 --json > grades.json
     """
     from siamese.storage.atomic import write_text_atomically
-    from siamese.teaching.grade import Limits, as_csv, grade_notebooks, table
+    from siamese.teaching.grade import Limits, grade_notebooks
+    from siamese.teaching.report import as_csv, table
 
     grades = grade_notebooks(
         flags.notebooks,

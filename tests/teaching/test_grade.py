@@ -19,12 +19,11 @@ from siamese.checks import EXERCISES, OUT_OF
 from siamese.teaching.grade import (
     Grade,
     Limits,
-    as_csv,
     grade_notebooks,
     read_code_cells,
-    table,
     which_notebook,
 )
+from siamese.teaching.report import as_csv, table
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
