@@ -1,4 +1,17 @@
-# An image of `siamese serve`. The model and the index are mounted at /data; see docs/serving.md.
+# Two images. `docker build --target grading` makes the one for `siamese grade --container`; see docs/teaching/index.md.
+FROM python:3.12-slim AS grading
+
+WORKDIR /source
+COPY setup.cfg pyproject.toml README.md LICENSE requirements.txt requirements-notebooks.txt ./
+COPY siamese ./siamese
+# All that the notebooks import; not what Trax asks for besides, TensorFlow above all.
+RUN pip install --no-cache-dir --no-deps -r requirements.txt -r requirements-notebooks.txt . \
+    && useradd --create-home --uid 1000 siamese
+USER 1000
+ENTRYPOINT ["siamese"]
+CMD ["grade", "--help"]
+
+# The last is made where none is named: `siamese serve`. Model and index are mounted at /data; see docs/serving.md.
 FROM python:3.12-slim
 
 WORKDIR /source

@@ -293,28 +293,68 @@ def grade(flags: argparse.Namespace) -> Result:
 
     siamese grade handed-in/*.ipynb
     siamese grade 04_assignment.ipynb --details
-    siamese grade handed-in --jobs 4 --csv grades.csv
+    siamese grade handed-in --jobs 4 --csv grades.csv --html pages
     siamese grade handed-in --notebook 4 --json > grades.json
+    siamese grade handed-in --check-limit 60 --check-limit train_model=300
+    siamese grade handed-in --container siamese-grading
     """
     from siamese.storage.atomic import write_text_atomically
     from siamese.teaching.grade import Limits, grade_notebooks
-    from siamese.teaching.report import as_csv, table
+    from siamese.teaching.report import as_csv, make_folder, summarize, table, write_pages
 
+    if flags.container:
+        return _grade_in_container(flags)
+    check_of = dict(flags.check_limit)
+    check = check_of.pop("", Limits().check)
+    if flags.html:  # A folder that cannot be made is told now, not after an hour.
+        make_folder(flags.html)
     grades = grade_notebooks(
         flags.notebooks,
         number=flags.notebook,
-        limits=Limits(flags.time_limit, flags.check_limit, flags.memory_limit),
+        limits=Limits(flags.time_limit, check, flags.memory_limit, check_of),
         jobs=flags.jobs,
+        given_out=flags.given_out,
         note=note,
     )
     if flags.csv:
         write_text_atomically(flags.csv, as_csv(grades))
+    if flags.html:
+        write_pages(flags.html, grades)
     found = {
         "notebooks": [one.to_dict() for one in grades],
         "points": round(sum(one.points for one in grades), 2),
         "out_of": sum(one.out_of for one in grades),
+        "summary": summarize(grades),
     }
     return table(grades, details=flags.details), found
+
+
+def _grade_in_container(flags: argparse.Namespace) -> Result:
+    """The command line that does it; runs nothing."""
+    from siamese.teaching.container import docker_command
+
+    if len(flags.notebooks) > 1 or flags.csv or flags.given_out:
+        raise ArgumentError(
+            "--container takes one folder, and writes grades.csv beside the pages (--html): leave --csv "
+            "and --given-out out."
+        )
+    limits = [f"--check-limit={name}{'=' * bool(name)}{s:g}" for name, s in flags.check_limit]
+    options = [
+        f"--time-limit={flags.time_limit:g}",
+        f"--memory-limit={flags.memory_limit:g}",
+        *limits,
+    ]
+    options += [f"--notebook={flags.notebook}"] if flags.notebook else []
+    options += ["--details"] if flags.details else []
+    command = docker_command(
+        flags.container,
+        flags.notebooks[0],
+        flags.html or "grades",
+        options,
+        gigabytes=flags.memory_limit or 8.0,
+        jobs=flags.jobs,
+    )
+    return command, {"command": command}
 
 
 def doctor(flags: argparse.Namespace) -> Result:

@@ -25,6 +25,15 @@ def _finite(text: str) -> float:
     return number
 
 
+def _check_limit(text: str) -> tuple[str, float]:
+    """``60`` or ``train_model=60``: (the exercise's name or "", seconds)."""
+    name, _, seconds = text.rpartition("=")
+    try:
+        return name, _finite(seconds)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not SECONDS or NAME=SECONDS") from None
+
+
 # Arguments of several commands.
 SHARED = {
     "--json": {"action": "store_true", "help": "print one JSON object, for machines"},
@@ -301,9 +310,25 @@ def build_parser() -> argparse.ArgumentParser:
     add("notebooks", metavar="NOTEBOOK", nargs="+", help="an .ipynb file, or a folder of them")
     add("--jobs", type=int, default=1, help="how many at a time [%(default)s]")
     add("--csv", metavar="FILE", help="write a row for each exercise too")
+    add(
+        "--html",
+        metavar="DIR",
+        help="write a page for each student, and index.html for the teacher",
+    )
+    help = "the notebook as students got it: compare right answers too"
+    add("--given-out", metavar="NOTEBOOK", help=help)
+    help = "only print the docker command that grades the folder in this image"
+    add("--container", metavar="IMAGE", help=help)
     add("--notebook", type=int, help="which one they are, 1 to 7 [found out]")
     add("--time-limit", type=float, default=600, help="seconds for the cells of one [%(default)s]")
-    add("--check-limit", type=float, default=180, help="seconds for one check [%(default)s]")
+    add(
+        "--check-limit",
+        type=_check_limit,
+        action="append",
+        default=[],
+        metavar="[NAME=]SECONDS",
+        help="for one check; with a name for that exercise only; may be repeated [180]",
+    )
     add("--memory-limit", type=float, default=8, metavar="GIB", help="0 for none [%(default)s]")
     add("--details", action="store_true", help="show every failed case")
 

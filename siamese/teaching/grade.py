@@ -20,13 +20,14 @@ import multiprocessing
 import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError, SiameseError
-from siamese.teaching.checks import EXERCISES, MARK
+from siamese.teaching import copies
+from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
 
 
 class Limits(NamedTuple):
@@ -38,6 +39,7 @@ class Limits(NamedTuple):
     check: float = 180.0  # seconds for the check of one function
     # Memory, and the size of a file; 0 for no limit. Only where the system has such limits.
     gigabytes: float = 8.0
+    check_of: Mapping[str, float] = {}  # function -> seconds in place of `check`
 
 
 @dataclass
@@ -52,6 +54,9 @@ class Grade:
     cells: list[dict[str, Any]] = field(default_factory=list)
     # Functions of Python and NumPy that the notebook had replaced when it was checked.
     replaced: list[str] = field(default_factory=list)
+    # Other hand-ins with the same code: {"what": a function or `copies.WHOLE`, "files": their paths}.
+    copies: list[dict[str, Any]] = field(default_factory=list)
+    code: dict[str, str] = field(default_factory=dict, repr=False)  # text of each function
     error: str = ""  # why it could not be graded at all
     seconds: float = 0.0
 
@@ -69,7 +74,8 @@ class Grade:
         """As plain values, for JSON; `score` is points / out_of, from 0 to 1."""
         counts = {"points": self.points, "out_of": self.out_of}
         score = round(self.points / self.out_of, 4) if self.out_of else 0.0
-        return {**asdict(self), "seconds": round(self.seconds, 1), **counts, "score": score}
+        facts = {**asdict(self), "seconds": round(self.seconds, 1), **counts, "score": score}
+        return {name: value for name, value in facts.items() if name != "code"}
 
 
 def grade_notebooks(
@@ -78,6 +84,7 @@ def grade_notebooks(
     number: int | None = None,
     limits: Limits = Limits(),  # noqa: B008  (it is immutable)
     jobs: int = 1,
+    given_out: str | Path | None = None,
     note=lambda text: None,
 ) -> list[Grade]:
     """Grades notebooks; what goes wrong in one is noted and stops no other.
@@ -87,25 +94,37 @@ def grade_notebooks(
       number: which of the course's notebooks they all are; found out for each where None.
       limits: the time and memory of one notebook.
       jobs: how many are graded at a time, each in a process of its own.
+      given_out: the notebook as students got it, or a folder of them; with it right answers are compared
+        too, see `siamese.teaching.copies.find_copies`.
       note: called with a line of text after each notebook.
 
     Raises:
-      ArgumentError: limits or jobs that are not positive, no such notebook number, or a folder without
-        notebooks.
+      ArgumentError: limits or jobs that are not positive, no such notebook number or exercise, or a
+        folder without notebooks.
+      DataError: `given_out` cannot be read.
       MissingDependencyError: the packages for notebooks are not installed.
     """
-    if not (limits.cells > 0 and limits.check > 0 and limits.gigabytes >= 0):
+    times = (limits.cells, limits.check, *limits.check_of.values())
+    if not (all(seconds > 0 for seconds in times) and limits.gigabytes >= 0):
         raise ArgumentError("Time limits are seconds above 0, the memory limit is gigabytes or 0.")
+    if unknown := sorted(set(limits.check_of) - set(OUT_OF)):
+        raise ArgumentError(f"There is no exercise {unknown[0]}; there are {', '.join(OUT_OF)}.")
     if number is not None and number not in EXERCISES:
         raise ArgumentError(f"There are notebooks 1 to {max(EXERCISES)}; number is {number}.")
     if jobs < 1:
         raise ArgumentError(f"--jobs is at least 1; it is {jobs}.")
     try:
+        import jinja2  # noqa: F401  (for the pages: told before an hour of grading, not after)
+
         import siamese.teaching.grade_session  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(
-            f"Grading notebooks needs {error.name}: pip install ipykernel nbclient nbformat"
+            f"Grading notebooks needs {error.name}: pip install ipykernel jinja2 nbclient nbformat"
         ) from error
+    given = None
+    if given_out is not None:
+        cells = [cell for path in notebooks_in(given_out) for cell in read_code_cells(path)]
+        given = copies.words(copies.functions(cells, OUT_OF).values())
     files = [file for path in paths for file in notebooks_in(path)]
     grades = []
     with contextlib.ExitStack() as stack:
@@ -119,6 +138,7 @@ def grade_notebooks(
             grades.append(grade)
             told = grade.error or f"{grade.points:g}/{grade.out_of:g}"
             note(f"{grade.file}: {told} ({grade.seconds:.0f} s)")
+    copies.find_copies(grades, given)
     return grades
 
 
@@ -144,6 +164,7 @@ def _grade(path: Path, number: int | None, limits: Limits) -> Grade:
     try:
         cells = read_code_cells(path)
         grade.notebook = number or which_notebook(path, cells)
+        grade.code = copies.functions(cells, EXERCISES[grade.notebook])
         with (
             tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder,
             contextlib.closing(Session(Path(folder), cells, limits)) as session,

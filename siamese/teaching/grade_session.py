@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import ipykernel  # noqa: F401  (without it no kernel starts)
-from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -27,6 +26,7 @@ from nbclient.util import run_sync
 from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import DataError
+from siamese.teaching import copies
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF, Failure, Score
 
 START_SECONDS = 600
@@ -233,7 +233,8 @@ class Session:
         result, nonce = self.folder / f"result-{secrets.token_hex(8)}.json", secrets.token_hex(16)
         call = f"grade(sources, namespace, {number}, {function!r}, {nonce!r}, {str(result)!r})"
         self.folder.mkdir(parents=True, exist_ok=True)
-        wrong = self.kernel.run(_request(call), self.limits.check)
+        seconds = self.limits.check_of.get(function, self.limits.check)
+        wrong = self.kernel.run(_request(call), seconds)
         if not self.kernel.alive:
             self.close()
             if again and wrong == ENDED:  # Perhaps what an earlier cell had set going.
@@ -272,10 +273,7 @@ finally:
 
 def definitions(code: str) -> list[str]:
     """The top-level functions, classes and imports of a cell, one by one; magics are understood."""
-    try:
-        tree = ast.parse(TransformerManager().transform_cell(code))
-    except (SyntaxError, ValueError):
-        return []
+    _, tree = copies.parsed(code)
     return [ast.unparse(node) for node in tree.body if isinstance(node, _DEFINITIONS)]
 
 

@@ -1,28 +1,38 @@
 """The Dockerfile, read: there is no base image here to build it from."""
 
 import configparser
+import itertools
 import json
 import re
 import shlex
 from pathlib import Path
+
+import pytest
 
 from siamese.cli.main import build_parser
 
 ROOT = Path(__file__).parents[2]
 
 
-def instructions():
-    """(name, arguments) of each instruction, lines joined."""
+def stages():
+    """For each image a list of (name, arguments) of its instructions, lines joined."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
-    return [tuple(line.split(None, 1)) for line in lines]
+    found = []
+    for name, arguments in (line.split(None, 1) for line in lines):
+        if name == "FROM":
+            found.append([])
+        found[-1].append((name, arguments))
+    return found
 
 
 def test_every_instruction_is_known_and_the_first_is_from():
-    found = [name for name, _ in instructions()]
     known = {"FROM", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
-    assert found[0] == "FROM" and set(found) <= known | {"ENTRYPOINT", "CMD"}
-    assert [found.count(name) for name in ("FROM", "ENTRYPOINT", "CMD", "HEALTHCHECK")] == [1] * 4
+    grading, serving = [[name for name, _ in stage] for stage in stages()]
+    assert set(grading + serving) <= known | {"ENTRYPOINT", "CMD"}
+    once = ("FROM", "ENTRYPOINT", "CMD", "HEALTHCHECK")
+    assert [serving.count(name) for name in once] == [1] * 4
+    assert [grading.count(name) for name in once] == [1, 1, 1, 0]
 
 
 def test_what_is_copied_is_there_and_not_ignored():
@@ -32,7 +42,7 @@ def test_what_is_copied_is_there_and_not_ignored():
         if line.startswith("!")
     }
     copied = set()
-    for name, arguments in instructions():
+    for name, arguments in itertools.chain(*stages()):
         if name == "COPY":
             *sources, _ = shlex.split(arguments)
             copied |= set(sources)
@@ -40,7 +50,7 @@ def test_what_is_copied_is_there_and_not_ignored():
 
 
 def test_it_installs_a_declared_extra_at_the_tested_versions():
-    run = " ".join(arguments for name, arguments in instructions() if name == "RUN")
+    run = " ".join(arguments for name, arguments in stages()[1] if name == "RUN")
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     extra = re.search(r'"\.\[(\w+)\]"', run)[1]
@@ -59,7 +69,7 @@ def test_it_installs_a_declared_extra_at_the_tested_versions():
 
 
 def test_it_runs_an_accepted_command_as_a_user_at_the_exposed_port():
-    found = dict(instructions())
+    found = dict(stages()[1])
     command = json.loads(found["ENTRYPOINT"]) + json.loads(found["CMD"])
     assert command[0] == "siamese"
     flags = build_parser().parse_args(command[1:])
@@ -67,3 +77,12 @@ def test_it_runs_an_accepted_command_as_a_user_at_the_exposed_port():
     assert Path(flags.index).is_relative_to(found["VOLUME"])
     assert f":{flags.port}/health" in found["HEALTHCHECK"]
     assert found["USER"] not in ("root", "0")
+
+
+def test_the_image_for_grading_has_what_the_notebooks_need_and_a_user_without_rights():
+    found = dict(stages()[0])
+    assert found["FROM"].endswith(" AS grading") and found["USER"] not in ("root", "0")
+    assert "--no-deps -r requirements.txt -r requirements-notebooks.txt ." in found["RUN"]
+    assert json.loads(found["ENTRYPOINT"]) == ["siamese"]
+    with pytest.raises(SystemExit, match="0"):
+        build_parser().parse_args(json.loads(found["CMD"]))

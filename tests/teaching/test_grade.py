@@ -193,7 +193,8 @@ def test_a_function_that_never_returns_costs_its_own_points_only(tmp_path):
     cells = [f"def {start}:\n    {body}" for start, body in bodies.items()]
     one = notebook_file(tmp_path, "01_x.ipynb", *cells, SOLUTION["closest_negative"])
     two = notebook_file(tmp_path, "02_x.ipynb", *cells)
-    grades, points = graded(one, two, check=8)
+    limits = {"mean_negative": 8, "normalize": 8}
+    grades, points = graded(one, two, check=300, check_of=limits)
     lost = {name: (0, OUT_OF[name]) for name in ("cosine_similarity", "mean_negative")}
     assert points[0] == FULL[1] | lost, table(grades)
     assert points[1]["normalize"] == (0, OUT_OF["normalize"]) and grades[1].exercises[0]["note"]
@@ -303,7 +304,10 @@ def test_the_command_prints_a_table_or_json(tmp_path):
 
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     path, total = solved_file(tmp_path, 6), 10 * len(EXERCISES[6])
-    facts = json.loads(grade(path, "--json").stdout)
+    pages = tmp_path / "pages"
+    facts = json.loads(grade(path, "--json", "--html", str(pages)).stdout)
+    assert {page.name for page in pages.iterdir()} == {"06_x.ipynb.html", "index.html"}
+    assert facts["summary"]["histogram"] == [0] * 9 + [1]
     assert facts["points"] == facts["out_of"] == total and facts["notebooks"][0]["score"] == 1.0
     shown = grade(tmp_path / "absent.ipynb")
     assert shown.returncode == 0 and "not graded: Cannot read" in shown.stdout, shown.stderr
@@ -346,7 +350,7 @@ def test_a_folder_without_notebooks_and_no_jobs(tmp_path):
     with pytest.raises(ArgumentError, match="at least 1"):
         grade_notebooks([], jobs=0)
     text = as_csv([Grade("=1+1.ipynb", error="Cannot read, it")])
-    assert text.splitlines()[1] == '\'=1+1.ipynb,,,0,0,0,"Cannot read, it"'
+    assert text.splitlines()[1] == '\'=1+1.ipynb,,,0,0,0,"Cannot read, it",'
 
 
 def test_which_notebook_by_its_functions_then_by_its_name():
