@@ -64,7 +64,7 @@ class TrainConfig:
         0.5, "their share in the saved model's cosine of pairs", least=0, below=1
     )
     search_static_share: float = _choice(
-        0.7, "their share in the saved model's vectors, which order searches", above=0, below=1
+        0.75, "their share in the saved model's vectors, which order searches", above=0, below=1
     )
     character_share: float = _choice(
         0.15, "the part of that share of vectors made of character trigrams", least=0, below=1
