@@ -107,7 +107,7 @@ class CheckpointWriter:
         name = f"step-{step:08d}" + (f".{max(taken) + 1}" if taken else "")
         with atomic_directory(self.run_dir / name, CheckpointError) as folder:
             _write_files(folder, replace(checkpoint, step=step))
-        self._remove_old(step)
+        self.remove_old(step)
         return self.run_dir / name
 
     def clear(self) -> None:
@@ -122,7 +122,8 @@ class CheckpointWriter:
     def __exit__(self, *exception) -> None:
         self._lock.release()
 
-    def _remove_old(self, step: int) -> None:
+    def remove_old(self, step: int) -> None:
+        """Removes the checkpoints up to `step` that are no longer kept; `save` does so itself."""
         # Only complete ones are counted or removed: a damaged directory is evidence, and a later step
         # than the one just saved was skipped when the run resumed.
         values, latest = {}, {}

@@ -250,6 +250,12 @@ class Loop(training.Loop):
             finally:
                 self._writer = None
 
+    def remove_leftovers(self) -> None:
+        """Removes what a process left that was killed after its last checkpoint."""
+        with self._writing():
+            if self._writer is not None:
+                self._writer.remove_old(self._step)
+
     @contextmanager
     def _running(self) -> Iterator[None]:
         """Holds the directory and the background threads of batches that keep their position."""

@@ -182,6 +182,7 @@ class Trainer:
     def train(self, on_step: Callable[[Loop, Any], None] | None = None) -> None:
         """Trains until the configured number of steps; `on_step` as in `Loop`."""
         if self.loop.step >= self.total_steps:
+            self.loop.remove_leftovers()
             return
         pairs = self.config.batch_size
         total, done = self.total_steps * pairs, self.loop.step * pairs

@@ -219,6 +219,18 @@ def test_a_checkpoint_becomes_a_model(corpus, whole, tmp_path, capsys):
     assert load_newest(run).checkpoint.step == 8
 
 
+def test_what_a_kill_after_the_last_checkpoint_left_is_removed_by_the_same_command(
+    corpus, whole, tmp_path
+):
+    run = shutil.copytree(whole[1], tmp_path / "run")
+    begun_to_remove = run / f".step-00000001.tmp-{'0' * 16}"
+    begun_to_remove.mkdir()
+    before = {path.name for path in run.glob("step-*")}
+    trained(corpus, dataclasses.replace(COURSE, keep=1), run)
+    after = {path.name for path in run.glob("step-*")}
+    assert max(before) in after and len(after) < len(before) and not begun_to_remove.exists()
+
+
 @pytest.mark.slow
 def test_killed_at_random_moments_every_run_ends_as_one_never_interrupted(tmp_path):
     # In a process of its own: it forks, which a process that has run JAX must not.
