@@ -113,7 +113,8 @@ def static_of(
     shares = {
         "static_share": config.static_share,
         "character_share": start.tower.character_share,
-        "familiar_length": max(start.tower.familiar_length, familiar_length),
+        # Of posts longer than those it learned from before it keeps knowing little, however few the labels.
+        "familiar_length": start.tower.familiar_length or familiar_length,
     }
     projection = np.asarray(start.weights["projection"], np.float32)
     return StaticStart(table, start.weights["characters"], projection, shares, checksum)
