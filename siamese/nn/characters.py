@@ -128,9 +128,11 @@ class StaticStart:
     @property
     def facts(self) -> dict[str, Any]:
         """JSON values that a run's checkpoints carry, from which the tables can be made again."""
-        length = self.shares["familiar_length"]
-        found = {"vectors": self.checksum, "characters": self.characters.to_dict()}
-        return {**found, "familiar_length": length}
+        return {
+            "vectors": self.checksum,
+            "characters": self.characters.to_dict(),
+            "familiar_length": self.shares["familiar_length"],
+        }
 
     @functools.cached_property
     def on_device(self) -> dict[str, Any]:
@@ -147,7 +149,9 @@ class StaticStart:
 
     def with_share(self, static_share: float) -> StaticStart:
         """The same with another share of static and character vectors."""
-        return replace(self, shares={**self.shares, "static_share": static_share})
+        made = replace(self, shares={**self.shares, "static_share": static_share})
+        vars(made)["on_device"] = self.on_device  # The tables are made and copied once.
+        return made
 
     @property
     def options(self) -> dict[str, Any]:

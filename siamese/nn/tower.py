@@ -260,11 +260,11 @@ def joined_blocks(xp, weights: Mapping, tokens, config: TowerConfig, states=None
         mean = unit_vectors(xp, xp.where((tokens != PAD)[..., None], x, 0).sum(axis=1))
         learned = unit_vectors(xp, mean + OUTPUT_SCALE * (states @ weights["output"]))
         blocks.append(xp.where(known.any(axis=1), learned, 0))
-    learned = xp.full((len(tokens), 1), 1 - config.static_share, xp.float32)
+    learned_share = xp.full((len(tokens), 1), 1 - config.static_share, xp.float32)
     if config.familiar_length:
-        lengths = (tokens != PAD).sum(axis=1, keepdims=True)
-        learned = learned * xp.minimum(1, config.familiar_length / xp.maximum(lengths, 1)) ** 2
-    shares = config.shares(1 - learned)  # float32 [batch, 1] each
+        lengths = xp.maximum((tokens != PAD).sum(axis=1, keepdims=True), 1)
+        learned_share = learned_share * xp.minimum(1, config.familiar_length / lengths) ** 2
+    shares = config.shares(1 - learned_share)  # float32 [batch, 1] each
     scaled = [b * xp.sqrt(share).astype(xp.float32) for b, share in zip(blocks, shares)]
     return xp.concatenate(scaled, axis=-1)
 

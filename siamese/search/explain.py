@@ -109,10 +109,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     for name, side, found in zip(("question1", "question2"), ids, words):
         if not found:
             raise DataError(f"{name} has no words, so there is nothing to explain.")
-        end = 0
-        for _, count, _ in found:
-            end += count
-            variants.append(side[: end - count] + side[end:])
+        variants += [side[: at.start] + side[at.stop :] for _, at, _ in found]
     length = None
     if not detector.tower.mask_padding:  # All padded to one length, as `similarity` does.
         length = 1 << (max(map(len, ids)) - 1).bit_length()
@@ -133,16 +130,18 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     return made._replace(unknown_note=unknown_note(detector, made.unknown_words))
 
 
-def _words(vocabulary: Vocabulary | Subwords, question: str) -> list[tuple[str, int, bool]]:
-    """The words of a question: each, of how many tokens it is, and whether all of them are known."""
+def _words(vocabulary: Vocabulary | Subwords, question: str) -> list[tuple[str, slice, bool]]:
+    """The words of a question: each, which tokens it is, and whether all of them are known."""
     tokens = vocabulary.split(question)[:MAX_TOKENS]
-    whole = [(token, 1) for token in tokens]
+    words = [(token, 1) for token in tokens]
     if isinstance(vocabulary, Subwords):
-        whole = vocabulary.whole_words(tokens)
-    known, found = iter([token in vocabulary for token in tokens]), []
-    for word, count in whole:
-        found.append((word, count, all(list(itertools.islice(known, count)))))
-    return found
+        words = vocabulary.whole_words(tokens)
+    ends = itertools.accumulate(count for _, count in words)
+    places = [slice(end - count, end) for (_, count), end in zip(words, ends)]
+    return [
+        (word, at, all(token in vocabulary for token in tokens[at]))
+        for (word, _), at in zip(words, places)
+    ]
 
 
 def unknown_note(detector: DuplicateDetector, words: list[str]) -> str:

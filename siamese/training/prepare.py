@@ -19,9 +19,8 @@ from siamese.search.detector import DuplicateDetector
 from siamese.training.config import TrainConfig
 from siamese.training.fine_tuning import started_vocabulary, started_weights, static_of
 
-FAMILIAR = (
-    0.95  # So many of the training questions are not longer than `TowerConfig.familiar_length`.
-)
+# So many of the training questions are not longer than `TowerConfig.familiar_length`.
+FAMILIAR = 0.95
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 
 
