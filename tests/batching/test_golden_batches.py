@@ -54,7 +54,7 @@ def made_up(options):
     for name, value in (("clusters", tuple(clusters)), ("labelled", labelled)):
         if name in options:
             options = {**options, name: value}
-    return PairBatches(table, table, rows=tuple(rows), **options)
+    return PairBatches(table, table, rows=tuple(rows), **{"lengths": 14, **options})
 
 
 @pytest.mark.parametrize("name", GOLDEN)

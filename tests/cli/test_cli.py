@@ -57,6 +57,7 @@ def test_the_parser_loads_neither_jax_nor_trax():
     assert output_of(code).strip() == "[]"
 
 
+@pytest.mark.slow
 def test_train_reports_and_saves(run):
     output, code, out, err = run
     assert code == 0, err
@@ -76,6 +77,7 @@ def test_the_same_command_goes_on_and_another_asks(run, train):
     assert "--resume" in err and "--overwrite" in err
 
 
+@pytest.mark.slow
 def test_predict_and_evaluate_answer_without_trax(run, questions_csv):
     q1, q2 = "How do I cook rice?", "Zorkmid, how?"
     code = f"""
@@ -113,6 +115,7 @@ def test_errors_are_one_message_and_exit_code_2(arguments, message, tmp_path, mo
     assert message in shown.err and "Traceback" not in shown.err and shown.out == ""
 
 
+@pytest.mark.slow
 def test_doctor_tells_versions_devices_and_patches():
     shown = siamese("doctor")
     assert shown.returncode == 0, shown.stderr
@@ -120,6 +123,7 @@ def test_doctor_tells_versions_devices_and_patches():
         assert words in shown.stdout
 
 
+@pytest.mark.slow
 def test_doctor_says_what_another_trax_will_do(tmp_path):
     other = tmp_path / "trax-1.3.9.dist-info"
     other.mkdir()

@@ -73,6 +73,7 @@ def test_names_come_back_when_jax_and_trax_are_loaded_already():
     """)
 
 
+@pytest.mark.slow
 def test_all_is_put_back_when_the_import_of_trax_fails():
     """One module on the way is broken, early or late; the next attempt finds it mended."""
     assert "ok" in output_of("""
@@ -133,6 +134,7 @@ def test_the_import_hook_leaves_the_finders_alone_while_it_looks():
     """)
 
 
+@pytest.mark.slow
 def test_other_peoples_warnings_still_show_and_may_be_errors():
     shown = run("""
         import siamese, trax, warnings, gzip, io
@@ -231,6 +233,7 @@ import siamese, trax
 TENSORFLOW = "is not installed.*requirements-tensorflow.txt"
 
 
+@pytest.mark.slow
 def test_where_a_package_is_missing_the_error_says_who_needs_it_and_how_to_get_it():
     uses = {
         "trax.supervised.training.tf.io.gfile.exists('gs://bucket/model')": f"tensorflow {TENSORFLOW}",
@@ -254,6 +257,7 @@ for code in {list(uses)!r}:
         assert re.search(wanted, found), found
 
 
+@pytest.mark.slow
 def test_a_stock_loop_trains_writes_events_and_resumes_where_tensorflow_is_not_installed(tmp_path):
     done = run(
         f"FOLDER = {str(tmp_path)!r}\n{NOT_INSTALLED}"
@@ -348,6 +352,7 @@ def test_trax_own_readers_run_nothing_of_a_strangers_file(tmp_path):
     assert not marker.exists()
 
 
+@pytest.mark.slow
 def test_trax_own_readers_still_read_honest_files(tmp_path):
     from trax import shapes
     from trax.supervised import training

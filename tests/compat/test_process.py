@@ -39,6 +39,7 @@ def states(code):
     ]
 
 
+@pytest.mark.slow
 def test_the_import_adds_a_finder_and_two_filters_of_warnings_and_nothing_else():
     (plain,) = states("import jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
     (ours,) = states("import siamese, jax; jax.numpy.zeros(3) + 1; print(json.dumps(state()))")
@@ -49,6 +50,7 @@ def test_the_import_adds_a_finder_and_two_filters_of_warnings_and_nothing_else()
     assert differing == {"finders", "warnings"}
 
 
+@pytest.mark.slow
 def test_training_and_answering_leave_the_process_as_trax_left_it(tmp_path):
     before, after = states(f"""
 import siamese, jax, trax
@@ -72,6 +74,7 @@ print(json.dumps(state()))
     assert before["memory kept"] is False
 
 
+@pytest.mark.slow
 def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
     environment = {"XDG_CACHE_HOME": str(tmp_path)}
     done = siamese("doctor", env=environment)
@@ -105,6 +108,7 @@ def test_elsewhere_it_does_nothing(monkeypatch):
     assert process.keep_memory.__wrapped__() is False
 
 
+@pytest.mark.slow
 def test_the_compile_cache_stays_where_the_user_has_put_it(tmp_path):
     code = "import jax, siamese; {}; print(siamese.enable_compile_cache({!r}))"
     mine = "jax.config.update('jax_compilation_cache_dir', '/mine')"

@@ -67,6 +67,7 @@ FULL_POINTS = [
 @pytest.mark.parametrize(
     ("check", "function"), FULL_POINTS, ids=lambda value: getattr(value, "__name__", None)
 )
+@pytest.mark.slow
 def test_a_right_solution_has_full_points(check, function):
     score = check(function)
     assert score.full, score

@@ -166,6 +166,7 @@ def run_script(text, *args, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_directory_of_trax_own_loop_goes_on_and_ours_is_read_by_trax(tmp_path):
     import trax
     from trax.supervised import training
@@ -194,6 +195,7 @@ def test_a_directory_of_trax_own_loop_goes_on_and_ours_is_read_by_trax(tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path, number):
     script = """
         import sys, test_training as t

@@ -120,6 +120,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
         plots.plot_roc(*made())
 
 
+@pytest.mark.slow
 def test_neither_pyplot_nor_matplotlib_is_loaded_before_it_is_needed():
     code = (
         "import sys, siamese.evaluation.plots as p; assert 'matplotlib' not in sys.modules;"

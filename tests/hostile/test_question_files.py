@@ -33,6 +33,7 @@ def folder(tmp_path_factory, robustness):
 
 
 @pytest.mark.parametrize("name", ["data", "predict", "index", "index add", "import-weights"])
+@pytest.mark.slow
 def test_no_file_makes_a_traceback(folder, robustness, name):
     """The benchmark gives all files to all commands; here some commands take every fourth."""
     files = sorted((folder / "files").iterdir())

@@ -64,6 +64,7 @@ def test_character_vectors(start):
     np.testing.assert_array_equal(np.asarray(again), table)
 
 
+@pytest.mark.slow
 def test_trax_jax_and_numpy_give_one_vector(start):
     made, vocabulary = start
     batch = batch_of(vocabulary.encode_many(QUESTIONS))
@@ -134,6 +135,7 @@ def test_unknown_tokens_count_for_nothing_in_the_frozen_blocks(start):
         assert not found[2:4].any() and np.isfinite(found).all()
 
 
+@pytest.mark.slow
 def test_only_what_is_learned_has_a_gradient_and_no_step_copies_the_tables(start):
     made, vocabulary = start
     batch = batch_of(vocabulary.encode_many(QUESTIONS))

@@ -42,6 +42,7 @@ def test_without_gradio_the_message_says_what_to_install(model, monkeypatch, cap
     assert "pip install gradio" in shown and "Traceback" not in shown
 
 
+@pytest.mark.slow
 def test_user_errors_exit_2(model, tmp_path, capsys):
     pytest.importorskip("gradio")
     QuestionIndex.build(make_detector(seed=1), ["how far"]).save(tmp_path / "others")

@@ -318,6 +318,7 @@ def run_dying_at(n, action):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_single_system_call_leaves_a_complete_checkpoint(tmp_path):
     """Saves step 2 over step 1 once for each call that changes the disk, dying at that call."""
     save(tmp_path, a_checkpoint(1))

@@ -88,6 +88,7 @@ def test_a_flipped_bit_shows_by_its_checksum_and_a_size_without_reading(tmp_path
         read_store(tmp_path / "i", "index", lambda f, m: check_files(f, m, content=False))
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_single_system_call_leaves_the_old_or_the_new(tmp_path):
     path, seen = tmp_path / "i", set()
     write(path, "a")

@@ -325,6 +325,7 @@ def test_no_code_is_reached_at_all(corpus):
 
 
 @pytest.mark.parametrize("data", [b"(" * 50_000_000, b"N" * 50_000_000, b"]" * 50_000_000])
+@pytest.mark.slow
 def test_a_vast_number_of_instructions_is_refused_early(data):
     with pytest.raises(CheckpointError, match=r"nested too deeply|more than 2,000,000 instr"):
         read_plain_pickle(data + b".", "x")

@@ -53,6 +53,7 @@ def test_the_towers_choices_are_the_models(model, pairs):
 
 
 @pytest.mark.parametrize("count", [30, 400])
+@pytest.mark.slow
 def test_few_labels_and_many(model, pairs, tmp_path, count, capsys):
     path = model.save(tmp_path / "model")
     some = pairs.rows(0, count)
@@ -101,6 +102,7 @@ def test_a_run_goes_on_only_from_its_own_model(model, pairs, tmp_path):
         Trainer(pairs, config, tmp_path / "run", init_from=other, quiet=True)
 
 
+@pytest.mark.slow
 def test_pairs_of_one_kind_train_too(model, pairs):
     duplicates = pairs.duplicates()
     config = fine_tuning_config(model, duplicates.is_duplicate, steps=2)
@@ -108,6 +110,7 @@ def test_pairs_of_one_kind_train_too(model, pairs):
     Trainer(some, config, init_from=model, valid=some, quiet=True).train()
 
 
+@pytest.mark.slow
 def test_models_over_static_vectors(pairs, tmp_path):
     from small_vectors import write_vectors
 

@@ -41,6 +41,7 @@ def whole(corpus, vectors, tmp_path_factory):
     return trainer, trainer.save(trainer.evaluate(corpus.test)), output
 
 
+@pytest.mark.slow
 def test_the_saved_model_is_whole_and_answers_as_the_trained_one(corpus, whole):
     trainer, detector, output = whole
     saved = DuplicateDetector.load(output)
@@ -77,6 +78,7 @@ def test_the_saved_model_is_whole_and_answers_as_the_trained_one(corpus, whole):
     np.testing.assert_allclose(saved.encode(many)[:4], saved.encode(many[:4]), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_going_on_is_bit_exact_and_checkpoints_hold_no_tables(corpus, vectors, whole, tmp_path):
     train(corpus, vectors, tmp_path / "parts", 3)
     trainer = train(corpus, vectors, tmp_path / "parts", 5)
@@ -112,6 +114,7 @@ def test_other_vectors_than_the_run_began_with_are_refused(corpus, tmp_path):
         export(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_the_embedding_has_its_own_rate(corpus, vectors, tmp_path):
     """The first step of Adam moves every number that has a gradient by the rate, whatever the gradient."""
     moved = {}

@@ -57,6 +57,7 @@ def whole(corpus, tmp_path_factory):
 
 
 @pytest.mark.parametrize("config, steps", [(COURSE, 8), (DROPOUT, 4)])
+@pytest.mark.slow
 def test_how_often_a_run_is_evaluated_changes_no_weight(corpus, config, steps):
     found = [
         weights_of(trained(corpus, dataclasses.replace(config, eval_every=every), None, steps))

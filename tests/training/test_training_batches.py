@@ -100,6 +100,7 @@ def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
     assert len(mine[0]) == len(its[0])
 
 
+@pytest.mark.slow
 def test_another_length_is_another_run_where_the_rate_falls_to_the_end(tmp_path):
     trainer = Trainer(TRAIN, SMALL, tmp_path, valid=VALID, quiet=True)
     trainer.loop.run(1)
@@ -111,6 +112,7 @@ def test_another_length_is_another_run_where_the_rate_falls_to_the_end(tmp_path)
     assert rates[2] == max(rates) and 0 < rates[-1] < 0.002
 
 
+@pytest.mark.slow
 def test_the_saved_model_answers_as_the_trained_one(tmp_path):
     config = dataclasses.replace(SMALL, bidirectional=True, steps=2)
     trainer = Trainer(TRAIN, config, tmp_path, valid=VALID, quiet=True)
