@@ -36,7 +36,8 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
       seed: decides all that is random; nothing is drawn from global generators.
       last: the remainder that does not fill a batch: 'short' gives it as one shorter batch (below an
         eighth of a batch it joins another one), 'drop' leaves it out, other pairs each epoch.
-      lengths: how many batch lengths to choose from the data.
+      lengths: how many batch lengths to choose from the data. XLA compiles each one, so the default is
+        one for eight batches of an epoch, at least 2 and at most 14.
       window: batches whose pairs are bucketed together.
       topic_block: neighbouring pairs that stay together up to the bucketing, for topic-homogeneous
         batches where the pairs are ordered by topic; 1 is a full shuffle.
@@ -48,7 +49,7 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         batches in which no two pairs share a cluster; pairs of a cluster too big for that are left
         out of the epoch. The default is 'mask' where clusters are given.
       labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows): duplicates and others for an
-        auxiliary pairwise loss; `pair_batch_size` of them, of like length, go with each batch.
+        auxiliary pairwise loss; `pair_batch_size` of them, of like length, are added to each batch.
       pair_batch_size: how many.
       prefetch: batches kept ready; 0 makes them when asked for, without a thread.
 
@@ -77,7 +78,7 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         rows: tuple[np.ndarray, np.ndarray] | None = None,
         seed: int = 0,
         last: str = "short",
-        lengths: int = 14,
+        lengths: int | None = None,
         window: int = 128,
         topic_block: int = 1,
         swap: bool = False,
@@ -107,6 +108,8 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         if labelled is not None:
             extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
         histogram = np.bincount(pairs.lengths)
+        if lengths is None:
+            lengths = min(max(self.pairs // self.batch_size // 8, 2), 14)
         self.lengths = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
         if extra and extra.lengths.max() > self.lengths[-1]:
             self.lengths = np.append(self.lengths, extra.lengths.max())

@@ -72,5 +72,5 @@ def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | N
     except OSError:
         return None
     jax.config.update("jax_compilation_cache_dir", str(directory))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.01)
     return directory
