@@ -72,8 +72,8 @@ def plot_similarity_matrix(
       scores: float [batch, batch]; rows question 1, columns question 2.
       closest: 'hardest', 'semi_hard', or None to mark no negatives.
       false_negative_mask: None, or bool [batch, batch]: cells that are not negatives; dotted boxes.
-      rows: texts beside the rows, whole, in lines of 20 characters.
-      columns: texts under the columns, upright, in lines of 26.
+      rows: texts beside the rows, whole, in lines of 26 characters.
+      columns: texts under the columns, upright, likewise.
       title: over the picture.
 
     Returns:
@@ -111,8 +111,11 @@ def plot_similarity_matrix(
 
         axes = figure.add_subplot()
         texts = rows is not None or columns is not None
-        side = min(max(3.4 if texts else 3.6, 0.55 * size + (0 if texts else 2.2)), 9.0)
-        beside, below = (1.4, 2.7 + 0.25 * len(marks)) if texts else (0.8, 0)
+        beside_rows, below_columns = _lines(rows), _lines(columns)
+        lines = max((text.count("\n") + 1 for text in [*beside_rows, *below_columns]), default=0)
+        cell = max(0.55, 0.14 * lines)
+        side = min(max(3.4 if texts else 3.6, cell * size + (0 if texts else 2.2)), 9.0)
+        beside, below = (2.0, 2.7 + 0.25 * len(marks)) if texts else (0.8, 0)
         figure.set_size_inches(side + beside, side + below)
         # Pale colours: the boxes stay visible.
         image = axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
@@ -131,9 +134,9 @@ def plot_similarity_matrix(
         figure.legend(handles, list(marks), loc="outside lower center", ncols=ncols)
         axes.grid(False)
         if size <= 32:
-            axes.set_xticks(range(size), _lines(columns, 26) or range(size), fontsize=8,
+            axes.set_xticks(range(size), below_columns or range(size), fontsize=8,
                             rotation=90 if columns else 0)  # fmt: skip
-            axes.set_yticks(range(size), _lines(rows, 20) or range(size), fontsize=8)
+            axes.set_yticks(range(size), beside_rows or range(size), fontsize=8)
         axes.set(xlabel="question 2", ylabel="question 1")
         figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure
@@ -181,6 +184,6 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
     return figure
 
 
-def _lines(texts: Sequence[str] | None, width: int) -> list[str] | None:
+def _lines(texts: Sequence[str] | None) -> list[str]:
     # Whole texts in short lines; a dollar sign would start a formula.
-    return texts and [textwrap.fill(text, width).replace("$", r"\$") for text in texts]
+    return [textwrap.fill(text, 26).replace("$", r"\$") for text in texts or ()]
