@@ -278,7 +278,7 @@ def definitions(code: str) -> list[str]:
 
 
 def verdict(function: str, score: Any) -> dict[str, Any]:
-    """A score as it came from the kernel, as a dict; no points where the check cannot have given it."""
+    """A score as the kernel sent it, as a dict; no points where the check cannot have given it."""
     try:
         failures = [{name: str(text) for name, text in one.items()} for one in score["failures"]]
         written, failed = score["written"], tuple(Failure(**failure) for failure in failures)

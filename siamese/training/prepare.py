@@ -36,8 +36,8 @@ class TrainingData:
     valid: tuple[np.ndarray, np.ndarray]  # Likewise, the duplicates only the validation loss sees.
     held_out: QuestionPairs  # Pairs of both kinds, to choose a threshold on.
     held_out_rows: tuple[np.ndarray, np.ndarray]
-    # (rows1, rows2, is_duplicate), int32 labels: training pairs of both kinds that go along with the
-    # batches; None where the configuration asks for none.
+    # (rows1, rows2, is_duplicate), int32 labels: training pairs of both kinds for the auxiliary
+    # loss of pairs; None where the configuration asks for none.
     labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     static: StaticStart | None = None  # Of the static vectors, where the configuration names some.
     weights: dict[str, np.ndarray] | None = None  # Of the model that the run starts from.

@@ -117,7 +117,7 @@ _STEPS = {
         "least 1.",
     ),
     "expected_calibration_error": (
-        "In each bin compare two means: what was promised and what came true.",
+        "In each bin compare two means: the mean probability and the share of duplicates.",
         "The bin of p is int(p * bins); p = 1 belongs to the last one. Empty bins count nothing.",
         "Sum over the bins of the share of pairs in it times abs(labels[inside].mean() - "
         "probabilities[inside].mean()).",
