@@ -322,7 +322,7 @@ def _kept(
 
 
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
-    """Writes a notebook, whole or not at all."""
+    """Writes a notebook atomically."""
     nbformat.validate(notebook)
     path.parent.mkdir(exist_ok=True)
     write_bytes_atomically(path, f"{nbformat.writes(notebook)}\n".encode())

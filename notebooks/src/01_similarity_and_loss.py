@@ -28,6 +28,7 @@ from siamese import checks
 from siamese.teaching.lesson_plots import plot_masks, plot_similarity_matrix
 from siamese.teaching.vector_plots import plot_angles, plot_loss_by_margin
 
+siamese.enable_compile_cache()  # so that the next run need not compile again
 np.set_printoptions(precision=4, suppress=True)
 
 # %% [markdown]

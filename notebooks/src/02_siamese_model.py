@@ -30,6 +30,7 @@ from siamese import checks
 from siamese.teaching.lesson_plots import plot_similarity_matrix
 from siamese.teaching.vector_plots import plot_states
 
+siamese.enable_compile_cache()  # so that the next run need not compile again
 np.set_printoptions(precision=3, suppress=True)
 random.seed(34)  # Trax takes its layers' first weights from here
 

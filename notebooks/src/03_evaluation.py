@@ -13,11 +13,13 @@ import siamese
 from siamese import checks
 from siamese.evaluation.plots import plot_accuracy_by_threshold, plot_roc, plot_score_histogram
 
+siamese.enable_compile_cache()  # so that the next run need not compile again
+siamese.keep_memory()  # so that each step does not ask the system for it again
 np.set_printoptions(precision=3, suppress=True)
 
 # %%
 QUESTIONS = None  # path of Quora's questions.csv, or None for the embedded corpus
-STEPS = 150  # training steps; on Quora's file 1000 and more
+STEPS = 120  # training steps; on Quora's file 1000 and more
 
 # %% [markdown]
 # ## A model, quickly

@@ -41,6 +41,8 @@ from siamese.teaching.lesson_plots import plot_losses, plot_similarity_matrix
 from siamese.evaluation.plots import plot_score_histogram
 from siamese.teaching.vector_plots import plot_clusters, plot_states
 
+siamese.enable_compile_cache()  # so that the next run need not compile again
+siamese.keep_memory()  # so that each step does not ask the system for it again
 rnd.seed(34)
 
 # %%

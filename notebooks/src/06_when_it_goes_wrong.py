@@ -25,6 +25,8 @@ from siamese.data.clusters import clusters
 from siamese.teaching.lesson_plots import plot_losses, plot_similarity_matrix
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 
+siamese.enable_compile_cache()  # so that the next run need not compile again
+siamese.keep_memory()  # so that each step does not ask the system for it again
 np.set_printoptions(precision=3, suppress=True)
 
 # %%
@@ -264,8 +266,8 @@ print(
 
 # %% [markdown]
 # The loss is lower because it no longer asks for the impossible; compare models by what they answer, not by
-# losses that do not mean the same. Here the clusters are small, and the gain in ROC AUC is within what the seed
-# alone would change (notebook 5). Quora's largest cluster has hundreds of pairs: batches by length of 256 hold
+# losses that do not mean the same. Here the clusters are small, and the difference in ROC AUC is within what the
+# seed alone would change (notebook 5). Quora's largest cluster has hundreds of pairs: batches by length of 256 hold
 # about 130 false negatives there.
 #
 # ## 3. Padding in the mean
