@@ -56,6 +56,7 @@ def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learne
         assert name in done.stdout
 
 
+@pytest.mark.slow
 def test_names_come_back_when_jax_and_trax_are_loaded_already():
     assert "ok" in output_of("""
         import siamese.compat as compat     # prepares; now undo it, as if siamese came late
@@ -186,6 +187,7 @@ def train(vocab_size, d_model):
 """
 
 
+@pytest.mark.slow
 def test_another_models_directory_is_one_sentence_with_traxs_own_loop(tmp_path, capsys):
     cell = {"FOLDER": str(tmp_path)}
     exec(COURSE_CELL, cell)

@@ -40,6 +40,7 @@ def test_default_corpus_is_the_golden_one(corpus):
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN
 
 
+@pytest.mark.slow
 def test_the_grammar_makes_the_file_that_is_shipped():
     """In a process with another hash seed; compared unpacked, as releases of zlib differ."""
     code = "import sys; from tools.make_corpus import corpus_lines; sys.stdout.writelines(corpus_lines())"

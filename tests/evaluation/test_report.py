@@ -144,6 +144,7 @@ def test_written_whole_as_utf8_over_an_older_one(tmp_path, evaluation):
     assert [entry.name for entry in path.parent.iterdir()] == ["index.html"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_or_measured_is_refused(tmp_path, evaluation):
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="file"):

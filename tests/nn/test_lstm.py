@@ -112,6 +112,7 @@ def test_bfloat16_sums_are_kept_in_float32():
     np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=4e-3)
 
 
+@pytest.mark.slow
 def test_bfloat16_gradients_are_near_those_of_float32():
     kernel, bias, x = map(jnp.asarray, example(7))
     gradient = jax.grad(lambda *a: jnp.sum(lstm_mean(*a, PLACES) ** 2), argnums=(0, 1, 2))

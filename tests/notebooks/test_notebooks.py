@@ -199,6 +199,7 @@ def test_outputs_stay_where_only_text_has_changed(build, made, tmp_path):
     assert build.with_outputs(made(text.replace("3", "4")), path) is None
 
 
+@pytest.mark.slow
 def test_only_what_code_has_changed_is_executed_again(build, made, tmp_path, monkeypatch, capsys):
     module = tmp_path / "siamese" / "small.py"
     module.parent.mkdir()

@@ -169,6 +169,7 @@ for n in range(int(sys.argv[4])):
 """
 
 
+@pytest.mark.slow
 def test_two_writers_lose_nothing_and_a_reader_sees_whole_generations(detector, tmp_path):
     path = QuestionIndex.build(detector, ["how old"], ids=["first"]).save(tmp_path / "i")
     writers = [

@@ -366,6 +366,7 @@ def mutated(data, generator):
     return bytes(data) or b"x"
 
 
+@pytest.mark.slow
 def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path):
     generator = random.Random(0)
     pickles, images = good_files()

@@ -29,6 +29,7 @@ def model():
     return DuplicateDetector(weights, vocabulary, tower, threshold=0.4)
 
 
+@pytest.mark.slow
 def test_before_the_first_step_it_answers_as_the_model_did(model, pairs):
     config = fine_tuning_config(model, pairs.is_duplicate)
     trainer = Trainer(pairs, config, init_from=model, quiet=True)
@@ -86,6 +87,7 @@ def test_few_labels_and_many(model, pairs, tmp_path, count, capsys):
     assert gap(tuned) > gap(model)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_only_from_its_own_model(model, pairs, tmp_path):
     config = fine_tuning_config(model, pairs.is_duplicate, steps=2, checkpoint_every=2)
     trainer = Trainer(pairs, config, tmp_path / "run", init_from=model, quiet=True)
