@@ -19,17 +19,21 @@ import ray
 from ray.data.checkpoint import CheckpointConfig
 
 BATCH = 4096  # questions encoded at a time
-WORKER = {"num_cpus": 0.75}  # of a core: the rest is for one that reads or writes
-HELPER = {"num_cpus": 0.25}
-ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+# Questions handed to a worker at a time. Ray reads small files as one block, which one worker would get.
+BLOCK = 4 * BATCH
+# As Ray counts cores. It lists the files in a task that asks for a whole one: with more for each worker,
+# two workers on two cores would wait for that task, and it for them.
+WORKER = {"num_cpus": 0.5}
+HELPER = {"num_cpus": 0.25}  # reads or writes
+# One core a worker: NPROC is the number of XLA's threads. NumPy's are Ray's business.
+ONE_THREAD = {"NPROC": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 class Encode:
     """Adds the vectors of a table's questions; one a worker, on one core."""
 
     def __init__(self, model: str, column: str):
-        # Read when JAX starts. NumPy's threads are Ray's business.
-        os.environ["XLA_FLAGS"] = ONE_THREAD
+        os.environ |= ONE_THREAD  # read when JAX and the tokenizer start
         from siamese import DuplicateDetector
 
         self.detector, self.column = DuplicateDetector.load(model), column
@@ -50,7 +54,8 @@ def encode(model: str, source: str, output: str, id_column: str, column: str, wo
     context.checkpoint_config = CheckpointConfig(id_column=id_column, checkpoint_path=done)
     first = next(path for path in [Path(source), *sorted(Path(source).glob("*"))] if path.is_file())
     read = ray.data.read_parquet if first.suffix == ".parquet" else ray.data.read_csv
-    read(source, ray_remote_args=HELPER).map_batches(
+    rows = read(source, ray_remote_args=HELPER).repartition(target_num_rows_per_block=BLOCK)
+    rows.map_batches(
         Encode,
         fn_constructor_args=(model, column),
         batch_format="pyarrow",
