@@ -41,21 +41,28 @@ html_theme_options = {"show_toc_level": 2, "use_download_button": False}
 html_copy_source = False
 
 
-LANDMARKS = """
+ACCESSIBILITY = """
 addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".search-button-field").forEach(b => b.removeAttribute("aria-label"));
   document.querySelectorAll(".bd-sidebar-primary").forEach(bar => {
     bar.setAttribute("role", "region");
     bar.setAttribute("aria-label", "Pages");
   });
+  document.querySelectorAll("summary").forEach(s => {
+    if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
+  });
+  const style = document.createElement("style");
+  style.textContent = ":not(pre) > code { overflow-wrap: anywhere; }";
+  document.head.append(style);
 });
 """
 
 
 def setup(app):
     """A property's sentence is left alone: napoleon takes what stands before a colon for its type."""
-    # The search button says more than its label; the sidebar is no landmark (tools/check_pages.py).
-    app.add_js_file(None, body=LANDMARKS)
+    # The search button says more than its label; the sidebar is no landmark and its arrows have no name; a
+    # long name in a text makes the page wider than a phone (tools/check_pages.py).
+    app.add_js_file(None, body=ACCESSIBILITY)
     kept = {}
 
     def keep(app, what, name, obj, options, lines):
