@@ -52,7 +52,7 @@ addEventListener("DOMContentLoaded", () => {
     if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
   });
   const style = document.createElement("style");
-  style.textContent = ":not(pre) > code { overflow-wrap: anywhere; }";
+  style.textContent = "code .pre { white-space: normal; overflow-wrap: anywhere; }";
   document.head.append(style);
 });
 """
