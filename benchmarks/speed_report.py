@@ -78,7 +78,7 @@ def _grid(result: dict, part: str) -> list[str]:
     settings = list(dict.fromkeys(key.rsplit(" ", 1)[0] for key in result[part]))
     names = list(dict.fromkeys(key.rsplit(" ", 1)[1] for key in result[part]))
     lines = [
-        "| measured | " + " | ".join(f"{n} ms | {n} us a pair | x floor | MiB" for n in names) + " |",
+        "| case | " + " | ".join(f"{n} ms | {n} us a pair | x floor | MiB" for n in names) + " |",
         "|---" * (4 * len(names) + 1) + "|",
     ]
     for setting in settings:
