@@ -52,7 +52,7 @@ addEventListener("DOMContentLoaded", () => {
     if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
   });
   const style = document.createElement("style");
-  style.textContent = "code .pre { white-space: normal; overflow-wrap: anywhere; }";
+  style.textContent = "main { overflow-wrap: anywhere; } code .pre { white-space: normal; }";
   document.head.append(style);
 });
 """
