@@ -52,7 +52,8 @@ addEventListener("DOMContentLoaded", () => {
     if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
   });
   const style = document.createElement("style");
-  style.textContent = "main { overflow-wrap: anywhere; } code .pre { white-space: normal; }";
+  style.textContent = "main, main code.literal { overflow-wrap: anywhere; } code .pre { white-space: normal; }"
+    + " code.literal { white-space: normal; word-break: break-word; } .indextable td { display: block; width: auto !important; }";
   document.head.append(style);
 });
 """
