@@ -52,8 +52,9 @@ addEventListener("DOMContentLoaded", () => {
     if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
   });
   const style = document.createElement("style");
-  style.textContent = "main, main code.literal { overflow-wrap: anywhere; } code .pre { white-space: normal; }"
-    + " code.literal { white-space: normal; word-break: break-word; } .indextable td { display: block; width: auto !important; }";
+  style.textContent = "main, main code.literal { overflow-wrap: anywhere; }"
+    + " code .pre, code.literal { white-space: normal; }"
+    + " .indextable td { display: block; width: auto !important; }";
   document.head.append(style);
 });
 """
