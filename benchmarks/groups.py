@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import time
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def main() -> None:
     started, cpu = time.perf_counter(), time.process_time()
     merges = average_linkage(kept, flags.lowest)
     spent = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - cpu}
+    spent["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # with all before it
     alone = b_cubed(np.arange(len(truth)), truth, counted=~half)
     results = {
         "questions": len(truth),

@@ -42,6 +42,38 @@ def test_pairs_equal_the_whole_matrix(n, threshold):
         np.testing.assert_allclose(similarities, np.vecdot(vectors[a], vectors[b]), atol=1e-6)
 
 
+def decaying(n, d=64):
+    """Vectors whose axes weigh less and less, as an encoder's do; every second is near the one before."""
+    rng = np.random.default_rng(1)
+    vectors = rng.standard_normal((n, d)) * 0.93 ** np.arange(d) @ np.linalg.qr(unit(d, d))[0]
+    vectors[1::2] = vectors[::2] + 0.2 * vectors[1::2]
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_pairs_by_shorter_vectors_equal_the_whole_matrix(monkeypatch, storage):
+    monkeypatch.setattr(linkage, "SAMPLE", 128)
+    kept = StoredVectors.of(decaying(300), storage)
+    vectors = kept.rows(slice(None))
+    shorter = linkage.upper_bounds(kept, 0.9)
+    assert shorter.values.shape[1] < vectors.shape[1]
+    products, bounds = (
+        v.astype(np.float64) @ v.T.astype(np.float64) for v in (vectors, shorter.values)
+    )
+    assert (bounds > products - 1e-6).all()
+    found = list(similar_pairs(kept, 0.9))
+    pairs = [(int(j), int(i)) for a, b, _ in found for i, j in zip(a, b)]
+    assert len(pairs) == len(set(pairs)) > 100 and set(pairs) == reference_pairs(vectors, 0.9)
+    for a, b, similarities in found:
+        np.testing.assert_allclose(similarities, np.vecdot(vectors[a], vectors[b]), atol=1e-6)
+
+
+def test_shorter_vectors_are_not_taken_where_they_leave_much(monkeypatch):
+    monkeypatch.setattr(linkage, "SAMPLE", 128)
+    assert linkage.upper_bounds(StoredVectors.of(unit(300, 64)), 0.3) is None
+    assert linkage.upper_bounds(StoredVectors.of(decaying(100)), 0.9) is None  # a short list
+
+
 @pytest.mark.parametrize("most_edges", [10, 4_000_000])
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 def test_groups_equal_connected_components(monkeypatch, most_edges, storage):

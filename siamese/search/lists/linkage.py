@@ -17,10 +17,15 @@ import numpy as np
 from siamese.data.arguments import whole_number
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
-from siamese.search.nearest import StoredVectors
+from siamese.search.nearest import StoredVectors, blocks
 
 BLOCK = 2048  # rows and columns of a block of similarities: 16 MiB
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
+# Bounds of cosines: questions that tell whether they save work, the pairs they may leave, and float32's
+# error in a product of vectors of length 1.
+SAMPLE = 4096
+MOST_LEFT = 1e-3
+ROUNDING = 1e-5
 
 
 class Merges(NamedTuple):
@@ -54,6 +59,9 @@ def similar_pairs(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yields all pairs whose cosine is above a threshold, each once, block by block.
 
+    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`, and
+    worked out only where the bound is above the threshold. That takes a quarter more memory.
+
     Yields:
       rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
 
@@ -63,20 +71,66 @@ def similar_pairs(
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
     n = len(vectors)
+    bounds = upper_bounds(vectors, threshold)
+    shorter, least = (vectors, threshold) if bounds is None else (bounds, threshold - ROUNDING)
     buffer = np.empty((BLOCK, BLOCK), np.float32)
     for start in range(0, n, BLOCK):
-        rows = vectors.rows(slice(start, start + BLOCK))  # [r, d]
+        rows = shorter.rows(slice(start, start + BLOCK))  # [r, d]
         for other in range(start, n, BLOCK):
-            columns = rows if other == start else vectors.rows(slice(other, other + BLOCK))
+            columns = rows if other == start else shorter.rows(slice(other, other + BLOCK))
             scores = buffer[: len(rows), : len(columns)]
             np.matmul(rows, columns.T, out=scores)
-            i, j = np.divmod(np.flatnonzero(scores > threshold), len(columns))
-            similarities = scores[i, j]
+            i, j = np.divmod(np.flatnonzero(scores > least), len(columns))
             if other == start:
                 upper = i < j
-                i, j, similarities = i[upper], j[upper], similarities[upper]
+                i, j = i[upper], j[upper]
+            similarities = scores[i, j]
+            i, j = i + start, j + other
+            if bounds is not None:
+                similarities = _cosines(vectors, i, j)
+                above = similarities > threshold
+                i, j, similarities = i[above], j[above], similarities[above]
             if len(i):
-                yield i + start, j + other, similarities
+                yield i, j, similarities
+
+
+def upper_bounds(vectors: StoredVectors, threshold: float) -> StoredVectors | None:
+    """Shorter vectors float32 [n, k + 1], k < d, whose products are at least those of `vectors`.
+
+    Turned to the principal axes of a sample, the first k numbers hold most of a vector; of the others only
+    the length r is kept. By Cauchy and Schwarz a product is at most that of the first k numbers plus
+    r * r', which is the product of the vectors with r as their last number. None where that would leave
+    more than one in a thousand of the sample's pairs, or the list is short.
+    """
+    n, d = vectors.values.shape
+    if n < SAMPLE:
+        return None
+    some = vectors.rows(np.arange(0, n, n // SAMPLE)[:SAMPLE])
+    _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
+    axes = np.ascontiguousarray(axes[:, ::-1], np.float32)  # [d, d], the strongest first
+
+    def shortened(rows: np.ndarray, k: int) -> np.ndarray:
+        turned = rows @ axes
+        rest = np.linalg.norm(turned[:, k:], axis=1, keepdims=True)
+        return np.concatenate([turned[:, :k], rest], axis=1)
+
+    for k in (d // 8, d // 4, d // 2):
+        short = shortened(some, k)
+        if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
+            found = np.empty((n, k + 1), np.float32)
+            for start, rows in blocks(vectors, BLOCK):
+                found[start : start + len(rows)] = shortened(rows, k)
+            return StoredVectors(found)
+    return None
+
+
+def _cosines(vectors: StoredVectors, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """The products of the rows i with the rows j, float32 [m]."""
+    found = np.empty(len(i), np.float32)
+    for start in range(0, len(i), BLOCK):
+        part = slice(start, start + BLOCK)
+        found[part] = np.vecdot(vectors.rows(i[part]), vectors.rows(j[part]))
+    return found
 
 
 def strongest_pairs(
@@ -136,8 +190,9 @@ def average_linkage(vectors: StoredVectors, threshold: float, largest: int | Non
         def allowed(i: np.ndarray, j: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
             return sizes[i] + sizes[j] <= limit
 
-        means = StoredVectors(sums / sizes[:, None].astype(np.float32))
-        *pairs, least = strongest_pairs(means, threshold, allowed)
+        means = sums if sizes.max(initial=1) == 1 else sums / sizes[:, None].astype(np.float32)
+        *pairs, least = strongest_pairs(StoredVectors(means), threshold, allowed)
+        del means  # as large as the list
         for a, b, similarity in _joins(sums, sizes, pairs, least, limit):
             edges.append((rows[a], rows[b]))
             similarities.append(similarity)
