@@ -57,7 +57,8 @@ def main() -> None:
     started, cpu = time.perf_counter(), time.process_time()
     merges = average_linkage(kept, flags.lowest)
     spent = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - cpu}
-    spent["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # with all before it
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # with all before it, in KiB
+    spent["peak_mb"] = peak / 1024
     alone = b_cubed(np.arange(len(truth)), truth, counted=~half)
     results = {
         "questions": len(truth),

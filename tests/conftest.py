@@ -51,6 +51,8 @@ class UnlistedSkips:
 def pytest_configure(config):
     if os.environ.get("CI") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(UnlistedSkips(), "unlisted-skips")
+    if hasattr(config, "workerinput"):  # a worker for each core: one thread for XLA in each
+        os.environ.setdefault("NPROC", "1")
     hypothesis.settings.register_profile("any machine", deadline=None)  # however busy it is
     hypothesis.settings.load_profile("any machine")
     # As the commands do: a test that trains or encodes compiles what another has compiled before.
