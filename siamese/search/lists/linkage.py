@@ -60,7 +60,7 @@ def similar_pairs(
     """Yields all pairs whose cosine is above a threshold, each once, block by block.
 
     Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`, and
-    worked out only where the bound is above the threshold. That takes a quarter more memory.
+    worked out only where the bound is above the threshold. That takes up to half as much memory again.
 
     Yields:
       rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
@@ -95,7 +95,7 @@ def similar_pairs(
 
 
 def upper_bounds(vectors: StoredVectors, threshold: float) -> StoredVectors | None:
-    """Shorter vectors float32 [n, k + 1], k < d, whose products are at least those of `vectors`.
+    """Shorter vectors, float32 [n, k + 1], whose products are at least those of `vectors`, rounding aside.
 
     Turned to the principal axes of a sample, the first k numbers hold most of a vector; of the others only
     the length r is kept. By Cauchy and Schwarz a product is at most that of the first k numbers plus
