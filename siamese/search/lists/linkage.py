@@ -84,9 +84,10 @@ def similar_pairs(
             if other == start:
                 upper = i < j
                 i, j = i[upper], j[upper]
-            similarities = scores[i, j]
-            i, j = i + start, j + other
-            if bounds is not None:
+            if bounds is None:
+                similarities, i, j = scores[i, j], i + start, j + other
+            else:
+                i, j = i + start, j + other
                 similarities = _cosines(vectors, i, j)
                 above = similarities > threshold
                 i, j, similarities = i[above], j[above], similarities[above]
