@@ -39,6 +39,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from joblib import cpu_count
 from nbclient import NotebookClient
 from PIL import Image
 
@@ -407,7 +408,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     start = time.monotonic()
     # The longest notebooks come last in the course, and first here.
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with ThreadPoolExecutor(cpu_count()) as threads:
         for line in threads.map(build, chosen[::-1]):
             print(line, flush=True)
     print(f"Together {time.monotonic() - start:.0f} s.")
