@@ -380,6 +380,10 @@ MORE_WRONG = {
         (siamese_of("tl.LSTM(d_model)", "tl.LSTM(n_units=d_model), tl.Dense(d_model)"), "name by name"),
     ],
     "TripletLossFn": [
+        (
+            *(MASK, "fastnp.where(scores >= positive[:, None], -2.0, scores)"),
+            *("fastnp.mean(loss1 + loss2)", "fastnp.sum(loss1 + loss2)", "later edition"),
+        ),
         ("margin - positive + closest", "margin + positive - closest", "sign"),
         ("(0.0, margin - positive + mean)", "(0.0, margin + positive - mean)", "sign"),
         ("margin - positive + closest", "-positive + closest", "margin"),

@@ -155,12 +155,19 @@ def _margin_mistakes(loss, scores, margin):
     ]
 
 
+LATER_EDITION = (
+    "this is the loss of a later edition of the course (the lecture's closest negative, and the sum over "
+    "the batch): this exercise takes the hardest negative of all, and the mean"
+)
+
+
 def _loss_mistakes(v1, v2, margin=0.25):
     scores = similarities(v1, v2)
     positive = np.diag(scores)
     mean, closest = mean_of_negatives(scores), hardest_negatives(scores)
     masked = scores * off_diagonal(scores)
     right = row_losses(mean, closest, positive, margin)
+    semi_hard = row_losses(mean, semi_hard_negatives(scores), positive, margin)
     both = mean + closest - 2 * positive + 2 * margin  # the two terms in one, without a hinge
     terms = [np.maximum(negative - positive + margin, 0) for negative in (mean, closest)]
     grids = [row_losses(mean[None, :], closest[None, :], positive[:, None], margin),
@@ -178,7 +185,8 @@ def _loss_mistakes(v1, v2, margin=0.25):
         (right.sum(), "this is the sum over the batch: the assignment's loss is the mean"),
         (right, "one number is asked for: the mean over the batch"),
         (rows_loss(scores.T, margin), "rows and columns are exchanged: rows belong to v1, columns to v2"),
-        (row_losses(mean, semi_hard_negatives(scores), positive, margin).mean(), SEMI_HARD),
+        (semi_hard.mean(), SEMI_HARD),
+        (semi_hard.sum(), LATER_EDITION),
         *_term_mistakes(mean, closest, positive, margin),
         *_negative_mistakes(scores, margin),
         (rows_loss(similarities(v1.T, v2.T), margin),
