@@ -144,13 +144,15 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
         if array.dtype.name not in dtypes or not fits:
             kinds = " or ".join(dtypes)
             raise ValueError(f"{name}-{what} is {array.dtype} {array.shape}, not {kinds} {shape}")
-        return array
+        return np.asarray(array)  # Slicing np.memmap itself is slow.
 
     values = mapped("vectors.npy", (rows, None), *STORAGES)
     scales = mapped("scales.npy", (rows,), "float32") if values.dtype == np.int8 else None
     vectors = StoredVectors(values, scales)
     offsets = mapped("offsets.npy", (rows + 1,), "int64")
-    text = np.memmap(path("questions.jsonl"), np.uint8, "r") if rows else np.zeros(0, np.uint8)
+    text = np.zeros(0, np.uint8)
+    if rows:
+        text = np.asarray(np.memmap(path("questions.jsonl"), np.uint8, "r"))
     if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
         raise ValueError("offsets.npy does not fit questions.jsonl")
     graph = folder / f"{name}-graph.usearch"

@@ -23,6 +23,7 @@ DEPTH = 300  # rows of each list that are joined, at least
 GENERAL_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.8, 0.6
 K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
 
+_TILE = 64  # scores of which the largest is looked at first
 _WORD = re.compile(r"\w+")
 
 
@@ -158,10 +159,16 @@ def bm25(parts: Sequence[Postings], removed: np.ndarray, question: str) -> np.nd
 
 def best_rows(scores: np.ndarray, k: int) -> np.ndarray:
     """The rows of the k largest scores above 0, int64, best first; of equal ones the first comes first."""
-    if k < len(scores):
-        rows = np.flatnonzero(scores >= max(np.partition(scores, -k)[-k], 1e-30))
-    else:
-        rows = np.flatnonzero(scores > 0)
+    least = 1e-30
+    tiles = len(scores) // _TILE
+    if (
+        tiles >= k
+    ):  # The k-th largest of all is no smaller than the k-th largest of the tiles' maxima.
+        maxima = scores[: tiles * _TILE].reshape(tiles, _TILE).max(axis=1)
+        least = max(least, np.partition(maxima, -k)[-k])
+    rows = np.flatnonzero(scores >= least)
+    if k < len(rows):
+        rows = rows[scores[rows] >= np.partition(scores[rows], -k)[-k]]
     return rows[np.argsort(-scores[rows], kind="stable")][:k]
 
 

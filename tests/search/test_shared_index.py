@@ -67,7 +67,7 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path):
 
 def test_small_additions_share_files_and_stay_few_segments(detector, tmp_path):
     path = QuestionIndex.build(detector, random_questions(2_000)).save(tmp_path / "i")
-    assert isinstance(QuestionIndex.load(path, detector).vectors.values, np.memmap)
+    assert isinstance(QuestionIndex.load(path, detector).vectors.values.base, np.memmap)
     before = {(file.name, file.stat().st_ino) for file in find_current(path, "index").glob("*-*")}
     for n in range(40):
         with QuestionIndex.open_for_change(path, detector) as index:
