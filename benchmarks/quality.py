@@ -32,6 +32,7 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese import enable_compile_cache, keep_memory
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
@@ -62,6 +63,8 @@ ADDED = {"both reading directions": {"bidirectional": True}, "lazy Adam": {"lazy
 
 def main() -> None:
     flags = parsed()
+    keep_memory()  # as `siamese train` does: the seconds are the command's
+    enable_compile_cache()
     pairs = read_pairs(flags.questions)
     rows = json.loads(Path(flags.splits).read_text())["rows"]
     train, valid = (pairs.rows(*rows[name]) for name in ("train", "valid"))
