@@ -9,7 +9,7 @@ from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
-from siamese.search.lexical import folded
+from siamese.search.lexical import best_rows, folded
 
 
 def bm25_by_hand(texts, question):
@@ -30,6 +30,16 @@ def bm25_by_hand(texts, question):
 @pytest.fixture(scope="module")
 def detector():
     return make_detector()
+
+
+@pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])  # The last two by the maxima of tiles.
+@pytest.mark.parametrize("different", [2, 40, 10_000])  # Many equal scores, and few.
+def test_best_rows_are_those_of_a_whole_sort(rows, different):
+    rng = np.random.default_rng(rows + different)
+    scores = (rng.integers(0, different, rows) * (rng.random(rows) < 0.5)).astype(np.float32)
+    for k in (1, 10, 60):
+        expected = [row for row in np.argsort(-scores, kind="stable") if scores[row] > 0][:k]
+        assert best_rows(scores, k).tolist() == expected
 
 
 def changed_index(detector, folder):
