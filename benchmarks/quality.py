@@ -229,8 +229,10 @@ def table(found: dict) -> str:
     ]
     groups: dict[tuple, list[dict]] = {}
     for facts in found.values():
-        groups.setdefault((facts["name"], facts["steps"]), []).append(facts)
-    for (name, steps), runs in groups.items():
+        # Runs of as many epochs differ by a few steps.
+        groups.setdefault((facts["name"], facts["epochs"] or facts["steps"]), []).append(facts)
+    for (name, _), runs in groups.items():
+        steps = runs[0]["steps"]
         for part in ("valid", "test"):
             figures = [facts[part] for facts in runs if part in facts]
             if figures:

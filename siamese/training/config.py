@@ -61,7 +61,7 @@ class TrainConfig:
         below=1,
     )
     pair_static_share: float = _choice(
-        0.5, "their share in the saved model's cosine of pairs", least=0, below=1
+        0.6, "their share in the saved model's cosine of pairs", least=0, below=1
     )
     search_static_share: float = _choice(
         0.75, "their share in the saved model's vectors, which order searches", above=0, below=1

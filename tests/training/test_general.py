@@ -71,7 +71,7 @@ def test_the_saved_model_is_whole_and_answers_as_the_trained_one(corpus, whole):
         one, other = trainer.loop.eval_model(tuple(pair))
         assert abs(saved.similarity(*asked) - float((one * other).sum())) < 1e-3
     assert 0 < saved.tower.familiar_length < len(saved.vocabulary.encode(long))
-    assert saved.tower.static_share == 0.75 and saved.tower.pair_static_share == 0.5
+    assert saved.tower.static_share == 0.75 and saved.tower.pair_static_share == 0.6
     assert saved.predict(questions[0], questions[0]) and saved.similarity("", questions[0]) == 0
     assert QuestionIndex.build(saved, questions[:9]).vector_weight == 0.8  # Others: 0.6.
     many = corpus.train.question1 * 30  # Past the number from which all cores tokenize.
