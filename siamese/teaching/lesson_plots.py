@@ -123,6 +123,7 @@ def plot_similarity_matrix(
         place = {"location": "top", "aspect": 30} if texts else {"shrink": 0.8}
         bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", **place)
         bar.ax.set(**{"xlim" if texts else "ylim": (-1, 1)})
+        bar.set_ticks([-1, -0.5, 0, 0.5, 1])
         if size <= 12:
             for (i, j), value in np.ndenumerate(scores):
                 axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
