@@ -148,6 +148,13 @@ def test_the_best_cut_finds_groups_that_were_planted():
     assert value == 1 and (merges.labels(cut) == truth).all()
 
 
+def test_rounding_does_not_order_the_questions_of_a_group():
+    same = np.array([[1, 0], [1, 0], [1, 0], [0.9, 0.43588989]], np.float32)
+    for noise in np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32):
+        (group,) = duplicate_groups(StoredVectors.of(same + noise), 0.5)
+        assert [member.row for member in group] == [0, 1, 2, 3] and group[0].is_central
+
+
 def test_new_questions_join_groups_by_their_mean_cosine():
     vectors = unit(200)
     kept = StoredVectors.of(vectors)

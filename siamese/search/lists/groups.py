@@ -15,6 +15,7 @@ from siamese.search.nearest import StoredVectors, top_k
 
 MOST_EDGES = 4_000_000  # pairs kept before they are joined to groups
 MOST_JOINED = 10  # groups looked at for a new question
+ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
 class Member(NamedTuple):
@@ -133,10 +134,13 @@ def _connected(vectors: StoredVectors, threshold: float) -> np.ndarray:
 
 
 def _ordered(vectors: StoredVectors, rows: np.ndarray) -> list[Member]:
-    """A group, the central question first."""
+    """A group, the central question first; where rounding alone tells two apart, the earlier is first."""
     found = vectors.rows(rows)  # [members, d]
-    central = int(np.argmax(found @ found.mean(axis=0)))
+    nearness = found @ found.mean(axis=0)
+    central = int(np.argmax(nearness >= nearness.max() - ROUNDING))
     similarities = np.vecdot(found, found[central])
     order = np.argsort(-similarities, kind="stable")
+    lower = np.cumsum(np.diff(similarities[order], prepend=2) < -ROUNDING)
+    order = order[np.lexsort((order, lower))]
     order = [central, *order[order != central]]
     return [Member(int(rows[at]), float(similarities[at]), at == central) for at in order]
