@@ -42,7 +42,7 @@ CHARACTERS = 256  # Size of the character vectors.
 # to change the mean of such vectors only a little at first.
 INPUT_SCALE, OUTPUT_SCALE = 0.15, 0.2
 # A run resumed in another form of the same arithmetic differs in the last bits, and is told so.
-LSTM_FORM = "word products"
+LSTM_FORM = "word products, rows"
 # So many parts of a batch draw their own dropout of a word's vector: with one, a question and its duplicate
 # lack the same numbers, and the model learns less that holds for others (docs/training.md).
 DROPOUT_PARTS = 2

@@ -7,8 +7,10 @@ nobody but the trainer holds, are donated: XLA writes the new ones in their plac
 The distinct words of a batch are sought here, on the host: the model computes once for each of them what
 it would compute at each of their places (`siamese.nn.lstm`).
 
-Lazy Adam (the LazyAdam of TensorFlow Addons, PyTorch's SparseAdam) moves only the embedding rows whose
-words are in the batch. Adam itself moves every row, because the moments of absent words decay.
+The embedding's gradient is zero but for the rows of those words. So the model is given these rows alone,
+as a small embedding. Adam moves every row, because the moments of absent words decay; the zeros are neither
+written nor read. Lazy Adam (the LazyAdam of TensorFlow Addons, PyTorch's SparseAdam) moves only the rows of
+the batch's words.
 """
 
 from __future__ import annotations
@@ -55,11 +57,14 @@ def update_step(
       ArgumentError: lazy_adam with another optimizer than Adam, with clipped gradients, or with another
         model than `Siamese`'s.
     """
-    if lazy_adam:
-        _check_lazy(trainer)
+    by_rows = _moves_rows(trainer)
+    if lazy_adam and not by_rows:
+        raise ArgumentError(_why_not_lazy(trainer))
     # Trax's own takes the norms by `vdot`, which XLA runs on one core.
     trainer.optimizer._l2_norm = _l2_norm
-    update = _update_lazily if lazy_adam else partial(_update, embedding_rate, embedding_pull)
+    update = partial(_update, embedding_rate, embedding_pull)
+    if lazy_adam or (by_rows and embedding_rate == 1 and not embedding_pull):
+        update = partial(_update_rows, lazy_adam)
     update = partial(update, trainer._forward_and_backward_fn, trainer.optimizer)
     # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
     # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
@@ -133,50 +138,60 @@ def _update(rate, pull, gradient, optimizer, slots, weights, step, opt_params, b
     return slots, weights, state, {**stats, "loss": loss}
 
 
-def _update_lazily(gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
+def _update_rows(lazy, gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
     """The model sees a small embedding of the batch's words; its gradient is as small."""
     embedding, *others = fastmath.tree_flatten(weights)
-    (m, v), *other_slots = slots
     words = batch[0].words
-    small, small_m, small_v = (
-        jnp.take(whole, words, axis=0, mode="clip") for whole in (embedding, m, v)
-    )
+    small = _rows(embedding, words)
     small_weights, _ = fastmath.tree_unflatten([small, *others], weights)
     numbers = jnp.arange(len(words), dtype=jnp.int32)
     small_batch = (*(Words(numbers, q.places) for q in batch[:2]), *batch[2:])
 
     (loss, state), gradients = gradient(small_batch, small_weights, state, rng)
     small_gradient, *other_gradients = fastmath.tree_flatten(gradients)
-    small, (small_m, small_v) = optimizer.update(
-        step, small_gradient, small, (small_m, small_v), opt_params
-    )
-    updated = [
-        optimizer.update(step, *given, opt_params)
-        for given in zip(other_gradients, others, other_slots, strict=True)
-    ]
-
-    def put(whole, rows):  # What fills the words up is beyond the end, and dropped.
-        return whole.at[words].set(rows, mode="drop")
-
-    weights, _ = fastmath.tree_unflatten(
-        [put(embedding, small), *(weight for weight, _ in updated)], weights
-    )
-    slots = ((put(m, small_m), put(v, small_v)), *(slot for _, slot in updated))
     stats = {"gradients_l2": _l2_norm([small_gradient, *other_gradients]), "loss": loss}
+    if lazy:
+        found = small, tuple(_rows(slot, words) for slot in slots[0])
+        moved, moved_slots = optimizer.update(step, small_gradient, *found, opt_params)
+
+        def put(whole, rows):  # What fills the words up is beyond the end, and dropped.
+            return whole.at[words].set(rows, mode="drop")
+
+        first = put(embedding, moved), tuple(map(put, slots[0], moved_slots))
+    else:
+        stats["weights_l2"] = _l2_norm([embedding, *others])
+        # Each row looks its gradient up inside XLA's loop for Adam: that of the whole is never stored.
+        place = jnp.full(len(embedding), len(words)).at[words].set(numbers, mode="drop")
+        whole = jnp.take(small_gradient, place, axis=0, mode="fill", fill_value=0)
+        first = optimizer.update(step, whole, embedding, slots[0], opt_params)
+    updated = [first] + [
+        optimizer.update(step, *given, opt_params)
+        for given in zip(other_gradients, others, slots[1:], strict=True)
+    ]
+    moved, slots = zip(*updated)
+    weights, _ = fastmath.tree_unflatten(moved, weights)
     return slots, weights, state, stats
 
 
-def _check_lazy(trainer) -> None:
-    optimizer = trainer.optimizer
+def _rows(whole, words):
+    return jnp.take(whole, words, axis=0, mode="clip")
+
+
+def _moves_rows(trainer) -> bool:
+    """Whether Adam alone moves an embedding of which a batch's words can be taken by themselves."""
+    optimizer, model = trainer.optimizer, trainer.model_with_loss.sublayers[0]
     is_adam = isinstance(optimizer, trax.optimizers.adam.Adam)
-    if not is_adam or optimizer._clip_grad_norm is not None:
-        raise ArgumentError(
-            "lazy_adam needs trax.optimizers.Adam without clip_grad_norm; the optimizer is "
-            f"{type(optimizer).__name__}."
-        )
+    return is_adam and optimizer._clip_grad_norm is None and getattr(model, "takes_rows", False)
+
+
+def _why_not_lazy(trainer) -> str:
     model = trainer.model_with_loss.sublayers[0]
-    if not getattr(model, "takes_words", False):
-        raise ArgumentError(
-            "lazy_adam needs a model that Siamese has made, with fast=True; it was given a "
-            f"{type(model).__name__}."
+    if getattr(model, "takes_rows", False):
+        return (
+            "lazy_adam needs trax.optimizers.Adam without clip_grad_norm; the optimizer is "
+            f"{type(trainer.optimizer).__name__}."
         )
+    return (
+        "lazy_adam needs a model that Siamese has made, with fast=True and without static vectors; it "
+        f"was given a {type(model).__name__}."
+    )

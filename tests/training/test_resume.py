@@ -85,4 +85,4 @@ def test_going_on_with_other_arithmetic_is_reported(corpus, tmp_path, caplog):
     assert "began with JAX_DEFAULT_MATMUL_PRECISION=None, and goes on with highest" in caplog.text
     with mock.patch("siamese.training.loop.LSTM_FORM", "a later version's"):
         train(corpus, "bucketed", tmp_path, 4)
-    assert "LSTM_FORM=word products, and goes on with a later version's" in caplog.text
+    assert "LSTM_FORM=word products, rows, and goes on with a later version's" in caplog.text
