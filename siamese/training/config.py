@@ -273,7 +273,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "schedule": "linear",
         "warmup_steps": 200,
         "adam_epsilon": 1e-8,
-        "epochs": 8.0,
+        "epochs": 7.0,
         "valid_duplicates": 3000,
         "eval_every": 250,
         "checkpoint_every": 500,
