@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
@@ -115,10 +116,11 @@ class Encoder:
         on_device = jax.device_put({name: np.asarray(a) for name, a in self.weights.items()})
         size = 16 * config.d_model * config.vocab_size * len(config.lstms)
         if config.is_learned and size <= MAX_PRODUCT_BYTES:
+            exact = dataclasses.replace(config, compute="float32")
 
             def products(weights):
-                vectors = word_vectors(weights, np.arange(config.vocab_size), config)
-                return products_of(weights, vectors, config)
+                vectors = word_vectors(weights, np.arange(config.vocab_size), exact)
+                return products_of(weights, vectors, exact)
 
             made = jax.jit(products)(on_device)
             on_device |= {f"{name}/products": p for name, p in zip(config.lstms, made)}

@@ -11,9 +11,10 @@ of Gers et al., 2000)::
 The input's part of the product, ``x_t @ Wx + bias``, is the same wherever a word stands. A batch of 32,768
 positions holds 2,000 to 3,000 different words, so it is computed once a word, and a step looks it up.
 
-The backward pass is our own. Of the forward pass only gates and cells are kept: h is ``o * tanh(c)``. The
-gradient of the gates' sums is carried one step on, where it meets that h; so neither is ever stored. And
-the mean is taken inside the step. What else was tried: benchmarks/lstm_forms.py.
+The backward pass is our own. Of the forward pass only gates and cells are kept: the h that a step was given
+is ``o * tanh(c)`` of the step before. The gradient of the gates' sums is used up in the step that makes it;
+so neither is ever stored. And the mean is taken inside the step. What else was tried:
+benchmarks/lstm_forms.py.
 
 Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
 """
@@ -93,16 +94,11 @@ def _forward(reverse, kernel, products, places, mask, keep=True):
         i, j, f, o_new = jnp.split(z, 4, axis=-1)
         i, j, f, o_new = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o_new)
         c_new = c * f + i * j
+        if mask is not None:  # A masked position hands both on, and so h, which is o * tanh(c).
+            c_new, o_new = (jnp.where(mask_t, new, old) for new, old in ((c_new, c), (o_new, o)))
         h_new = o_new * jnp.tanh(c_new)
-        if mask is None:
-            total = total + h_new
-        else:
-            total = total + jnp.where(mask_t, h_new, 0)
-            # A masked position hands all three on: there too h is o * tanh(c).
-            h_new, c_new, o_new = (
-                jnp.where(mask_t, new, old) for new, old in ((h_new, h), (c_new, c), (o_new, o))
-            )
-        kept = tuple(a.astype(dtype) for a in (i, j, f, o_new, c)) if keep else None
+        total = total + (h_new if mask is None else jnp.where(mask_t, h_new, 0))
+        kept = tuple(a.astype(dtype) for a in (i, j, f, o_new, c_new)) if keep else None
         return (h_new, c_new, o_new, total), kept
 
     zero = jnp.zeros((places.shape[1], kernel.shape[0]), products.dtype)
@@ -114,44 +110,45 @@ def _backward(reverse, saved, d_total):
     """Gradients of kernel and products, from that of the sum."""
     kept, kernel, products, places, mask = saved
     exact, dtype = products.dtype, kernel.dtype
-    back = kernel.T
+    back, (*_, outputs, cells) = kernel.T, kept
+    first = len(places) - 1 if reverse else 0
 
     def step(carry, inputs):
-        # dz is the gradient of the gates' sums one step later, which this step's h was part of.
-        dz, dh, dc, d_kernel, d_products = carry
-        gates_and_cell, places_t, mask_t = inputs
+        dh, dc, d_kernel, d_products = carry
+        t, gates_and_cell, places_t, mask_t = inputs
         i, j, f, o, c = (a.astype(exact) for a in gates_and_cell)
-        c_new = c * f + i * j
-        if mask is not None:
-            c_new = jnp.where(mask_t, c_new, c)
-        tanh_c = jnp.tanh(c_new)
-        h = (o * tanh_c).astype(dtype)
-        # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
-        d_kernel = d_kernel + _product(lax.optimization_barrier(h.T), dz)
-        dh = dh + _product(dz, back)
-        passed_on = dh, dc
-        dh = dh + d_total
-        dc = dc + dh * o * (1 - tanh_c * tanh_c)
+        before = jnp.where(t == first, t, t + 1 if reverse else t - 1)
+        o_before, c_before = (a[before].astype(exact) for a in (outputs, cells))
+        c_before = jnp.where(t == first, 0, c_before)  # Before the first there is none.
+        h_before = (o_before * jnp.tanh(c_before)).astype(dtype)
+        tanh_c = jnp.tanh(c)
+        dh_here = dh + d_total
+        dc_here = dc + dh_here * o * (1 - tanh_c * tanh_c)
+        if mask is not None:  # Here, where they are small: all of dz is zero then.
+            dh_here, dc_here = (jnp.where(mask_t, a, 0) for a in (dh_here, dc_here))
         dz = jnp.concatenate(
             [
-                dc * j * i * (1 - i),
-                dc * i * (1 - j * j),
-                dc * c * f * (1 - f),
-                dh * tanh_c * o * (1 - o),
+                dc_here * j * i * (1 - i),
+                dc_here * i * (1 - j * j),
+                dc_here * c_before * f * (1 - f),
+                dh_here * tanh_c * o * (1 - o),
             ],
             axis=-1,
         )  # [batch, 4 * d]
-        dh, dc = jnp.zeros_like(dh), dc * f
-        if mask is not None:  # What a masked position was handed it hands on.
-            dz = jnp.where(mask_t, dz, 0)
-            dh, dc = (jnp.where(mask_t, new, old) for new, old in zip((dh, dc), passed_on))
         d_products = d_products.at[places_t].add(dz)
-        return (dz.astype(dtype), dh, dc, d_kernel, d_products), None
+        dz = dz.astype(dtype)
+        # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
+        d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)
+        dh_before, dc_before = _product(dz, back), dc_here * f
+        if mask is not None:  # What a masked position was handed it hands on.
+            dh_before = jnp.where(mask_t, dh_before, dh)
+            dc_before = jnp.where(mask_t, dc_before, dc)
+        return (dh_before, dc_before, d_kernel, d_products), None
 
     zero = jnp.zeros(kept[0].shape[1:], exact)
-    dz = jnp.zeros((zero.shape[0], kernel.shape[1]), dtype)
-    start = (dz, zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros_like(products))
-    (*_, d_kernel, d_products), _ = lax.scan(step, start, (kept, places, mask), reverse=not reverse)
+    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros_like(products))
+    inputs = (jnp.arange(len(places)), kept, places, mask)
+    (*_, d_kernel, d_products), _ = lax.scan(step, start, inputs, reverse=not reverse)
     return d_kernel.astype(dtype), d_products, None, None
 
 
