@@ -56,7 +56,7 @@ def encoding(model: str, path: str) -> None:
 
     keep_memory()
     detector, pairs = DuplicateDetector.load(model), read_pairs(path)
-    ids = detector.tokens(list(dict.fromkeys([*pairs.question1, *pairs.question2]))[:40_000])
+    ids = detector.token_ids(list(dict.fromkeys([*pairs.question1, *pairs.question2]))[:40_000])
     encoders = [detector.encoder]
     config = dataclasses.replace(encoders[0].config, compute="bfloat16")
     encoders.append(Encoder(config, encoders[0].weights))
