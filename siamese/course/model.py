@@ -126,9 +126,8 @@ def Siamese(
         # is copied with the layer.
         drop = dropout if mode == "train" else Dropout()
         vars(layer)["forward"] = partial(_forward, layer, config, drop, static)
-        vars(layer)["takes_words"] = True  # Its inputs may be `siamese.nn.tower.Words`.
-        # Their words may be rows of a smaller embedding, where no other table is read by their numbers.
-        vars(layer)["takes_rows"] = static is None
+        vars(layer)["takes_words"] = True  # Its inputs may be `siamese.nn.tower.Words`,
+        vars(layer)["takes_rows"] = static is None  # and these be rows of a smaller embedding.
     return model
 
 
