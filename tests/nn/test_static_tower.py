@@ -7,14 +7,17 @@ import jax
 import numpy as np
 import pytest
 from small_vectors import D, write_vectors
-from trax import shapes
+from trax import layers as tl
+from trax import optimizers, shapes
 
+from siamese.course.loss import TripletLoss
 from siamese.course.model import Siamese, tower_weights
 from siamese.data.subwords import StaticVectors
 from siamese.errors import ArgumentError
 from siamese.nn.characters import CharacterTable, StaticStart
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.tower import PAD, TowerConfig, encode
+from siamese.training.step import update_step
 
 QUESTIONS = ["how do i cook rice?", "what is the best way", "old cats", "age"]
 SHARES = {"static_share": 0.4, "character_share": 0.25, "familiar_length": 5}
@@ -165,3 +168,19 @@ def test_a_tower_over_static_vectors_is_masked_and_reads_both_ways():
         "TowerConfig(vocab_size=10, d_model=4, mask_padding=False, bidirectional=False, "
         "compute='float32')"
     )
+
+
+def test_lazy_adam_is_refused(start):
+    """Its rows have other numbers than those of the static vectors."""
+    made, vocabulary = start
+    model = tl.Serial(
+        Siamese(vocabulary.size, D_MODEL, mask_padding=True, bidirectional=True, static=made),
+        TripletLoss(),
+    )
+    q = batch_of([[2, 3], [4, 5]])
+    model.init(shapes.signature((q, q)))
+    optimizer = optimizers.Adam(0.01)
+    optimizer.tree_init(model.weights)
+    trainer = optimizers.Trainer(model, optimizer, n_devices=1)
+    with pytest.raises(ArgumentError, match="without static vectors"):
+        update_step(trainer, lazy_adam=True)
