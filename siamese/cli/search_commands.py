@@ -25,7 +25,7 @@ def index(flags: argparse.Namespace) -> Result:
     from siamese.search.index import QuestionIndex
 
     started = time.monotonic()
-    detector = DuplicateDetector.load(flags.model)
+    detector = DuplicateDetector.load(flags.model).with_precision(flags.precision)
     found = read_list(flags.questions, flags)
     options = {"storage": flags.storage, "approximate": flags.approximate}
     made = QuestionIndex.build(

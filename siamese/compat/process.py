@@ -22,6 +22,31 @@ _SETTINGS = {
     -8: 1,  # M_ARENA_MAX: and is one: a thread's own heap holds no block over 64 MB.
 }
 MOST_CACHED = 512 << 20  # bytes of compiled programs on disk
+# Flags of /proc/cpuinfo that decide how fast the products are.
+_ARITHMETIC = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx512_bf16": "AVX512-BF16",
+    "amx_bf16": "AMX",
+}
+
+
+@functools.cache
+def processor() -> str:
+    """The processor and its vector arithmetic, as far as Linux tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+    flags = facts.get("flags", "").split()
+    has = [name for flag, name in _ARITHMETIC.items() if flag in flags]
+    return f"{facts.get('model name', platform.machine())} ({', '.join(has) or 'no AVX2'})"
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor has instructions for bfloat16 products; False where Linux does not tell."""
+    return any(name in processor() for name in ("AVX512-BF16", "AMX"))
 
 
 @functools.cache

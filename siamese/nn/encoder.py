@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from siamese.compat.process import has_bfloat16
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.ragged import Ragged
 from siamese.nn.tower import (
@@ -74,13 +75,26 @@ class Encoder:
     Args:
       config: the tower's shape.
       weights: name -> array, see `siamese.nn.tower`.
+      precision: of the products inside the LSTMs' steps where more than 32 questions are encoded:
+        'float32', 'bfloat16', or 'auto', which is bfloat16 where the processor has instructions for it.
+        As in the configuration where None.
 
     Raises:
       CheckpointError: weights that do not fit the configuration; names the array and both shapes.
+      ArgumentError: another precision.
     """
 
-    def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
+    def __init__(
+        self,
+        config: TowerConfig,
+        weights: Mapping[str, np.ndarray],
+        precision: str | None = None,
+    ):
         self.config = config
+        if precision == "auto":
+            precision = "bfloat16" if has_bfloat16() else "float32"
+        # How it computes, and no part of what the model is: `config` is saved and compared.
+        self._computed = dataclasses.replace(config, compute=precision or config.compute)
         for name, shape in config.shapes().items():
             found = None if name not in weights else tuple(weights[name].shape)
             if found != shape:
@@ -112,7 +126,7 @@ class Encoder:
     def _compiled(self):
         import jax
 
-        config = self.config
+        config = self._computed
         on_device = jax.device_put({name: np.asarray(a) for name, a in self.weights.items()})
         size = 16 * config.d_model * config.vocab_size * len(config.lstms)
         if config.is_learned and size <= MAX_PRODUCT_BYTES:

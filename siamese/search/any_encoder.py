@@ -98,6 +98,10 @@ class EncoderDetector(DuplicateDetector):
             f"{self.name!r} is an encoder of elsewhere: its words cannot be seen, so nothing is explained."
         )
 
+    def with_precision(self, precision: str) -> DuplicateDetector:
+        """Refused: how an encoder of elsewhere computes is its own."""
+        raise ArgumentError(f"{self.name!r} is an encoder of elsewhere: set its precision there.")
+
     def save(self, path: Any):
         """Refused: an encoder of elsewhere is not saved here; an index with its name is."""
         raise CheckpointError(

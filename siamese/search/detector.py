@@ -157,6 +157,19 @@ class DuplicateDetector:
 
     # ---- Saving ----
 
+    def with_precision(self, precision: str) -> DuplicateDetector:
+        """The same model, whose `encode` rounds for speed; a saved model or an index does not tell.
+
+        Args:
+          precision: 'float32', 'bfloat16' or 'auto', see `siamese.nn.encoder.Encoder`.
+
+        Raises:
+          ArgumentError: another precision.
+        """
+        made = copy.copy(self)
+        made.encoder = Encoder(self.tower, self.weights, precision)
+        return made
+
     @classmethod
     def load(cls, path: str | os.PathLike) -> DuplicateDetector:
         """Loads the directory of a model (of `save`) or of a training run; runs nothing of it.

@@ -42,6 +42,21 @@ def test_index_search_duplicates(tmp_path, model, capsys):
     assert (tmp_path / "groups.csv").read_text() == "group,id,question,similarity,central\n"
 
 
+def test_an_index_of_rounded_vectors_is_searched_like_any_other(tmp_path, model, capsys):
+    texts = random_questions(60)
+    (tmp_path / "old.txt").write_text("".join(f"{text}\n" for text in texts))
+    found = {}
+    for precision in ("float32", "bfloat16"):
+        index = str(tmp_path / precision)
+        made = ["index", model, str(tmp_path / "old.txt"), "--output", index]
+        assert main([*made, "--precision", precision]) == 0
+        found[precision] = np.asarray(QuestionIndex.load(index).vectors.rows(range(len(texts))))
+        capsys.readouterr()
+        assert main(["search", index, texts[7], "-k", "1", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["hits"][0]["similarity"] > 0.999
+    assert 0 < np.abs(found["float32"] - found["bfloat16"]).max() < 0.03
+
+
 def test_index_add_and_remove(tmp_path, model, capsys):
     (tmp_path / "old.txt").write_text("how far ?\nwhat is rice\n")
     (tmp_path / "more.csv").write_text("id,question\na,how old are you ?\n7,cook rice\n")

@@ -11,8 +11,9 @@ import pytest
 from trax import shapes
 
 from siamese import Siamese
+from siamese.compat import process
 from siamese.course.model import tower_weights
-from siamese.errors import CheckpointError, DataError
+from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.tower import PAD, Dropout, TowerConfig, drop_numbers, drop_words, encode
 
@@ -94,6 +95,23 @@ def test_order_is_kept_whatever_the_number_and_the_lengths():
         rows = questions(count, longest=longest)
         expected = encode_few(weights, padded(rows, longest), MASKED)
         np.testing.assert_allclose(encoder.encode(rows), expected, rtol=0, atol=2e-6)
+
+
+def test_precision_rounds_many_questions_and_leaves_a_few_as_they_are(monkeypatch):
+    weights, rows = weights_of(MASKED), questions(100)
+    exact = Encoder(MASKED, weights).encode(rows)
+    rounded = Encoder(MASKED, weights, "bfloat16")
+    found = rounded.encode(rows)
+    assert rounded.config == MASKED  # The model is the same, and so is its checksum.
+    assert 1e-5 < np.abs(found - exact).max() < 0.03
+    np.testing.assert_array_equal(
+        rounded.encode(rows[:5]), Encoder(MASKED, weights).encode(rows[:5])
+    )
+    for processor, same in (("X (AVX2)", exact), ("X (AVX2, AMX)", found), ("arm64", exact)):
+        monkeypatch.setattr(process, "processor", lambda name=processor: name)
+        np.testing.assert_array_equal(Encoder(MASKED, weights, "auto").encode(rows), same)
+    with pytest.raises(ArgumentError, match="bfloat16; it is 'float16'"):
+        Encoder(MASKED, weights, "float16")
 
 
 def test_no_questions_and_no_tokens():
