@@ -227,17 +227,22 @@ def main() -> None:
             result["data"] += f" (best preset: {len(batches[0][0])} pairs, vocabulary {vocab:,})"
         part = "own_allocator" if arguments.own_allocator else "main"
         result[part] = rounds(jobs, arguments)
-    if "shapes" in parts:
+    for part in filter(("shapes", "even_shapes").__contains__, parts):
+        even = part == "even_shapes"
         jobs = {
-            f"{size} x {length} {name}": (name, [random_batch(41699, size, length)] * 2, 41699)
+            f"{size} x {length} {name}": (
+                name,
+                [random_batch(41699, size, length, even)] * 2,
+                41699,
+            )
             for size in (64, 256, 1024)
             for length in (16, 32, 64)
             for name in plain
         }
-        result["shapes"] = rounds(jobs, arguments)
+        result[part] = rounds(jobs, arguments)
     if "vocabularies" in parts:
         jobs = {
-            f"{size:,} {name}": (name, [random_batch(size, 256, 32)] * 2, size)
+            f"{size:,} {name}": (name, [random_batch(size, 256, 32, even=True)] * 2, size)
             for size in (10_000, 100_000, 1_000_000)
             for name in [*plain, *({"ours_lazy"} & {*names})]
         }

@@ -58,9 +58,13 @@ def gflop(batches: list) -> float:
     return tokens * 3 * 2 * 2 * D_MODEL * 4 * D_MODEL / 1e9
 
 
-def random_batch(vocab: int, size: int, length: int) -> tuple:
+def random_batch(vocab: int, size: int, length: int, even: bool = False) -> tuple:
+    """Questions without padding; words as often as Zipf's law has it (1 / rank), or all equally."""
     draw = np.random.RandomState(0)
-    return tuple(draw.randint(2, vocab, (size, length)).astype(np.int32) for _ in range(2))
+    if even:
+        return tuple(draw.randint(2, vocab, (size, length)).astype(np.int32) for _ in range(2))
+    ranks = ((vocab - 2.0) ** draw.rand(2, size, length)).astype(np.int32)  # From 1 to vocab - 3.
+    return tuple(ranks + 1)
 
 
 def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:

@@ -14,7 +14,7 @@ LINES = {  # Of the growth plot: contender -> (label, colour).
     "keras": ("Keras", "C2"),
 }
 MAIN_TITLES = {
-    "main": "Freed memory kept for every contender",
+    "main": "The same malloc settings for every contender",
     "own_allocator": "The same with each contender's own malloc settings",
 }
 
@@ -29,7 +29,11 @@ def table(result: dict) -> str:
     for part, title in MAIN_TITLES.items():
         if result.get(part):
             lines += ["", f"## {title}", "", *_main_table(result, result[part])]
-    for title, part in (("pairs x length", "shapes"), ("vocabulary", "vocabularies")):
+    for title, part in (
+        ("pairs x length, words by Zipf's law", "shapes"),
+        ("pairs x length, words drawn evenly", "even_shapes"),
+        ("vocabulary, words drawn evenly", "vocabularies"),
+    ):
         if result.get(part):
             lines += ["", f"## Step time by {title}", "", *_grid(result, part)]
     if result.get("data_sizes"):

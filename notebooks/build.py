@@ -273,7 +273,7 @@ def _refuse_leaks(cell, output) -> None:
 
 
 def _shrink_pictures(output) -> None:
-    """Pictures in 256 colours: they look the same and take a third of the room."""
+    """Pictures in 256 colours: they look the same and take a third of the bytes."""
     data = output.get("data", {})
     if "image/png" in data:
         picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB")
