@@ -23,10 +23,11 @@ BATCH = 1024  # rows written at a time
 class Engine(Protocol):
     """Two searches over the rows of a Parquet file; `among` bounds one to some rows."""
 
-    def by_vector(
-        self, vector: np.ndarray, k: int, among: Sequence[int] | None = None
-    ) -> dict[int, float]:
+    def by_vector(self, vector: np.ndarray, k: int) -> dict[int, float]:
         """The k nearest rows with their cosines, best first."""
+
+    def vectors(self, rows: Sequence[int]) -> np.ndarray:
+        """The vectors of some rows, float32 [rows, d]."""
 
     def by_words(
         self, words: list[str], k: int, among: Sequence[int] | None = None
@@ -42,17 +43,18 @@ def batches(path: str) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
         start += len(batch)
 
 
-def hybrid(engine: Engine, vector: np.ndarray, question: str, k: int, weight: float) -> list[int]:
+def hybrid(
+    engine: Engine, index: QuestionIndex, vector: np.ndarray, question: str, k: int
+) -> list[int]:
     """The k best rows by w * z(cosine) + (1 - w) * z(BM25) over the union of both lists."""
     words = words_in(question)
     near, worded = engine.by_vector(vector, DEPTH), engine.by_words(words, DEPTH)
     rows = sorted({*near, *worded})
-    # A row that only one list has needs its figure of the other search too.
-    near |= engine.by_vector(vector, len(rows), [row for row in rows if row not in near])
+    # The cosines by which pairs are judged; a row that only the vectors found needs its BM25 too.
+    cosines = index.detector.pair_cosines(engine.vectors(rows), vector)
     worded |= engine.by_words(words, len(rows), [row for row in rows if row not in worded])
-    cosines = np.array([near[row] for row in rows])
     scores = np.array([worded.get(row, 0.0) for row in rows])
-    order = np.lexsort((-cosines, -joined_scores(cosines, scores, weight)))
+    order = np.lexsort((-cosines, -joined_scores(cosines, scores, index.vector_weight)))
     return [rows[at] for at in order[:k]]
 
 
@@ -69,7 +71,7 @@ def recalls(
     found = {
         "vectors": lambda vector, question: first(engine.by_vector(vector, DEPTH), k),
         "words": lambda vector, question: first(engine.by_words(words_in(question), DEPTH), k),
-        "hybrid": lambda vector, question: hybrid(engine, vector, question, k, index.vector_weight),
+        "hybrid": lambda vector, question: hybrid(engine, index, vector, question, k),
     }
     vectors, shares = index.detector.encode(questions), {}
     for mode, search in found.items():
@@ -98,7 +100,7 @@ def main(description: str, engine: Any) -> None:
     flags = parser.parse_args()
     index, loaded = QuestionIndex.load(flags.index), engine(flags.parquet, flags.database)
     vector = index.detector.encode(flags.question)
-    for row in hybrid(loaded, vector, flags.question, 10, index.vector_weight):
+    for row in hybrid(loaded, index, vector, flags.question, 10):
         entry = index.entries[row]
         print(f"{np.dot(index.vectors.rows(row), vector):.3f}  [{entry['id']}] {entry['question']}")
     if flags.compare:

@@ -49,17 +49,22 @@ class LanceEngine:
         self.table = database.create_table("questions", rows(), schema, mode="overwrite")
         self.table.create_index("words", config=PLAIN)
 
-    def by_vector(self, vector: np.ndarray, k: int, among: Sequence[int] | None = None):
+    def by_vector(self, vector: np.ndarray, k: int):
         """The k nearest rows with their cosines, best first."""
         query = self.table.search(vector, vector_column_name="vector").distance_type("dot")
-        return {row: 1 - distance for row, distance in self._found(query, "_distance", k, among)}
+        return {row: 1 - distance for row, distance in self._found(query, "_distance", k)}
+
+    def vectors(self, rows: Sequence[int]):
+        """The vectors of some rows, float32 [rows, d]."""
+        found = dict(self._found(self.table.search(), "vector", len(rows), rows))
+        return np.array([found[row] for row in rows], np.float32)
 
     def by_words(self, words: list[str], k: int, among: Sequence[int] | None = None):
         """The k best rows with their BM25, best first."""
         query = self.table.search(MatchQuery(" ".join(words), "words"), query_type="fts")
         return dict(self._found(query, "_score", k, among))
 
-    def _found(self, query, figure: str, k: int, among: Sequence[int] | None):
+    def _found(self, query, figure: str, k: int, among: Sequence[int] | None = None):
         if among is not None:
             if not among:
                 return []

@@ -61,9 +61,15 @@ class QdrantEngine:
         vectors = {"vector": row.pop("vector"), "words": sparse(weights)}
         return models.PointStruct(id=number, payload=row, vector=vectors)
 
-    def by_vector(self, vector: np.ndarray, k: int, among: Sequence[int] | None = None):
+    def by_vector(self, vector: np.ndarray, k: int):
         """The k nearest rows with their cosines, best first."""
-        return self._found(vector.tolist(), "vector", k, among)
+        return self._found(vector.tolist(), "vector", k, None)
+
+    def vectors(self, rows: Sequence[int]):
+        """The vectors of some rows, float32 [rows, d]."""
+        points = self.client.retrieve(NAME, rows, with_payload=False, with_vectors=["vector"])
+        found = {point.id: point.vector["vector"] for point in points}
+        return np.array([found[row] for row in rows], np.float32)
 
     def by_words(self, words: list[str], k: int, among: Sequence[int] | None = None):
         """The k best rows with their BM25, best first."""

@@ -378,8 +378,9 @@ class QuestionIndex:
         Args:
           questions: a new question, or a list of them.
           k: how many to find; all there are where the index is smaller.
-          mode: order by cosine ('vectors'), by BM25, of what shares a word ('words'), or by both
-            together (`siamese.search.lexical.joined_scores`). A hit's figures stay what they are.
+          mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by BM25
+            and the cosine by which pairs are judged (`siamese.search.lexical.joined_scores`). A hit's
+            figures stay what they are.
           approximate: vectors through the graph (made now where there is none); False: exactly, by
             looking at all; None: through the graph where the index has one.
           threshold: cosine above which `Hit.is_duplicate` is True; the model's own where None.
@@ -406,6 +407,7 @@ class QuestionIndex:
         answers: list[list[Hit]] = [[] for _ in asked]
         worded = np.flatnonzero(queries.any(axis=1))  # One without words has no hits.
         options = {"k": depth, "mode": mode, "approximate": approximate is not False}
+        options["pair_cosines"] = self.detector.pair_cosines
         ranked = state.rank(queries[worded], [asked[i] for i in worded], **options)
         for query, found in zip(worded, ranked):
             hits = hits_of(self.detector, state, queries[query], found[:, :depth], threshold)

@@ -6,7 +6,7 @@ index/                       a store (`siamese.storage.store`); in its current g
   NAME-questions.jsonl       one JSON object a question: id, question, its other columns
   NAME-offsets.npy           int64 [rows + 1]: where each line of it starts
   NAME-keys.npy              uint64 [rows]: the keys of the ids (`siamese.search.segments.id_keys`)
-  NAME-words.npy             uint64 [words]: the keys of the words that the questions hold
+  NAME-stems.npy             uint64 [words]: the keys of the stemmed words that the questions hold
   NAME-starts.npy            int64 [words + 1]: where the rows of each word start, in
   NAME-rows.npy              int32 or int64 [postings], and
   NAME-counts.npy            uint16 [postings]: how often the word stands in the row
@@ -63,7 +63,7 @@ def write_index(
                     np.save(folder / name, array)
                 entries.text.tofile(folder / f"{start}questions.jsonl")
             counts = segment.words.counts
-            arrays = {"words": segment.words.keys, "starts": counts.indptr.astype(np.int64)}
+            arrays = {"stems": segment.words.keys, "starts": counts.indptr.astype(np.int64)}
             arrays |= {"rows": counts.indices, "counts": counts.data}
             arrays["lengths"] = segment.words.lengths
             files = {f"{start}{name}.npy": array for name, array in arrays.items()}
@@ -158,9 +158,11 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
     graph = folder / f"{name}-graph.usearch"
     graph = Graph.load(graph, vectors) if graph.name in files else None
     keys = mapped("keys.npy", (rows,), "uint64")
-    postings = None  # An index of before has none: they are counted when they are asked for.
-    if f"{name}-words.npy" in files:
-        words = mapped("words.npy", (None,), "uint64")
+    postings = (
+        None  # An older index has none, or of unstemmed words: they are counted when asked for.
+    )
+    if f"{name}-stems.npy" in files:
+        words = mapped("stems.npy", (None,), "uint64")
         starts = mapped("starts.npy", (len(words) + 1,), "int64")
         places = mapped("rows.npy", (None,), "int32", "int64")
         counts = mapped("counts.npy", (len(places),), "uint16")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import threading
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,9 +22,10 @@ from siamese.data.subwords import plain
 
 DEPTH = 300  # rows of each list that are joined, at least
 # Of the cosine, chosen on Quora's validation rows: of a model trained over static vectors, and of others.
-GENERAL_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.8, 0.6
+GENERAL_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
 K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
 
+_STEMMING = threading.Lock()
 _TILE = 64  # scores of which the largest is looked at first
 _WORD = re.compile(r"\w+")
 
@@ -38,8 +41,28 @@ def folded(text: str) -> str:
 
 
 def words_in(text: str) -> list[str]:
-    """The words that are counted, folded, in order."""
-    return _WORD.findall(folded(text))
+    """The words that are counted, folded and stemmed, in order.
+
+    The stemmer is Snowball's for English (Porter2); it leaves words of other scripts as they are.
+
+    Example:
+      >>> words_in("Which cities' parks?")
+      ['which', 'citi', 'park']
+    """
+    return [_stem(word) for word in _WORD.findall(folded(text))]
+
+
+@functools.lru_cache(1 << 18)
+def _stem(word: str) -> str:
+    with _STEMMING:  # A stemmer holds the word it works on.
+        return _stemmer().stemWord(word)
+
+
+@functools.cache
+def _stemmer():
+    import Stemmer  # Not at the top: only searches by words need it.
+
+    return Stemmer.Stemmer("english")
 
 
 def text_key(text: str) -> int:
@@ -70,17 +93,18 @@ class Postings:
     def of(cls, texts: Iterable[str]) -> Postings:
         """Counts the words of some texts, a row each."""
         numbers: dict[str, int] = {}
-        found = [
-            [numbers.setdefault(word, len(numbers)) for word in words_in(text)] for text in texts
-        ]
-        lengths = np.fromiter(map(len, found), np.int32, len(found))
+        found, sizes = array("i"), array("i")
+        for text in texts:
+            numbered = [numbers.setdefault(word, len(numbers)) for word in words_in(text)]
+            found.extend(numbered)
+            sizes.append(len(numbered))
+        words, lengths = np.array(found, np.int32), np.array(sizes, np.int32)
         keys = _keys(numbers)
         places = np.empty(len(keys), np.int32)
         places[np.argsort(keys)] = np.arange(len(keys))
-        words = places[np.fromiter((n for row in found for n in row), np.int32, lengths.sum())]
-        rows = np.repeat(np.arange(len(found), dtype=np.int32), lengths)
-        shape = len(keys), len(found)
-        counts = coo_array((np.ones(len(rows), np.int32), (words, rows)), shape).tocsr()
+        rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        shape = len(keys), len(lengths)
+        counts = coo_array((np.ones(len(rows), np.int32), (places[words], rows)), shape).tocsr()
         counts.data = np.minimum(counts.data, np.iinfo(np.uint16).max).astype(np.uint16)
         return cls(np.sort(keys), counts, lengths)
 

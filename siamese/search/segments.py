@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -222,14 +222,21 @@ class State:
         return np.take_along_axis(rows, best, axis=1), np.take_along_axis(products, best, axis=1)
 
     def rank(
-        self, queries: np.ndarray, questions: Sequence[str], k: int, mode: str, approximate: bool
+        self,
+        queries: np.ndarray,
+        questions: Sequence[str],
+        k: int,
+        mode: str,
+        approximate: bool,
+        pair_cosines: Callable[[np.ndarray, np.ndarray], np.ndarray],
     ) -> Iterator[np.ndarray]:
         """What is found for each question, best first: rows, ranks by vector, ranks by words.
 
         That is int64 [3, found]; ranks count from 1, and 0 is for a row that is not in that list.
         `queries` are the questions' vectors, float32 [questions, d].
 
-        Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it.
+        Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it, by
+        BM25 and the model's `pair_cosines`, those by which pairs are judged.
         """
         by_vector = np.zeros((len(queries), 0), np.int64)
         depth = max(k, DEPTH) if mode == "hybrid" else k
@@ -242,7 +249,7 @@ class State:
             scores = bm25([segment.words for segment in self.segments], self.removed, question)
             worded = best_rows(scores, depth)
             rows = np.union1d(near, worded)  # rising
-            cosines = np.vecdot(self.vectors_of(rows), query)
+            cosines = pair_cosines(self.vectors_of(rows), query)
             ranks = np.zeros((2, len(rows)), np.int64)
             for ranked, some in zip(ranks, (near, worded)):
                 ranked[np.searchsorted(rows, some)] = np.arange(1, len(some) + 1)

@@ -2,24 +2,36 @@
 
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from small_models import make_detector, random_questions
+import Stemmer
+from small_models import WORDS, make_detector, random_questions
 
+from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
+from siamese.nn.encoder import TowerConfig
+from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
-from siamese.search.lexical import best_rows, folded
+from siamese.search.lexical import best_rows, folded, words_in
+from siamese.storage.store import MANIFEST, find_current, write_manifest
+
+STEMMER = Stemmer.Stemmer("english")
 
 
 def bm25_by_hand(texts, question):
     """The formula of the docstring, word by word."""
-    rows = [re.findall(r"\w+", folded(text)) for text in texts]
+
+    def stems(text):
+        return [STEMMER.stemWord(word) for word in re.findall(r"\w+", folded(text))]
+
+    rows = list(map(stems, texts))
     mean = sum(map(len, rows)) / len(rows)
     scores = []
     for row in rows:
         score = 0
-        for word in re.findall(r"\w+", folded(question)):
+        for word in stems(question):
             with_word, c = sum(word in other for other in rows), row.count(word)
             idf = math.log(1 + (len(rows) - with_word + 0.5) / (with_word + 0.5))
             score += idf * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * len(row) / mean))
@@ -30,6 +42,21 @@ def bm25_by_hand(texts, question):
 @pytest.fixture(scope="module")
 def detector():
     return make_detector()
+
+
+def make_static_detector():
+    """Its searches and its pairs weigh the blocks of a vector otherwise."""
+    rng, vocabulary = np.random.default_rng(0), Vocabulary.from_words(WORDS)
+    tower = TowerConfig(
+        vocabulary.size, 8, True, True, static_size=6, static_share=0.75, pair_static_share=0.3
+    )
+    weights = {
+        name: rng.standard_normal(shape).astype(np.float32)
+        for name, shape in tower.shapes().items()
+    }
+    detector = DuplicateDetector(weights, vocabulary, tower)
+    assert detector.has_pair_shares
+    return detector
 
 
 @pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])  # The last two by the maxima of tiles.
@@ -47,7 +74,7 @@ def changed_index(detector, folder):
     index = QuestionIndex.build(detector, random_questions(400))
     index.remove(range(0, 30, 3))
     index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
-    index.add("zanzibar")
+    index.add("zanzibar how")
     index.remove([405, 17])
     index.save(folder / "i")
     return index, QuestionIndex.load(folder / "i", detector)
@@ -69,17 +96,23 @@ def test_words_alone_are_bm25_of_the_live_questions(detector, tmp_path):
         assert index.search("xyzzy plugh", mode="words") == []
 
 
-def test_hybrid_is_the_weighted_sum_of_both_over_the_union(detector, tmp_path):
+@pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_static_detector, 0.75)])
+def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
+    detector = make()
     index, loaded = changed_index(detector, tmp_path)
+    assert index.vector_weight == loaded.vector_weight == weight
     entries = list(index.entries)
     for question in ("how far is rice ?", "best way to cook"):
         cosine = detector.similarity([question] * len(entries), [e["question"] for e in entries])
         words = bm25_by_hand([entry["question"] for entry in entries], question)
-        near = np.argsort(-cosine, kind="stable")[:300]
+        searched = np.vecdot(
+            detector.encode([e["question"] for e in entries]), detector.encode(question)
+        )
+        near = np.argsort(-searched, kind="stable")[:300]
         shared = np.argsort(-words, kind="stable")[:300]
         union = np.union1d(near, shared[words[shared] > 0])
         z = [(v - v[union].mean()) / v[union].std() for v in (cosine, words)]
-        wanted = 0.6 * z[0] + 0.4 * z[1]
+        wanted = weight * z[0] + (1 - weight) * z[1]
         score_of = {entry["id"]: score for entry, score in zip(entries, wanted)}
         hits = index.search(question, k=50)
         found = [score_of[hit.id] for hit in hits]
@@ -93,6 +126,39 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(detector, tmp_path):
         by_vector = index.search(question, k=400, mode="vectors")
         rank_of = {hit.id: hit.vector_rank for hit in by_vector}
         assert all(hit.vector_rank in (None, rank_of[hit.id]) for hit in hits)
+
+
+def test_a_word_is_found_in_its_other_forms(detector):
+    index = QuestionIndex.build(
+        detector, ["Which cities have parks ?", "Learned to cook", "how far"]
+    )
+    for question, wanted in (("a CITY with a park", 0), ("who learns cooking", 1)):
+        assert index.search(question, mode="words")[0].id == wanted
+
+
+def test_words_are_stemmed_alike_in_threads():
+    words = [f"{start}{end}" for start in ("learn", "cook", "park") for end in ("s", "ing", "ed")]
+    texts = [f"{word}{n}s {word}" for n in range(200) for word in words]
+    wanted = [[STEMMER.stemWord(word) for word in text.split()] for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(words_in, texts)) == wanted
+
+
+def test_an_index_of_unstemmed_words_counts_them_anew(detector, tmp_path):
+    index = QuestionIndex.build(detector, random_questions(50))
+    index.save(tmp_path / "i")
+    folder = find_current(tmp_path / "i", "index")
+    for path in folder.glob("*-stems.npy"):
+        path.rename(path.with_name(path.name.replace("stems", "words")))
+    (folder / MANIFEST).unlink()
+    write_manifest(folder, kind="index")
+    older = QuestionIndex.load(tmp_path / "i", detector)
+    assert older.search("how far", 9) == index.search("how far", 9)
+    older.add("how far is rice")
+    older.save(tmp_path / "i")
+    loaded = QuestionIndex.load(tmp_path / "i", detector)
+    assert loaded.search("how far", 9) == older.search("how far", 9)
+    assert list(find_current(tmp_path / "i", "index").glob("*-stems.npy"))
 
 
 def test_the_weight_is_saved_and_chooses_between_the_parts(detector, tmp_path):
