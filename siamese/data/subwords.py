@@ -19,6 +19,7 @@ import json
 import os
 import unicodedata
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,20 +138,23 @@ class Subwords(Mapping):
         """The ids of a text, or of tokens."""
         if not isinstance(question, str):
             return [self[token] for token in question]
-        return self.encode_many([question])[0]
+        return self.encode_many([question])[0].tolist()
 
-    def encode_many(self, questions: list[str]) -> list[list[int]]:
+    def encode_many(self, questions: list[str]) -> Ragged:
         """The ids of each text; the tokenizer works on all cores."""
-        found = []
+        ids, lengths = array("i"), array("q", [0])
         for start in range(0, len(questions), _BLOCK):
             texts = [fold(text) for text in questions[start : start + _BLOCK]]
             if self._of_words:
                 texts = [word_tokenize(text) for text in texts]
             options = {"is_pretokenized": self._of_words, "add_special_tokens": False}
             for encoded in self._tokenizer.encode_batch_fast(texts, **options):
-                ids = encoded.ids
-                found.append([0 if i == self._unknown else i + _SPECIAL for i in ids])
-        return found
+                ids.extend(encoded.ids)
+                lengths.append(len(encoded))
+        values = np.array(ids, np.int32) + _SPECIAL
+        if self._unknown is not None:
+            values[values == self._unknown + _SPECIAL] = UNKNOWN_ID
+        return Ragged(values, np.cumsum(lengths))
 
     def text(self, i: int) -> str:
         """The text of a token by its id, with the blank before it where it begins a word."""

@@ -123,7 +123,7 @@ def tokenize_questions(
             )
         rows.append(places.setdefault(question, len(places)))
     if isinstance(vocabulary, Subwords):
-        ids = Ragged.from_lists(vocabulary.encode_many(list(places)))
+        ids = vocabulary.encode_many(list(places))
         return TokenizedQuestions(["", *vocabulary], ids, np.asarray(rows, dtype=np.int64))
     path = _cache_file(list(places), cache_dir)
     kept = _read(path, len(places)) if path else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +67,12 @@ def encode_few(
 
 def _sigmoid(x):
     return 0.5 * np.tanh(0.5 * x) + 0.5  # Never overflows, unlike 1 / (1 + exp(-x)).
+
+
+def _copy(begun: tuple[np.ndarray, Any] | None, vectors: np.ndarray) -> None:
+    if begun is not None:
+        rows, made = begun
+        vectors[rows] = np.asarray(made)[: len(rows)]
 
 
 class Encoder:
@@ -139,7 +145,7 @@ class Encoder:
             made = jax.jit(products)(on_device)
             on_device |= {f"{name}/products": p for name, p in zip(config.lstms, made)}
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, config))
-        return lambda tokens: np.asarray(run(on_device, tokens))
+        return lambda tokens: run(on_device, tokens)
 
     def encode(self, questions: Ragged | Sequence[Sequence[int]], *, length: int | None = None):
         """The vectors of questions given as token ids.
@@ -167,23 +173,24 @@ class Encoder:
             )
         padded = self._padded_lengths(rows.lengths, length)  # [questions]
         few = len(rows) <= FEW
+        # JAX works on a call while the vectors of the one before are copied.
+        begun: tuple[np.ndarray, Any] | None = None
         for size in np.unique(padded):
             at = np.flatnonzero((padded == size) & (rows.lengths > 0))
             per_call = max(1, TOKENS_PER_CALL // int(size))
-            # Whole calls first; what is left goes in smaller ones, which are filled up with less.
-            whole = len(at) // per_call * per_call
-            rest = range(whole, len(at), min(per_call, ROWS[-1]))
-            for start, end in itertools.pairwise([*range(0, whole, per_call), *rest, len(at)]):
-                chunk = at[start:end]
+            # Few shapes, so few compilations: calls are filled up with repeated rows.
+            step = per_call if len(at) >= per_call else min(per_call, ROWS[-1])
+            count = min(step, next((n for n in ROWS if n >= len(at)), step))
+            for start in range(0, len(at), step):
+                chunk = at[start : start + step]
                 tokens = rows.padded(chunk, int(size), PAD)
                 if few:
                     vectors[chunk] = encode_few(self.weights, tokens, self.config)
                     continue
-                # Row counts are rounded up with repeated rows: few shapes to compile.
-                count = next((n for n in ROWS if n >= len(chunk)), per_call)
-                count = max(min(count, per_call), len(chunk))
                 filled = tokens[np.arange(count) % len(chunk)]
-                vectors[chunk] = self._compiled(filled)[: len(chunk)]
+                before, begun = begun, (chunk, self._compiled(filled))
+                _copy(before, vectors)
+        _copy(begun, vectors)
         return vectors
 
     def _padded_lengths(self, lengths: np.ndarray, length: int | None) -> np.ndarray:

@@ -294,7 +294,8 @@ class DuplicateDetector:
         ids = tokenized.encode(self.vocabulary)  # a row for each distinct question
         if ids.lengths.max() > MAX_TOKENS:
             ids = [row[:MAX_TOKENS].tolist() for row in ids]
-        return self.encoder.encode(ids)[tokenized.rows]
+        vectors = self.encoder.encode(ids)
+        return vectors if len(vectors) == len(questions) else vectors[tokenized.rows]
 
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).

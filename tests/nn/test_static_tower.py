@@ -35,10 +35,6 @@ def start(tmp_path_factory):
     return made, vocabulary
 
 
-def batch_of(rows, length=32):
-    return np.array([row + [PAD] * (length - len(row)) for row in rows], np.int32)
-
-
 def unit(x):
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
@@ -70,7 +66,7 @@ def test_character_vectors(start):
 @pytest.mark.slow
 def test_trax_jax_and_numpy_give_one_vector(start):
     made, vocabulary = start
-    batch = batch_of(vocabulary.encode_many(QUESTIONS))
+    batch = vocabulary.encode_many(QUESTIONS).padded(np.arange(len(QUESTIONS)), 32, PAD)
     options = {"mask_padding": True, "bidirectional": True, "static": made}
     model = Siamese(vocabulary.size, D_MODEL, "eval", lstm_bias="forget_gate", **options)
     model.init(shapes.signature((batch, batch)))
@@ -93,7 +89,7 @@ def test_trax_jax_and_numpy_give_one_vector(start):
     np.testing.assert_allclose(np.linalg.norm(expected, axis=1), 1, atol=1e-6)
     cut = {0: D, D: D + 256, D + 256: config.output_size}
     parts = [expected[:, a:b] for a, b in cut.items()]
-    rows = [np.array(row) for row in vocabulary.encode_many(QUESTIONS)]
+    rows = list(vocabulary.encode_many(QUESTIONS))
     # Of more than 5 tokens less of what was learned counts.
     learned = 0.6 * np.minimum(1, 5 / np.array([len(row) for row in rows])) ** 2
     assert learned.max() == 0.6 and learned.min() < 0.5
@@ -141,7 +137,7 @@ def test_unknown_tokens_count_for_nothing_in_the_frozen_blocks(start):
 @pytest.mark.slow
 def test_only_what_is_learned_has_a_gradient_and_no_step_copies_the_tables(start):
     made, vocabulary = start
-    batch = batch_of(vocabulary.encode_many(QUESTIONS))
+    batch = vocabulary.encode_many(QUESTIONS).padded(np.arange(len(QUESTIONS)), 32, PAD)
     options = {"mask_padding": True, "bidirectional": True, "static": made}
     model = Siamese(vocabulary.size, D_MODEL, **options)
     weights, state = model.init(shapes.signature((batch, batch)))
@@ -177,7 +173,7 @@ def test_lazy_adam_is_refused(start):
         Siamese(vocabulary.size, D_MODEL, mask_padding=True, bidirectional=True, static=made),
         TripletLoss(),
     )
-    q = batch_of([[2, 3], [4, 5]])
+    q = np.array([[2, 3], [4, 5]], np.int32)
     model.init(shapes.signature((q, q)))
     optimizer = optimizers.Adam(0.01)
     optimizer.tree_init(model.weights)
