@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from siamese.data.vocabulary import Vocabulary
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.nn.characters import StaticStart
 from siamese.search.detector import DuplicateDetector
 from siamese.training.config import PRESETS, TrainConfig
@@ -47,7 +47,13 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **given: An
 
     Raises:
       ArgumentError: a choice that contradicts the model's tower.
+      DataError: fewer than two duplicates, which make no batch.
     """
+    duplicates = int(labels.sum())
+    if duplicates < 2:
+        raise DataError(
+            f"Fine-tuning needs at least 2 duplicates; the {len(labels)} pairs have {duplicates}."
+        )
     tower = start.tower
     fixed: dict[str, Any] = {
         "d_model": tower.d_model,
@@ -73,8 +79,11 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **given: An
                 f"{name} is {value!r} in the model the run starts from, and {given[name]!r} was asked "
                 "for: leave it out."
             )
-    size = min(256, max(4, int(labels.sum()) // 8))
-    batches = {"batch_size": size, "pair_batch_size": 0 if labels.all() else size}
+    size = min(256, max(4, duplicates // 8))
+    batches = {
+        "batch_size": min(size, duplicates),
+        "pair_batch_size": 0 if labels.all() else size,
+    }
     if "steps" in given:
         given = {"epochs": 0.0, **given}
     return TrainConfig(**{**preset, **_CHOICES, **batches, **fixed, **given})

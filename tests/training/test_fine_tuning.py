@@ -8,7 +8,7 @@ from siamese import DuplicateDetector, QuestionPairs
 from siamese.cli.main import main
 from siamese.data.corpus import embedded_corpus
 from siamese.data.vocabulary import Vocabulary
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.training.fine_tuning import fine_tuning_config
 from siamese.training.trainer import Trainer
@@ -110,6 +110,16 @@ def test_pairs_of_one_kind_train_too(model, pairs):
     config = fine_tuning_config(model, duplicates.is_duplicate, steps=2)
     some = QuestionPairs(duplicates.question1, duplicates.question2, duplicates.is_duplicate)
     Trainer(some, config, init_from=model, valid=some, quiet=True).train()
+
+
+@pytest.mark.slow
+def test_two_duplicates_train_and_one_is_refused(model, pairs):
+    rows = [*np.flatnonzero(pairs.is_duplicate)[:2], *np.flatnonzero(~pairs.is_duplicate)[:20]]
+    few = pairs.select(np.array(rows))
+    config = fine_tuning_config(model, few.is_duplicate, steps=2)
+    Trainer(few, config, init_from=model, valid=few, quiet=True).train()
+    with pytest.raises(DataError, match="at least 2 duplicates; the 21 pairs have 1"):
+        fine_tuning_config(model, few.is_duplicate[1:])
 
 
 @pytest.mark.slow
