@@ -4,7 +4,8 @@
     python benchmarks/transfer.py --model ready --fine-tune 30 300 1958 --seeds 3
 
 Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are ranked: MAP and MRR,
-as in SemEval-2016 task 3B, of queries with a relevant candidate. Titles: Pearson's correlation of cosine
+as in SemEval-2016 task 3B, of queries with a relevant candidate; "with words" in the order in which
+`siamese search` has all candidates, by vectors and BM25. Titles: Pearson's correlation of cosine
 and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md.
 """
 
@@ -23,6 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from siamese import (
     DuplicateDetector,
+    QuestionIndex,
     QuestionPairs,
     Trainer,
     enable_compile_cache,
@@ -135,6 +137,20 @@ def of_detector(detector: DuplicateDetector):
     return ranking, detector.similarity
 
 
+def with_words(detector: DuplicateDetector):
+    """(ranking as a search by vectors and words orders all candidates, cosines of pairs)."""
+
+    def ranking(queries, candidates):
+        index = QuestionIndex.build(detector, list(dict.fromkeys(candidates)))
+        ranks = {}
+        for query in dict.fromkeys(queries):
+            hits = index.search(query, k=len(index), mode="hybrid")
+            ranks[query] = {hit.question: -rank for rank, hit in enumerate(hits)}
+        return np.array([ranks[query][text] for query, text in zip(queries, candidates)])
+
+    return ranking, detector.similarity
+
+
 def fine_tuned(start: DuplicateDetector, pairs: QuestionPairs, seed: int, **choices):
     """The model after fine-tuning, and its seconds."""
     config = fine_tuning_config(start, pairs.is_duplicate, seed=seed, **choices)
@@ -174,12 +190,14 @@ def main() -> None:
     for path in flags.model:
         start = DuplicateDetector.load(path)
         add(f"`{Path(path).name}`", *of_detector(start))
+        add(f"`{Path(path).name}` with words", *with_words(start))
         for rows in flags.fine_tune:
             for seed in range(flags.seeds):
                 pairs = transfer.labelled(rows, seed)
                 tuned, seconds = fine_tuned(start, pairs, seed, **choices)
                 name = f"`{Path(path).name}`, {len(pairs):,} rows, seed {seed}, {seconds:.0f} s"
                 add(name, *of_detector(tuned))
+                add(f"{name}, with words", *with_words(tuned))
     lines = [
         "# Other domains, measured",
         "",
