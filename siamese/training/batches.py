@@ -48,7 +48,10 @@ class ShuffledOnce(DataGenerator):
 
 
 def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Iterator]:
-    """The endless batches to train on, as `JoinedBatches` has them, and to validate on: (q1, q2)."""
+    """The endless batches to train on, as `JoinedBatches` has them, and to validate on: (q1, q2).
+
+    Those to validate on are smaller where there are fewer duplicates to validate on than `batch_size`.
+    """
     ids = data.ids
     if config.batches == "course":
         return tuple(
@@ -66,7 +69,7 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Ite
         made, (rows1, rows2, labels) = JoinedBatches, data.labelled
         options["labelled"] = (ids, ids, labels, (rows1, rows2))
         options["pair_batch_size"] = config.pair_batch_size
-    return (
-        made(ids, ids, rows=data.train, **fixed, **options),
-        PairBatches(ids, ids, rows=data.valid, **fixed),
-    )
+    train = made(ids, ids, rows=data.train, **fixed, **options)
+    # A loss over the other pairs of a batch needs two.
+    fixed["batch_size"] = min(config.batch_size, max(2, len(data.valid[0])))
+    return train, PairBatches(ids, ids, rows=data.valid, **fixed)

@@ -123,6 +123,14 @@ def test_two_duplicates_train_and_one_is_refused(model, pairs):
 
 
 @pytest.mark.slow
+def test_fewer_duplicates_to_validate_on_than_a_batch_has(model, pairs):
+    few = pairs.select(np.flatnonzero(pairs.is_duplicate)[:3])
+    config = fine_tuning_config(model, pairs.is_duplicate, steps=2)
+    assert config.batch_size > 3
+    Trainer(pairs, config, init_from=model, valid=few, quiet=True).train()
+
+
+@pytest.mark.slow
 def test_models_over_static_vectors(pairs, tmp_path):
     from small_vectors import write_vectors
 
