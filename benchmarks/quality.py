@@ -177,8 +177,7 @@ def measured(
     scores = detector.similarity(pairs.question1, pairs.question2)
     labels = pairs.is_duplicate
     tuned = evaluate_scores(scores, labels, detector.threshold)
-    known = {*trained.question1, *trained.question2}
-    seen = np.array([(a in known) + (b in known) for a, b in zip(pairs.question1, pairs.question2)])
+    seen = trained_on(pairs, trained)
     by_seen = {}
     for count, name in enumerate(SEEN):
         rows = seen == count
@@ -205,6 +204,12 @@ def measured(
         ),
         "base_rate": round(tuned.base_rate, 4),
     }
+
+
+def trained_on(pairs: QuestionPairs, trained: QuestionPairs) -> np.ndarray:
+    """How many of each row's two questions stand in the training rows, int [n]."""
+    known = {*trained.question1, *trained.question2}
+    return np.array([(a in known) + (b in known) for a, b in zip(pairs.question1, pairs.question2)])
 
 
 def as_typed(question: str) -> list[str]:

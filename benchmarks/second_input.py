@@ -16,12 +16,13 @@ import json
 from pathlib import Path
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
+from quality import trained_on
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from transfer import tfidf
 
 from siamese import DuplicateDetector, enable_compile_cache, keep_memory, read_pairs
 from siamese.evaluation.thresholds import best_threshold
@@ -39,19 +40,17 @@ def main() -> None:
     pairs = read_pairs(flags.questions)
     rows = json.loads(Path(flags.splits).read_text())["rows"]
     train, valid = (pairs.rows(*rows[name]) for name in ("train", "valid"))
-    known = {*train.question1, *train.question2}
-    seen = np.array([(a in known) + (b in known) for a, b in zip(valid.question1, valid.question2)])
+    seen = trained_on(valid, train)
     labels = np.array(valid.is_duplicate)
-    words = TfidfVectorizer(analyzer=words_in, sublinear_tf=True).fit(sorted(known))
-    tfidf = words.transform(valid.question1).multiply(words.transform(valid.question2)).sum(axis=1)
-    tfidf = np.asarray(tfidf).ravel()
+    known = sorted({*train.question1, *train.question2})
+    by_words = tfidf(known, analyzer=words_in)(valid.question1, valid.question2)
     models = [
         DuplicateDetector.load(path).similarity(valid.question1, valid.question2)
         for path in flags.model
     ]
-    inputs = {"the first model": models[:1], "and TF-IDF": [models[0], tfidf]}
+    inputs = {"the first model": models[:1], "and TF-IDF": [models[0], by_words]}
     if len(models) > 1:
-        inputs |= {f"{len(models)} models": models, "and TF-IDF too": [*models, tfidf]}
+        inputs |= {f"{len(models)} models": models, "and TF-IDF too": [*models, by_words]}
     print("| input | ROC AUC | accuracy | none seen | one | both |\n|---|---|---|---|---|---|")
     for name, columns in inputs.items():
         model = make_pipeline(StandardScaler(), LogisticRegression())

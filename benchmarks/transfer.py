@@ -104,8 +104,10 @@ def average_precision(rows: list[dict[str, str]], scores: np.ndarray) -> tuple[f
     return float(np.mean(precisions)), float(np.mean(reciprocals))
 
 
-def tfidf(texts: list[str]):
-    words = TfidfVectorizer(token_pattern=WORD, sublinear_tf=True).fit(texts)
+def tfidf(texts: list[str], **words_of):
+    """The cosine of two texts' TF-IDF vectors; `words_of` is how scikit-learn takes their words."""
+    words_of = words_of or {"token_pattern": WORD}
+    words = TfidfVectorizer(sublinear_tf=True, **words_of).fit(texts)
     return lambda a, b: np.asarray(words.transform(a).multiply(words.transform(b)).sum(axis=1))[
         :, 0
     ]
