@@ -102,7 +102,8 @@ def main(description: str, engine: Any) -> None:
     vector = index.detector.encode(flags.question)
     for row in hybrid(loaded, index, vector, flags.question, 10):
         entry = index.entries[row]
-        print(f"{np.dot(index.vectors.rows(row), vector):.3f}  [{entry['id']}] {entry['question']}")
+        cosine = index.detector.pair_cosines(index.vectors.rows(row), vector)
+        print(f"{cosine:.3f}  [{entry['id']}] {entry['question']}")
     if flags.compare:
         with open(flags.compare, encoding="utf-8") as lines:
             print(recalls(loaded, index, [line.strip() for line in lines if line.strip()]))

@@ -63,7 +63,7 @@ class QdrantEngine:
 
     def by_vector(self, vector: np.ndarray, k: int):
         """The k nearest rows with their cosines, best first."""
-        return self._found(vector.tolist(), "vector", k, None)
+        return self._found(vector.tolist(), "vector", k)
 
     def vectors(self, rows: Sequence[int]):
         """The vectors of some rows, float32 [rows, d]."""
