@@ -406,8 +406,12 @@ class QuestionIndex:
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         answers: list[list[Hit]] = [[] for _ in asked]
         worded = np.flatnonzero(queries.any(axis=1))  # One without words has no hits.
-        options = {"k": depth, "mode": mode, "approximate": approximate is not False}
-        options["pair_cosines"] = self.detector.pair_cosines
+        options = {
+            "k": depth,
+            "mode": mode,
+            "approximate": approximate is not False,
+            "pair_cosines": self.detector.pair_cosines,
+        }
         ranked = state.rank(queries[worded], [asked[i] for i in worded], **options)
         for query, found in zip(worded, ranked):
             hits = hits_of(self.detector, state, queries[query], found[:, :depth], threshold)

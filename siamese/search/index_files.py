@@ -158,9 +158,8 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
     graph = folder / f"{name}-graph.usearch"
     graph = Graph.load(graph, vectors) if graph.name in files else None
     keys = mapped("keys.npy", (rows,), "uint64")
-    postings = (
-        None  # An older index has none, or of unstemmed words: they are counted when asked for.
-    )
+    # An older index has none, or those of unstemmed words: they are counted when asked for.
+    postings = None
     if f"{name}-stems.npy" in files:
         words = mapped("stems.npy", (None,), "uint64")
         starts = mapped("starts.npy", (len(words) + 1,), "int64")
