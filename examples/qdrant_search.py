@@ -75,7 +75,9 @@ class QdrantEngine:
         """The k best rows with their BM25, best first."""
         return self._found(sparse(Counter(words)), "words", k, among)
 
-    def _found(self, query, using: str, k: int, among: Sequence[int] | None) -> dict[int, float]:
+    def _found(
+        self, query, using: str, k: int, among: Sequence[int] | None = None
+    ) -> dict[int, float]:
         if among is None:
             kept = None
         elif not among:
