@@ -6,7 +6,6 @@ from small_models import WORDS
 
 from siamese import DuplicateDetector, QuestionPairs
 from siamese.cli.main import main
-from siamese.data.corpus import embedded_corpus
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import TowerConfig
@@ -15,8 +14,8 @@ from siamese.training.trainer import Trainer
 
 
 @pytest.fixture(scope="module")
-def pairs():
-    return embedded_corpus(train_pairs=400, valid_pairs=50, test_pairs=50).train
+def pairs(one_length):
+    return one_length.train
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +87,12 @@ def test_few_labels_and_many(model, pairs, tmp_path, count, capsys):
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_only_from_its_own_model(model, pairs, tmp_path):
+def test_a_run_goes_on_only_from_its_own_model(model, pairs, one_length, tmp_path):
     config = fine_tuning_config(model, pairs.is_duplicate, steps=2, checkpoint_every=2)
-    trainer = Trainer(pairs, config, tmp_path / "run", init_from=model, quiet=True)
+    run = {"output_dir": tmp_path / "run", "valid": one_length.valid, "quiet": True}
+    trainer = Trainer(pairs, config, init_from=model, **run)
     trainer.train()
-    again = Trainer(pairs, config, tmp_path / "run", init_from=model, quiet=True)
+    again = Trainer(pairs, config, init_from=model, **run)
     assert again.loop.step == 2
     np.testing.assert_array_equal(
         again.save().weights["embedding"], trainer.save().weights["embedding"]
@@ -101,7 +101,7 @@ def test_a_run_goes_on_only_from_its_own_model(model, pairs, tmp_path):
         {n: a + 1 for n, a in model.weights.items()}, model.vocabulary, model.tower
     )
     with pytest.raises(Exception, match="the model to start from"):
-        Trainer(pairs, config, tmp_path / "run", init_from=other, quiet=True)
+        Trainer(pairs, config, init_from=other, **run)
 
 
 @pytest.mark.slow
