@@ -136,12 +136,14 @@ def test_doctor_says_what_another_trax_will_do(tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_beats_chance_and_word_overlap(tmp_path, capsys):
-    # A third of the steps it takes by itself: enough to be far beyond both.
-    assert main(["demo", "--output", str(tmp_path / "demo"), "--steps", "100", "--json"]) == 0
+    # A fifth of the steps it takes by itself: enough for `best` to be far beyond both, and `course` beyond.
+    assert main(["demo", "--output", str(tmp_path / "demo"), "--steps", "60", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["tuned_accuracy"] > max(found["base_rate"], 1 - found["base_rate"]) + 0.05
-    assert found["tuned_accuracy"] > found["overlap_accuracy"] + 0.05
-    assert found["roc_auc"] > found["overlap_roc_auc"] + 0.1
+    simple = max(found["base_rate"], 1 - found["base_rate"], found["overlap_accuracy"])
+    for preset, accuracy, roc_auc in (("course", 0.01, 0.05), ("best", 0.05, 0.15)):
+        report = found["presets"][preset]
+        assert report["tuned_accuracy"] > simple + accuracy
+        assert report["roc_auc"] > found["overlap_roc_auc"] + roc_auc
     assert len(found["answers"]) == 2
     assert found["presets"]["best"]["roc_auc"] > found["presets"]["course"]["roc_auc"]
     assert main(["predict", str(tmp_path / "demo" / "best"), "Is it far?", "How far is it?"]) == 0

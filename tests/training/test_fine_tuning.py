@@ -137,7 +137,7 @@ def test_models_over_static_vectors(pairs, tmp_path):
     from siamese.search.ready import ready_detector
 
     ready = ready_detector(write_vectors(tmp_path / "vectors"))
-    config = fine_tuning_config(ready, pairs.is_duplicate, d_model=128, steps=3)
+    config = fine_tuning_config(ready, pairs.is_duplicate, d_model=128, steps=1)
     assert config.embedding == str(tmp_path / "vectors") and config.static_share == 0.3
     first = Trainer(pairs, config, init_from=ready, quiet=True)
     first.train()
