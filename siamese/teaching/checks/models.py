@@ -54,7 +54,8 @@ class Towers:
         rows, layer = np.ones((3, 4), np.int32), self.layer
         layer.init(shapes.signature((rows, rows)), rng=fastmath.random.get_prng(1))
         state = layer.weights, layer.state, layer.rng
-        return jax.jit(lambda questions: layer.pure_fn(questions, *state, use_cache=True)[0])
+        run = jax.jit(lambda given, *state: layer.pure_fn(given, *state, use_cache=True)[0])
+        return lambda questions: run(questions, *state)
 
     def vectors(self, q1=ROWS, q2=ROWS[::-1]):
         """(v1, v2), float64, of two lists of three token rows [3, 4]."""
