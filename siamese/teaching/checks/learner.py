@@ -164,15 +164,15 @@ def describe_error(error: BaseException, file: str = "") -> str:
         kind, _, text = (told[-1] if told else f"LayerError: {lines[-1]}").partition(": ")
         kind = kind.split(".")[-1]
     text = text if len(text) <= 300 else text[:300] + " ..."
-    said = f"{kind}: {text}" if text else kind
+    described = f"{kind}: {text}" if text else kind
     frames = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in frames if not frame.filename.startswith(HERE)]
     own = [frame for frame in frames if frame.filename == file] or frames[:1]
     if own:
         linecache.checkcache(own[-1].filename)
         line = (own[-1].line or "").strip()
-        said += f"\nin line {own[-1].lineno}" + (f": {line}" if line else "")
-    return said
+        described += f"\nin line {own[-1].lineno}" + (f": {line}" if line else "")
+    return described
 
 
 @contextlib.contextmanager

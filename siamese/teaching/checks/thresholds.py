@@ -143,7 +143,7 @@ def _expect_best(fn, scores, labels, hint=""):
     threshold = float(array)
     require(np.isfinite(threshold), one, threshold, "nan or inf: is a mean taken over nothing?")
     reached = accuracy(scores, labels, threshold)
-    wrong = [(value, said) for said, value in _wrong_thresholds(scores, labels.astype(bool))]
+    wrong = [(value, hint) for hint, value in _wrong_thresholds(scores, labels.astype(bool))]
     tried = try_mistakes(
         wrong,
         lambda value: np.isclose(threshold, value, atol=1e-9),
