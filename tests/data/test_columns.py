@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from siamese import DataError, read_pairs
@@ -96,14 +95,14 @@ class HuggingFaceLike:
 
 
 def test_tables_in_memory_are_read_as_files_are():
+    pd = pytest.importorskip("pandas", reason="needs pandas: make extras")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: make extras")
     rows = {
         "title1": ["A?", "C?", None],
         "title2": ["B?", "D?", "E?"],
         "label": [1, 0, 1],
         "same": [True, False, True],
     }
-    import pyarrow
-
     for table in (rows, pd.DataFrame(rows), pyarrow.table(rows), HuggingFaceLike(rows)):
         for label in ("label", "same"):
             found = read_pairs(table, columns=f"title1,title2,{label}")

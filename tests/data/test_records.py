@@ -373,7 +373,7 @@ COLUMNS = {
 
 
 def parquet_file(folder, **changes):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: siamese[parquet]")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: make extras")
     import pyarrow
 
     columns = {name: values for name, values in {**COLUMNS, **changes}.items() if values}
