@@ -60,7 +60,8 @@ def prepare(
     the model that a run starts from, come first in the vocabulary; its subwords are the vocabulary.
 
     Raises:
-      DataError: fewer than two duplicates on either side of the division.
+      DataError: fewer than two duplicates on either side of the division, or fewer to train on than a
+        batch of like length holds.
     """
     duplicates = np.flatnonzero(pairs.is_duplicate)
     cut = len(duplicates) if valid is not None else int(len(duplicates) * config.train_share)
@@ -112,6 +113,11 @@ def prepare(
         static = static_start(vectors, characters, config, familiar_length)
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None
+    if config.batches == "bucketed" and len(train) < config.batch_size:
+        raise DataError(
+            f"There are {len(train)} duplicates to train on, fewer than the batch size of "
+            f"{config.batch_size}. Take a smaller one (--batch-size), or give more duplicates."
+        )
     if config.hard_negatives or config.topic_block:
         similar = SimilarQuestions(ids, rows, sides, config.seed)
     if config.pair_batch_size:

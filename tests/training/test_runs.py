@@ -180,6 +180,15 @@ def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
     assert not list(tmp_path.rglob("step-*"))
 
 
+def test_fewer_duplicates_than_a_batch_are_refused_in_words_of_the_command(corpus):
+    message = "There are 59 duplicates to train on, fewer than the batch size of 64.*--batch-size"
+    config = TrainConfig.best(**{**SMALL, "batch_size": 64}, transitive_closure=False)
+    with pytest.raises(DataError, match=message):
+        trainer_of(corpus, config)
+    # The course's generator goes on into the next pass.
+    trainer_of(corpus, TrainConfig.course(**{**SMALL, "batch_size": 64}))
+
+
 @pytest.mark.parametrize(
     "count, limit, expected",
     [(300, 3000, (240, 60)), (6000, 3000, (4800, 1200)), (6000, 100, (5900, 100))],
@@ -187,6 +196,7 @@ def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
 def test_best_validates_on_a_fifth_of_the_duplicates_and_at_most_so_many(count, limit, expected):
     config = TrainConfig.best(
         pair_batch_size=0, hard_negatives=0, topic_block=0, transitive_closure=False,
+        batch_size=128,
         valid_duplicates=limit,
     )  # fmt: skip
     data = prepare(numbered([1, 0] * count), config)
