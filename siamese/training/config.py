@@ -100,15 +100,15 @@ class TrainConfig:
     )
     # The loss
     loss: str = _choice(
-        ("triplet", "softmax"),
-        "the course's triplet loss, or the multiple-negatives ranking loss (a softmax)",
+        ("triplet", "ranking"),
+        "the course's triplet loss, or the multiple-negatives ranking loss",
     )
     temperature: float = _choice(0.05, "the ranking loss divides cosines by it", above=0)
     pair_batch_size: int = _choice(
         0,
         "labelled pairs a batch for the auxiliary pairwise loss; 0 leaves it out",
         least=0,
-        loss="softmax",
+        loss="ranking",
         batches="bucketed",
     )
     pair_loss_weight: float = _choice(1.0, "weight of the auxiliary pairwise loss", least=0)
@@ -260,7 +260,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "embedding_dropout": 0.3,
         "word_dropout": 0.05,
         "transitive_closure": True,
-        "loss": "softmax",
+        "loss": "ranking",
         "direction": "both",
         "pair_batch_size": 256,
         "pair_loss_weight": 2.0,
