@@ -2,11 +2,14 @@
 
     python benchmarks/transfer.py --model runs/general --model ready
     python benchmarks/transfer.py --model ready --fine-tune 30 300 1958 --seeds 3
+    python benchmarks/transfer.py --model runs/general --folds 3 --learning-rate 0.001
 
 Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are ranked: MAP and MRR,
 as in SemEval-2016 task 3B, of queries with a relevant candidate; "with words" in the order in which
 `siamese search` has all candidates, by vectors and BM25. Titles: Pearson's correlation of cosine
-and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md.
+and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md. With ``--folds``, which
+fine-tuning's choices are made by, the valid queries are not read: the training queries are divided, and
+the means over their parts printed, each measured after fine-tuning on the others.
 """
 
 from __future__ import annotations
@@ -87,6 +90,19 @@ class Transfer:
         labels = [row["label"] != "Irrelevant" for row in rows]
         return QuestionPairs([r["query"] for r in rows], [r["candidate"] for r in rows], labels)
 
+    def folds(self, count: int) -> list[Transfer]:
+        """Without the valid queries: in each of so many copies, another part of the others is "valid"."""
+        rows = [row for row in self.forum if row["split"] == "train"]
+        queries = np.random.default_rng(0).permutation(sorted({row["query_id"] for row in rows}))
+        found = []
+        for part in map(set, np.array_split(queries, count)):
+            copy = Transfer()
+            copy.forum = [
+                row | {"split": "valid" if row["query_id"] in part else "train"} for row in rows
+            ]
+            found.append(copy)
+        return found
+
 
 def average_precision(rows: list[dict[str, str]], scores: np.ndarray) -> tuple[float, float]:
     """Mean average precision and mean reciprocal rank over the queries with a relevant candidate."""
@@ -163,6 +179,18 @@ def fine_tuned(start: DuplicateDetector, pairs: QuestionPairs, seed: int, **choi
     return trainer.save(), time.monotonic() - begun
 
 
+def cross_validate(folds: list[Transfer], start: DuplicateDetector, **choices) -> None:
+    """Prints the means over the folds of the model as it is and fine-tuned."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for fold in folds:
+        tuned, _ = fine_tuned(start, fold.labelled(len(fold.forum), 0), 0, **choices)
+        for name, model in (("as it is", start), ("fine-tuned", tuned)):
+            found.setdefault(name, []).append(fold.measure(*of_detector(model)))
+            found.setdefault(f"{name}, with words", []).append(fold.measure(*with_words(model)))
+    for name, rows in found.items():
+        print(f"{name:<44}", *(f"{np.mean([row[c] for row in rows]):.4f}" for c in COLUMNS))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
@@ -170,6 +198,7 @@ def main() -> None:
     )
     parser.add_argument("--fine-tune", type=int, nargs="+", default=[], metavar="ROWS")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--folds", type=int, default=0, help="cross-validate fine-tuning instead")
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument("--epochs", type=float)
     parser.add_argument("--output", default=str(HERE / "results" / "transfer.md"))
@@ -179,6 +208,12 @@ def main() -> None:
     keep_memory()
     enable_compile_cache()
     transfer = Transfer()
+    if flags.folds:
+        print(f"{'':<44}", *COLUMNS, sep="  ")
+        for path in flags.model:
+            print(path)
+            cross_validate(transfer.folds(flags.folds), DuplicateDetector.load(path), **choices)
+        return
     texts = transfer.texts()
     table: list[tuple[str, dict[str, float]]] = []
 

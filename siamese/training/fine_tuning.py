@@ -18,8 +18,9 @@ from siamese.training.config import PRESETS, TrainConfig
 FEW = 300  # With fewer labels all of them train, and nothing is measured.
 # Fewer held-out labels leave threshold and calibration as they are.
 FIT_PAIRS, FIT_OF_EACH = 100, 20
-# A twentieth of `best`'s: chosen to forget little, not yet measured beside others.
-LEARNING_RATE = 5e-4
+# Chosen by cross-validation over a forum's questions and by what other topics lose (docs/own_data.md).
+MANY = 1000
+LEARNING_RATE, LEARNING_RATE_OF_MANY = 5e-4, 2e-3
 # The weights' names in the order in which Trax's layers hold them.
 _ORDER = (
     "embedding", "projection", "lstm/kernel", "lstm/bias", "lstm_reverse/kernel", "lstm_reverse/bias",
@@ -29,7 +30,6 @@ _CHOICES = {
     "hard_negatives": 0,
     "min_count": 1,
     "embedding_init": 0.0,
-    "learning_rate": LEARNING_RATE,
     "warmup_steps": 10,
     "epochs": 3.0,
     "eval_every": 50,
@@ -42,7 +42,8 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **given: An
 
     Args:
       start: the model.
-      labels: bool [n], of the pairs to train on; how many duplicates there are decides the batch size.
+      labels: bool [n], of the pairs to train on; their number decides the learning rate, that of the
+        duplicates the batch size.
       **given: choices that replace these.
 
     Raises:
@@ -55,6 +56,7 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **given: An
             f"Fine-tuning needs at least 2 duplicates; the {len(labels)} pairs have {duplicates}."
         )
     tower = start.tower
+    rate = LEARNING_RATE if len(labels) < MANY else LEARNING_RATE_OF_MANY
     fixed: dict[str, Any] = {
         "d_model": tower.d_model,
         "mask_padding": tower.mask_padding,
@@ -86,7 +88,7 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **given: An
     }
     if "steps" in given:
         given = {"epochs": 0.0, **given}
-    return TrainConfig(**{**preset, **_CHOICES, **batches, **fixed, **given})
+    return TrainConfig(**{**preset, **_CHOICES, "learning_rate": rate, **batches, **fixed, **given})
 
 
 def started_vocabulary(start: DuplicateDetector, words: Vocabulary) -> Vocabulary:

@@ -52,6 +52,13 @@ def test_the_towers_choices_are_the_models(model, pairs):
         fine_tuning_config(model, pairs.is_duplicate, d_model=128)
 
 
+@pytest.mark.parametrize("count, rate", [(30, 0.0005), (999, 0.0005), (1000, 0.002), (2000, 0.002)])
+def test_many_labels_have_a_larger_learning_rate(model, count, rate):
+    labels = np.arange(count) % 3 == 0
+    assert fine_tuning_config(model, labels).learning_rate == rate
+    assert fine_tuning_config(model, labels, learning_rate=0.01).learning_rate == 0.01
+
+
 @pytest.mark.parametrize("count", [30, 400])
 @pytest.mark.slow
 def test_few_labels_and_many(model, pairs, tmp_path, count, capsys):
