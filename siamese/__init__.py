@@ -37,7 +37,7 @@ _EXPORTS = {
     "iter_pairs": "data.pairs",
     "embedded_corpus": "data.corpus",
     "data_generator": "course.generator",
-    "PairBatches": "batching.pair_batches",
+    "PairBatches": "training.pair_batches",
     "Siamese": "course.model",
     "train_model": "training.train_model",
     "classify": "course.classify",

@@ -246,16 +246,12 @@ joined = clusters(train)
 
 
 def by_length_batches(**options):
-    return siamese.PairBatches(
-        ids, ids, 128, rows=(train1, train2), lengths=2, seed=34, last="drop", **options
-    )
+    return siamese.PairBatches(ids, ids, 128, rows=(train1, train2), lengths=2, seed=34, **options)
 
 
 with by_length_batches() as batches:
     plain, losses_plain = trained(batches, lstm_bias="forget_gate")
-with by_length_batches(
-    clusters=(joined.cluster1, joined.cluster2), false_negatives="mask"
-) as batches:
+with by_length_batches(clusters=(joined.cluster1, joined.cluster2)) as batches:
     masked, losses_masked = trained(batches, same=True, lstm_bias="forget_gate")
 print(
     f"false negatives left in:  loss {np.mean(losses_plain[-20:], axis=0)[1]:.3f}, ROC AUC {auc(plain):.3f}"

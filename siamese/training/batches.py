@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from siamese.batching.pair_batches import PairBatches
 from siamese.course.generator import DataGenerator
 from siamese.training.config import TrainConfig
+from siamese.training.pair_batches import PairBatches
 from siamese.training.prepare import TrainingData
 
 PAD = 1
-# Small windows and few lengths, so that blocks on one topic mostly stay together.
-TOPIC_OPTIONS = {"window": 16, "lengths": 6}
 
 
 class JoinedBatches(PairBatches):
@@ -58,12 +56,12 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, Ite
             made(*(ids.take(side) for side in rows), config.batch_size)
             for made, rows in ((DataGenerator, data.train), (ShuffledOnce, data.valid))
         )
-    fixed = {"batch_size": config.batch_size, "last": "drop", "seed": config.seed}
+    fixed = {"batch_size": config.batch_size, "seed": config.seed}
     options: dict[str, Any] = {"swap": config.swap}
     if config.false_negatives != "keep":
-        options |= {"clusters": data.train_clusters, "false_negatives": config.false_negatives}
+        options["clusters"] = data.train_clusters
     if config.topic_block:
-        options |= {"topic_block": config.topic_block, **TOPIC_OPTIONS}
+        options["topic_block"] = config.topic_block
     made = PairBatches
     if data.labelled is not None:
         made, (rows1, rows2, labels) = JoinedBatches, data.labelled

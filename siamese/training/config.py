@@ -137,8 +137,8 @@ class TrainConfig:
     batch_size: int = _choice(256, "pairs in a batch", least=2)
     swap: bool = _choice(False, "swap the two questions of a pair at random", batches="bucketed")
     false_negatives: str = _choice(
-        ("keep", "mask", "separate"),
-        "pairs of one cluster in a batch: kept as negatives, masked, or put in separate batches",
+        ("keep", "mask"),
+        "pairs of one cluster in a batch: kept as negatives, or masked",
         batches="bucketed",
     )
     topic_block: int = _choice(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese.batching.plan import choose_lengths, plan_epoch
+from siamese.training.plan import choose_lengths, plan_epoch
 
 
 def cells(lengths, chosen):
@@ -33,25 +33,8 @@ def plan_of(lengths, **changes):
     return plan_epoch(np.array(lengths), np.unique(lengths), **options)
 
 
-def test_a_small_remainder_joins_a_batch_and_a_larger_one_stands_alone():
-    sizes = {n: sorted(len(b.pairs) for b in plan_of([5] * n)) for n in (1, 17, 18, 31)}
-    assert sizes == {1: [1], 17: [17], 18: [2, 16], 31: [15, 16]}
-
-
 def test_neighbours_stay_together_only_where_asked():
     for block, together in ((1, False), (64, True)):
         first = np.concatenate([b.pairs for b in plan_of([3] * 4096, window=256, block=block)[:16]])
         assert (len(np.unique(first // 64)) == 4) == together
         assert first.tolist() != sorted(first.tolist())  # and not in their order
-
-
-def test_deferred_pairs_go_into_longer_batches_and_not_into_shorter():
-    # Eight pairs of one cluster among the short ones: two short batches take two of them.
-    lengths = np.array([3] * 32 + [6] * 96)
-    clusters = np.arange(128)
-    clusters[:8] = 1000
-    batches = plan_of(lengths, window=1024, clusters=np.stack([clusters, clusters]))
-    of_cluster = [int(sum(b.pairs < 8)) for b in batches]
-    assert max(of_cluster) == 1
-    assert sum(of_cluster) > sum(b.bucket == 0 for b in batches)  # more than the short batches hold
-    assert all(lengths[b.pairs].max() <= [3, 6][b.bucket] for b in batches)

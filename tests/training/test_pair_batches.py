@@ -53,7 +53,6 @@ options = st.fixed_dictionaries(
     {
         "batch_size": st.integers(1, 17),
         "seed": st.integers(0, 5),
-        "window": st.integers(1, 4),
         "topic_block": st.sampled_from([1, 3, 64]),
         "lengths": st.sampled_from([1, 3, 13]),
         "swap": st.booleans(),
@@ -62,43 +61,41 @@ options = st.fixed_dictionaries(
 )
 
 
+def one_epoch(batches):
+    """The batches of the epoch that begins now."""
+    return [next(batches) for _ in range(batches.batches_per_epoch)]
+
+
 @settings(deadline=None)
-@given(lengths, options, st.sampled_from(["short", "drop"]))
-def test_an_epoch_holds_each_pair_once_and_whole(lengths, options, last):
+@given(lengths, options)
+def test_an_epoch_holds_each_pair_at_most_once_and_whole(lengths, options):
     first, second = make_pairs(*zip(*lengths))
-    given_pairs = Counter(zip(map(tuple, first), map(tuple, second)))
+    pairs = Counter(zip(map(tuple, first), map(tuple, second)))
     if options["swap"]:
-        given_pairs = Counter(tuple(sorted(pair)) for pair in given_pairs)
-    batch_size, left_out = options["batch_size"], 0
-    if last == "drop":
-        if len(first) < batch_size:
-            with pytest.raises(ArgumentError, match="make no batch"):
-                PairBatches(first, second, last=last, **options)
-            return
-        left_out = len(first) % batch_size
-    with PairBatches(first, second, last=last, **options) as batches:
-        for _ in range(2):
-            promised = batches.batches_per_epoch
-            epoch = list(batches.one_epoch())
+        pairs = Counter(tuple(sorted(pair)) for pair in pairs)
+    batch_size = options["batch_size"]
+    if len(first) < batch_size:
+        with pytest.raises(ArgumentError, match="make no batch"):
+            PairBatches(first, second, **options)
+        return
+    with PairBatches(first, second, **options) as batches:
+        for number in range(2):
+            assert batches.state()["epoch"] == number
+            epoch = one_epoch(batches)
             got = Counter(
                 tuple(sorted(pair)) if options["swap"] else pair for pair in pairs_in(epoch)
             )
-            assert got <= given_pairs and got.total() == given_pairs.total() - left_out
-            assert len(epoch) == promised and batches.report()["left_out"] == left_out
+            assert got <= pairs and got.total() == len(first) // batch_size * batch_size
             for batch in epoch:
-                assert batch.q1.shape == batch.q2.shape
+                assert batch.q1.shape == batch.q2.shape == (batch_size, batch.q1.shape[1])
                 assert batch.q1.dtype == batch.q2.dtype == np.int32
                 assert batch.q1.shape[1] in batches.lengths
-            odd = [len(batch.q1) for batch in epoch if len(batch.q1) != batch_size]
-            assert len(odd) <= (last == "short")
-            if odd and len(epoch) > 1:  # none is so small that it has hardly a negative
-                assert odd[0] >= max(2, batch_size / 8)
 
 
-def test_drop_leaves_out_other_pairs_each_epoch():
+def test_other_pairs_are_left_out_each_epoch():
     first, second = make_pairs([3] * 10 + [9], [3] * 10 + [9])
-    with PairBatches(first, second, 8, last="drop") as batches:
-        seen = [set(pairs_in(batches.one_epoch())) for _ in range(20)]
+    with PairBatches(first, second, 8) as batches:
+        seen = [set(pairs_in(one_epoch(batches))) for _ in range(20)]
     assert len(set.union(*seen)) == 11  # the longest, too
     assert len({frozenset(pairs) for pairs in seen}) > 5
 
@@ -107,9 +104,8 @@ def test_drop_leaves_out_other_pairs_each_epoch():
 @given(lengths, options, st.integers(0, 25), st.data())
 def test_resume_equals_no_interruption(lengths, options, taken, data):
     first, second = make_pairs(*zip(*lengths))
-    false_negatives = data.draw(st.sampled_from(["keep", "mask", "separate"]))
-    clusters = np.arange(len(first)) // 3
-    extra = {"clusters": clusters, "false_negatives": false_negatives}
+    options = {**options, "batch_size": min(options["batch_size"], len(first))}
+    extra = {"clusters": np.arange(len(first)) // 3} if data.draw(st.booleans()) else {}
     if data.draw(st.booleans()):
         extra["labelled"] = (first, second, np.arange(len(first)) % 2)
         extra["pair_batch_size"] = 5
@@ -148,8 +144,9 @@ def clustered_pairs(drawn, offset=0):
 @given(clustered, st.integers(1, 16), st.booleans(), st.sampled_from([0, 2**40]))
 def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, swap, offset):
     first, second, clusters, cluster_of = clustered_pairs(drawn, offset)
+    batch_size = min(batch_size, len(first))
     with PairBatches(first, second, batch_size, clusters=clusters, swap=swap) as batches:
-        for batch in batches.one_epoch():
+        for batch in one_epoch(batches):
             left, right = rows_of(batch.q1), rows_of(batch.q2)
             expected = [
                 [i != j and cluster_of[a] >= 0 and cluster_of[a] == cluster_of[b]
@@ -158,31 +155,6 @@ def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, sw
             ]  # fmt: skip
             assert batch.false_negative_mask.dtype == bool
             np.testing.assert_array_equal(batch.false_negative_mask, expected)
-
-
-@settings(deadline=None)
-@given(clustered, st.integers(1, 16), st.booleans(), st.sampled_from(["short", "drop"]))
-def test_separate_holds_no_two_pairs_of_a_cluster(drawn, batch_size, swap, last):
-    first, second, clusters, cluster_of = clustered_pairs(drawn)
-    try:
-        batches = PairBatches(
-            first, second, batch_size, clusters=clusters, false_negatives="separate", swap=swap,
-            last=last,
-        )  # fmt: skip
-    except ArgumentError as error:
-        assert "make no batch" in str(error)
-        return
-    with batches:
-        promised = batches.batches_per_epoch
-        epoch = list(batches.one_epoch())
-        assert len(epoch) == promised
-        for batch in epoch:
-            taken = [{cluster_of[q] for q in pair} - {-1} for pair in pairs_in([batch])]
-            assert sum(map(len, taken)) == len(set().union(*taken))
-        seen = Counter(frozenset(pair) for pair in pairs_in(epoch))
-        assert max(seen.values()) == 1  # none repeated; what is missing is told
-        assert len(seen) + batches.report()["left_out"] == len(first)
-        assert sum(len(batch.q1) != batch_size for batch in epoch) <= 1
 
 
 def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
@@ -194,7 +166,7 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
         first, second, 8, lengths=2, labelled=(labelled1, labelled2, labels), pair_batch_size=6
     ) as batches:
         drawn = Counter()
-        for batch in batches.one_epoch():
+        for batch in one_epoch(batches):
             assert batch._fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
             assert batch.labelled_q1.shape == batch.labelled_q2.shape == (6, batch.q1.shape[1])
             assert batch.is_duplicate.dtype == np.int32
@@ -218,16 +190,17 @@ def test_bucketing_pads_far_less_than_batches_at_random():
     lengths = np.random.default_rng(0).geometric(0.09, (2, 20_000)) + 3
     first, second = (Ragged.from_lists([[7] * n for n in side]) for side in lengths)
     with PairBatches(first, second, 64) as batches:
-        list(batches.one_epoch())
-        report = batches.report()
+        epoch = one_epoch(batches)
+    tokens = sum(int((side != PAD).sum()) for batch in epoch for side in batch)
+    padding = 1 - tokens / sum(side.size for batch in epoch for side in batch)
     longest = lengths.max(axis=0)
     at_random = 20_000 // 64 * 64
     cells_at_random = 64 * longest[:at_random].reshape(-1, 64).max(axis=1).sum()
     random_padding = 1 - lengths[:, :at_random].sum() / (2 * cells_at_random)
     least = 1 - lengths.sum() / (2 * longest.sum())  # the sides differ in length: not to be helped
     assert random_padding > 0.75
-    assert report["padding"] - least < 0.15 * (random_padding - least)
-    assert len(report["shapes"]) <= 15  # 14 lengths, and the odd batch
+    assert padding - least < 0.15 * (random_padding - least)
+    assert len({batch.q1.shape for batch in epoch}) <= 14
 
 
 def test_the_thread_starts_with_the_first_batch_and_stops_on_close_and_collection():
@@ -275,16 +248,12 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
         ({"batch_size": 0}, "batch_size"),
         ({"seed": -1}, "seed"),
         ({"lengths": 0}, "lengths"),
-        ({"window": 0}, "window"),
         ({"topic_block": 0}, "topic_block"),
         ({"prefetch": -1}, "prefetch"),
-        ({"last": "first"}, "last must be one of"),
-        ({"false_negatives": "mask"}, "needs the clusters"),
-        ({"clusters": [1, 2, 3], "false_negatives": "both"}, "false_negatives must be one of"),
         ({"clusters": [1, 2]}, "3 ids, one a pair.*holds 2 and 2 ids"),
         ({"clusters": [0.5, 1, 2]}, r"clusters\[0\] must be one integer per pair"),
         ({"clusters": ([1, 2, 3],)}, "tuple of two"),
-        ({"batch_size": 4, "last": "drop"}, "3 pairs make no batch of 4"),
+        ({"batch_size": 4}, "3 pairs make no batch of 4"),
         ({"labelled": ([[1]], [[1]])}, "labelled must be"),
         ({"labelled": ([[2]], [[2]], [2])}, "0 or 1"),
         ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
@@ -300,7 +269,7 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
 )
 def test_bad_arguments_are_refused_at_the_call(arguments, message):
     with pytest.raises((ArgumentError, DataError), match=message):
-        PairBatches(**{"q1": GOOD[0], "q2": GOOD[1], **arguments})
+        PairBatches(**{"q1": GOOD[0], "q2": GOOD[1], "batch_size": 1, **arguments})
 
 
 def test_a_state_of_other_pairs_or_settings_is_refused():

@@ -1,1 +1,0 @@
-"""Batches for training: bucketed by length, free of false negatives."""

@@ -1,0 +1,364 @@
+"""PairBatches: batches of duplicates with little padding, a mask of known duplicates, and a position."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import zlib
+from collections import Counter, deque, namedtuple
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from siamese.data.arguments import check_pairs, token_rows, whole_number
+from siamese.errors import ArgumentError, DataError
+from siamese.nn.ragged import Ragged
+from siamese.training.plan import LABELLED, PlannedBatch, choose_lengths, plan_epoch
+
+WINDOW = 128  # batches whose pairs are bucketed together
+# Small windows and few lengths, so that blocks on one topic mostly stay together.
+TOPIC_WINDOW, TOPIC_LENGTHS = 16, 6
+
+
+class PairBatches(Iterator, contextlib.AbstractContextManager):
+    """Endless batches of duplicate pairs, each epoch in a new order, every pair at most once an epoch.
+
+    Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens, and
+    padded to a few lengths chosen from the data, so few shapes are compiled. Questions of like length are
+    duplicates of each other more often than questions at random: give `clusters`, so that none is taken
+    for a negative. A background thread makes the batches.
+
+    Args:
+      q1: the first questions' token ids: Ragged, or lists of integers.
+      q2: the second questions; ``q2[i]`` is paired with ``q1[i]``.
+      batch_size: pairs in a batch; the pairs that do not fill one are left out, other ones each epoch.
+      rows: two integer arrays [pairs]; pair i is then ``q1[rows[0][i]]`` and ``q2[rows[1][i]]``.
+        With one table of distinct questions: ``PairBatches(table, table, rows=(rows1, rows2))``.
+      seed: decides all that is random; nothing is drawn from global generators.
+      lengths: how many batch lengths to choose from the data. XLA compiles each one, so the default is
+        one for eight batches of an epoch, at least 2 and at most 14, of topic blocks 6.
+      topic_block: neighbouring pairs that stay together up to the bucketing, for topic-homogeneous
+        batches where the pairs are ordered by topic; 1 is a full shuffle.
+      swap: whether the two sides of each pair change places at random.
+      clusters: the cluster id of each pair, integers [pairs], or a tuple of one such array for each
+        side; questions of one cluster are duplicates of each other, negative ids are of no cluster.
+        Each batch then has a `false_negative_mask`, for the loss.
+      labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows): duplicates and others for an
+        auxiliary pairwise loss; `pair_batch_size` of them, of like length, are added to each batch.
+      pair_batch_size: how many.
+      prefetch: batches kept ready; 0 makes them when asked for, without a thread.
+
+    Yields:
+      A named tuple: q1 and q2, int32 [batch, length], padded with 1; then false_negative_mask, bool
+      [batch, batch], True where q1[i] and q2[j], i != j, are of one cluster; then labelled_q1,
+      labelled_q2, int32 [pair_batch_size, length], and is_duplicate, int32 [pair_batch_size].
+
+    Raises:
+      DataError: for pairs, clusters or labels that do not go together, or empty questions.
+      ArgumentError: for an argument outside what is named above, or fewer pairs than one batch.
+
+    Example:
+      >>> with PairBatches([[5, 6], [7]], [[5], [8, 9]], batch_size=2, seed=1) as batches:
+      ...     batch = next(batches)
+      >>> batch.q1.shape, batch.q2.shape, batches.state()["epoch"]
+      ((2, 2), (2, 2), 1)
+    """
+
+    def __init__(
+        self,
+        q1: Ragged | Sequence[Sequence[int]],
+        q2: Ragged | Sequence[Sequence[int]],
+        batch_size: int = 256,
+        *,
+        rows: tuple[np.ndarray, np.ndarray] | None = None,
+        seed: int = 0,
+        lengths: int | None = None,
+        topic_block: int = 1,
+        swap: bool = False,
+        clusters: Any = None,
+        labelled: tuple | None = None,
+        pair_batch_size: int = 96,
+        prefetch: int = 8,
+    ):
+        self.batch_size = whole_number(batch_size, "batch_size", 1)
+        self._seed = whole_number(seed, "seed", 0)
+        self._prefetch = whole_number(prefetch, "prefetch", 0)
+        block = whole_number(topic_block, "topic_block", 1)
+        pairs = Pairs(q1, q2, rows)
+        self.pairs = len(pairs)
+        if self.pairs < self.batch_size:
+            raise ArgumentError(
+                f"{self.pairs} pairs make no batch of {self.batch_size}: take a smaller batch_size."
+            )
+        if lengths is None:
+            lengths = min(max(self.pairs // self.batch_size // 8, 2), 14)
+            lengths = TOPIC_LENGTHS if block > 1 else lengths
+        histogram = np.bincount(pairs.lengths)
+        self.lengths = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
+        extra, mask = None, None
+        fields = ["q1", "q2"]
+        if clusters is not None:
+            fields, mask = [*fields, "false_negative_mask"], cluster_numbers(clusters, self.pairs)
+        if labelled is not None:
+            extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
+            if extra.lengths.max() > self.lengths[-1]:
+                self.lengths = np.append(self.lengths, extra.lengths.max())
+            extra.choose_pools(self.lengths)
+            fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
+        window = (TOPIC_WINDOW if block > 1 else WINDOW) * self.batch_size
+        plan = functools.partial(
+            plan_epoch, pairs.lengths, self.lengths, self.batch_size, window=window, block=block,
+            swap=bool(swap),
+        )  # fmt: skip
+        self._plan = functools.lru_cache(maxsize=2)(plan)
+        batch_type = namedtuple("PairBatch", fields)
+        # Not a method: the thread that runs it must not keep this object alive.
+        self._make = functools.partial(
+            _batches, batch_type._make, pairs, self.lengths, self._plan, mask, extra
+        )
+        settings = (block, bool(swap), mask is not None, extra.size if extra else 0)
+        settings = repr((settings, self.lengths.tolist())).encode()
+        self._fingerprint = zlib.crc32(histogram.astype("<i8").tobytes(), zlib.crc32(settings))
+        self._epoch = self._batch = 0  # of the next batch to be given out
+        self._ready: Generator | None = None
+
+    def __repr__(self) -> str:
+        return f"PairBatches({self.pairs:,} pairs, batch_size={self.batch_size})"
+
+    def __next__(self) -> tuple[np.ndarray, ...]:
+        if self._ready is None:
+            batches = self._make(self._seed, self._epoch, self._batch)
+            self._ready = prefetched(batches, self._prefetch) if self._prefetch else batches
+        try:
+            batch, (self._epoch, self._batch) = next(self._ready)
+        except BaseException:
+            self.close()  # a later `next` tries again from the same position
+            raise
+        return batch
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches an epoch has."""
+        return self.pairs // self.batch_size
+
+    def state(self) -> dict[str, int]:
+        """The position after the batches given out so far, as a few integers, for `restore`."""
+        return {
+            "seed": self._seed,
+            "epoch": self._epoch,
+            "batch": self._batch,
+            "pairs": self.pairs,
+            "batch_size": self.batch_size,
+            "settings": self._fingerprint,
+        }
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Goes to the position of `state`, with its seed; `prefetch` may be another one.
+
+        Raises:
+          ArgumentError: where the state is damaged or belongs to other pairs or settings.
+        """
+        own = self.state()
+        numbers = {name: whole_number(state.get(name), f"state[{name!r}]", 0) for name in own}
+        for name in ("pairs", "batch_size", "settings"):
+            if numbers[name] != own[name]:
+                raise ArgumentError(
+                    f"The state belongs to other questions or settings: {name} {numbers[name]} there, "
+                    f"{own[name]} here ('settings' is a checksum of the lengths of questions and of the "
+                    "arguments). Restore it with the same pairs and arguments."
+                )
+        self.close()
+        self._seed, self._epoch, self._batch = (numbers[k] for k in ("seed", "epoch", "batch"))
+
+    def close(self) -> None:
+        """Stops the background thread; the position stays, and a later `next` goes on from it."""
+        if self._ready is not None:
+            self._ready.close()
+        self._ready = None
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+
+def _batches(make, pairs, lengths, plan_of, clusters, labelled, seed: int, epoch: int, start: int):
+    """Yields (batch, (epoch, number) of the batch after it), from number `start` of an epoch on.
+
+    `make` turns a list of arrays into a batch, ``plan_of(seed=, epoch=)`` has an epoch's plan; `clusters`,
+    int [2, pairs], and `labelled` are None where a batch has neither.
+    """
+    while True:
+        plan = plan_of(seed=seed, epoch=epoch)
+        turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
+        for number, batch in enumerate(plan[start:], start + 1):
+            arrays = list(pairs.padded(batch, lengths))
+            if clusters is not None:
+                one, two = sides(clusters, batch)
+                # No cluster on one side equals none on the other.
+                mask = (one[:, None] == two) & (two >= 0)  # [batch, batch]
+                np.fill_diagonal(mask, False)
+                arrays.append(mask)
+            if labelled is not None:
+                arrays += labelled.draw(seed, epoch, batch.bucket, turns[batch.bucket])
+            turns[batch.bucket] += 1
+            yield make(arrays), (epoch, number) if number < len(plan) else (epoch + 1, 0)
+        epoch, start = epoch + 1, 0
+
+
+def prefetched(items: Iterator, depth: int) -> Generator:
+    """The items of an iterator that a thread runs, at most `depth` ahead of the reader.
+
+    An exception in the iterator is raised after the items made before it. The thread ends with the
+    iterator, and when the reader closes or forgets what this returns.
+    """
+    end = object()
+    pool = ThreadPoolExecutor(1, "siamese-prefetch")
+    try:
+        ready = deque(pool.submit(next, items, end) for _ in range(depth))
+        while (item := ready.popleft().result()) is not end:
+            ready.append(pool.submit(next, items, end))
+            yield item
+    finally:
+        # The collector may run this in the thread itself, which cannot wait for its own end.
+        with contextlib.suppress(RuntimeError):
+            pool.shutdown(cancel_futures=True)
+
+
+class Pairs:
+    """Pairs of questions as rows of one table; for the arguments see `PairBatches`.
+
+    Attributes:
+      table: Ragged; the questions of both sides.
+      rows: int64 [2, pairs]; each pair's two questions in it.
+      lengths: int64 [pairs]; tokens of the longer question.
+
+    Raises:
+      DataError: for no pairs, sides of unequal length, rows outside the tables, empty questions.
+    """
+
+    def __init__(self, q1: Any, q2: Any, rows=None, name: str = ""):
+        table1 = token_rows(q1, f"{name}q1")
+        table2 = table1 if q2 is q1 else token_rows(q2, f"{name}q2")
+        if rows is None:
+            check_pairs(table1, table2, f"{name}q1", f"{name}q2")
+            rows = [np.arange(len(table1))] * 2
+        rows = [integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)]
+        check_pairs(*rows, f"{name}rows[0]", f"{name}rows[1]")
+        for side, table in enumerate((table1, table2)):
+            outside = (rows[side] < 0) | (rows[side] >= len(table))
+            if outside.any():
+                at = outside.argmax()
+                raise DataError(
+                    f"{name}rows[{side}][{at}] is {rows[side][at]}, but q{side + 1} has "
+                    f"{len(table)} questions."
+                )
+        self.table, self.rows = table1, np.stack(rows).astype(np.int64)
+        if table2 is not table1:
+            self.table = Ragged(
+                np.concatenate([table1.values, table2.values]),
+                np.concatenate([table1.offsets, table2.offsets[1:] + table1.offsets[-1]]),
+            )
+            self.rows[1] += len(table1)
+        lengths = self.table.lengths[self.rows]  # [2, pairs]
+        if (lengths == 0).any():
+            side, place = np.argwhere(lengths == 0)[0]
+            raise DataError(f"{name}rows[{side}][{place}] is an empty question: it has no token.")
+        self.lengths = lengths.max(axis=0)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def padded(self, batch: PlannedBatch, lengths: np.ndarray) -> np.ndarray:
+        """Both sides of a batch's pairs, int32 [2, batch, length], padded behind each question's end."""
+        length = int(lengths[batch.bucket])
+        return self.table.padded(sides(self.rows, batch).ravel(), length).reshape(2, -1, length)
+
+
+class LabelledPairs(Pairs):
+    """Labelled pairs, drawn by length to go with the batches of each length.
+
+    Every epoch draws each length's pairs in a new random order, again and again as needed. A length
+    with fewer pairs than are drawn at a time also takes those of the shorter lengths, and of the
+    longer where even these are too few.
+
+    `labelled` is (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows), `size` the pairs drawn with each
+    batch. Raises ArgumentError and DataError where they do not go together.
+    """
+
+    def __init__(self, labelled: tuple, size: int):
+        if not isinstance(labelled, tuple) or len(labelled) not in (3, 4):
+            raise ArgumentError("labelled must be (q1, q2, is_duplicate) or (..., rows).")
+        super().__init__(labelled[0], labelled[1], *labelled[3:], name="labelled ")
+        labels = np.asarray(labelled[2])
+        if labels.shape != (len(self),) or not np.isin(labels, (0, 1)).all():
+            raise DataError(
+                f"labelled is_duplicate must be one 0 or 1 for each of the {len(self)} pairs."
+            )
+        self.labels, self.size = labels.astype(np.int32), size
+
+    def choose_pools(self, lengths: np.ndarray) -> None:
+        """Decides which pairs go with the batches of each length, int64 [buckets]."""
+        self.batch_lengths = lengths
+        buckets = np.searchsorted(lengths, self.lengths)
+        enough = min(self.size, len(self))
+        self._pools: list[tuple[np.ndarray, int]] = []  # for each bucket: pairs, their own bucket
+        for bucket in range(len(lengths)):
+            low = high = bucket
+            while (pool := (buckets >= low) & (buckets <= high)).sum() < enough:
+                low, high = (low - 1, high) if low else (0, high + 1)
+            self._pools.append((np.flatnonzero(pool), high))
+        self._order = functools.lru_cache(maxsize=len(lengths))(self._new_order)
+
+    def _new_order(self, seed: int, epoch: int, bucket: int, number: int) -> np.ndarray:
+        draw = np.random.default_rng([seed, epoch, LABELLED, bucket, number])
+        return draw.permutation(self._pools[bucket][0])
+
+    def draw(self, seed: int, epoch: int, bucket: int, turn: int) -> tuple[np.ndarray, ...]:
+        """Those of batch number `turn` of a bucket: q1, q2, int32 [size, length], is_duplicate [size]."""
+        pool, longest = self._pools[bucket]
+        start, end = turn * self.size, (turn + 1) * self.size
+        first, last = start // len(pool), (end - 1) // len(pool)
+        orders = [self._order(seed, epoch, bucket, number) for number in range(first, last + 1)]
+        pairs = np.concatenate(orders)[start - first * len(pool) :][: self.size]
+        q1, q2 = self.padded(PlannedBatch(pairs, longest), self.batch_lengths)
+        return q1, q2, self.labels[pairs]
+
+
+def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
+    """The batch's part of ``columns`` [2, pairs], the sides of its swapped pairs exchanged."""
+    chosen = columns.take(batch.pairs, axis=1)
+    return chosen if batch.swapped is None else np.where(batch.swapped, chosen[::-1], chosen)
+
+
+def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
+    """The clusters as small integers [2, pairs]; -1 for those of one pair only, and for no cluster.
+
+    They come as integers [pairs], or as a tuple of two such arrays; DataError where they do not.
+    """
+    both = clusters if isinstance(clusters, tuple) else (clusters, clusters)
+    columns = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(both)]
+    if [len(column) for column in columns] != [pairs, pairs]:
+        raise DataError(
+            f"clusters must be {pairs} ids, one a pair, or a tuple of two such arrays; it holds "
+            f"{' and '.join(str(len(column)) for column in columns)} ids."
+        )
+    ids = np.stack(columns)
+    known, numbers = np.unique(ids, return_inverse=True)
+    one, two = numbers = numbers.reshape(ids.shape)
+    pairs_of = np.bincount(one, minlength=len(known))
+    pairs_of += np.bincount(two[one != two], minlength=len(known))
+    shared = (pairs_of > 1) & (known >= 0)
+    # Small numbers compare several times faster.
+    size = np.int16 if shared.sum() < 2**15 else np.int32
+    return np.where(shared, np.cumsum(shared) - 1, -1).astype(size)[numbers]
+
+
+def integer_column(values: Any, name: str) -> np.ndarray:
+    """`values` as a one-dimensional integer array; DataError where it is not."""
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise DataError(
+            f"{name} must be one integer per pair; it is {array.dtype} of shape {array.shape}."
+        )
+    return array
