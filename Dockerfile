@@ -2,10 +2,11 @@
 FROM python:3.12-slim AS grading
 
 WORKDIR /source
-COPY setup.cfg pyproject.toml README.md LICENSE requirements.txt requirements-notebooks.txt ./
+COPY setup.cfg pyproject.toml README.md LICENSE THIRD-PARTY.md requirements.txt ./
+COPY requirements ./requirements
 COPY siamese ./siamese
 # All that the notebooks import; not what Trax asks for besides, TensorFlow above all.
-RUN pip install --no-cache-dir --no-deps -r requirements.txt -r requirements-notebooks.txt . \
+RUN pip install --no-cache-dir --no-deps -r requirements.txt -r requirements/notebooks.txt . \
     && useradd --create-home --uid 1000 siamese
 USER 1000
 ENTRYPOINT ["siamese"]
@@ -15,10 +16,11 @@ CMD ["grade", "--help"]
 FROM python:3.12-slim
 
 WORKDIR /source
-COPY setup.cfg pyproject.toml README.md LICENSE requirements.txt requirements-extras.txt ./
+COPY setup.cfg pyproject.toml README.md LICENSE THIRD-PARTY.md requirements.txt ./
+COPY requirements ./requirements
 COPY siamese ./siamese
 # The versions that the tests run with; a user without rights beyond the index, which /v1/add and /v1/remove change.
-RUN pip install --no-cache-dir --constraint requirements.txt --constraint requirements-extras.txt ".[serve]" \
+RUN pip install --no-cache-dir --constraint requirements.txt --constraint requirements/extras.txt ".[serve]" \
     && useradd --create-home --uid 1000 siamese
 USER 1000
 WORKDIR /data

@@ -42,26 +42,26 @@ lint: install  ## Style and mistakes, with ruff
 bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=, SPLITS=, BENCH="--parts main")
 	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS)) $(BENCH)
 
-.venv-bench/installed: benchmarks/requirements.txt $(VENV)/installed
+.venv-bench/installed: requirements/bench.txt $(VENV)/installed
 	@$(BIN)/python -m venv .venv-bench
-	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt "$$($(BIN)/python -c 'import jax; print("jax==" + jax.__version__)')"
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt "$$($(BIN)/python -c 'import jax; print("jax==" + jax.__version__)')"
 	@touch $@
 
-extras: $(VENV)/extras-installed  ## Add Parquet, approximate search, the page, and what tests them in a browser
+extras: $(VENV)/extras-installed  ## Add Parquet, the encoder wordllama, the page, and what tests them in a browser
 
-$(VENV)/extras-installed: requirements-extras.txt $(VENV)/notebooks-installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-extras.txt
+$(VENV)/extras-installed: requirements/extras.txt $(VENV)/notebooks-installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/extras.txt
 	@touch $@
 
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-tensorflow.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/tensorflow.txt
 
 scale: .venv-scale/installed  ## Test the examples beyond one machine, in an environment of their own (1.5 GB)
 	@.venv-scale/bin/python -m pytest tests/scale
 
-.venv-scale/installed: requirements-scale.txt $(REQUIREMENTS) setup.cfg
+.venv-scale/installed: requirements/scale.txt $(REQUIREMENTS) setup.cfg
 	@$(PYTHON) -m venv .venv-scale
-	@.venv-scale/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS) -r requirements-scale.txt
+	@.venv-scale/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS) -r requirements/scale.txt
 	@.venv-scale/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -72,8 +72,8 @@ check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, a
 	@$(BIN)/python notebooks/build.py --check
 	@$(BIN)/python notebooks/build.py --execute
 
-$(VENV)/notebooks-installed: requirements-notebooks.txt $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-notebooks.txt
+$(VENV)/notebooks-installed: requirements/notebooks.txt $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/notebooks.txt
 	@touch $@
 
 docs: .venv-docs/installed  ## The documentation as HTML in docs/_build; warnings are errors
@@ -87,9 +87,9 @@ check-docs: install  ## Do the links, commands and code blocks of README and doc
 	@$(BIN)/python -m pytest tests/docs
 
 # An environment of its own: the tools for pages stay out of the one that trains.
-.venv-docs/installed: requirements-docs.txt requirements-notebooks.txt $(REQUIREMENTS) setup.cfg
+.venv-docs/installed: requirements/docs.txt requirements/notebooks.txt $(REQUIREMENTS) setup.cfg
 	@$(PYTHON) -m venv .venv-docs
-	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS) -r requirements-notebooks.txt -r requirements-docs.txt
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(REQUIREMENTS) -r requirements/notebooks.txt -r requirements/docs.txt
 	@touch $@
 
 clean:  ## Remove the environment and what the commands above left

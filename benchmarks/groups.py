@@ -23,7 +23,6 @@ from siamese.data.pairs import read_pairs
 from siamese.evaluation.clustering import b_cubed
 from siamese.search.detector import DuplicateDetector
 from siamese.search.lists.linkage import Merges, average_linkage, best_cut, strongest_pairs
-from siamese.search.nearest import StoredVectors
 
 
 def report(merges: Merges, truth: np.ndarray, half: np.ndarray, lowest: float) -> dict:
@@ -51,11 +50,10 @@ def main() -> None:
         vectors = DuplicateDetector.load(flags.model).encode(found.questions)
     else:
         vectors = np.load(flags.vectors, mmap_mode="r")
-    kept = StoredVectors(vectors)
     half = (np.random.default_rng(0).random(len(found)) < 0.5)[truth]  # [questions]
 
     started, cpu = time.perf_counter(), time.process_time()
-    merges = average_linkage(kept, flags.lowest)
+    merges = average_linkage(vectors, flags.lowest)
     spent = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - cpu}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # with all before it, in KiB
     spent["peak_mb"] = peak / 1024
@@ -67,7 +65,7 @@ def main() -> None:
         "every question alone": {name: round(v, 4) for name, v in alone._asdict().items()},
         "average linkage": report(merges, truth, half, flags.lowest),
     }
-    first, second, cosines, least = strongest_pairs(kept, flags.lowest)
+    first, second, cosines, least = strongest_pairs(vectors, flags.lowest)
     order = np.argsort(-cosines)
     edges = np.stack([first, second], axis=1)[order]
     single = Merges(len(truth), edges, cosines[order].astype(np.float64))

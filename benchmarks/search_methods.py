@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.search.nearest import StoredVectors, top_k
+from siamese.search.nearest import top_k
 
 PIECE = 8192  # texts that the pretrained encoder encodes before it saves them
 
@@ -74,6 +74,6 @@ def minilm(texts, queries, depth, folder: Path, limit_s: float):
             pieces.append(piece["vectors"])
             seconds += float(piece["seconds"])
     vectors = np.concatenate(pieces)
-    pool, begun = StoredVectors.of(vectors), time.perf_counter()
-    rows, _ = top_k(pool, vectors[queries], depth)
+    begun = time.perf_counter()
+    rows, _ = top_k(vectors, vectors[queries], depth)
     return rows, (seconds, time.perf_counter() - begun)

@@ -78,16 +78,6 @@ def markdown(results: dict) -> str:
             f"p50 {found['text_p50_ms']:.1f} ms, {found['text_queries_per_s']:,.0f} queries/s in one "
             "call.",
         ]
-    if "graph" in results:
-        found = results["graph"]
-        lines += [
-            "",
-            "## Approximate search",
-            "",
-            f"Graph built in {found['build_s']:.0f} s; recall@10 {found['recall_at_10']:.4f} against "
-            f"exact; p50 {found['p50_ms']:.2f} ms; {found['queries_per_s']:,.0f} queries/s in batches "
-            f"(exact in the same run: {found['exact_queries_per_s']:,.0f}).",
-        ]
     if "million" in results:
         lines += _exact("A million vectors, exact", results["million"])
     if "duplicates" in results:
@@ -141,7 +131,7 @@ def _exact(title: str, found: dict) -> list[str]:
                 f"{found[f'{storage}_p50_ms']:.1f} ms",
                 f"{found[f'{storage}_queries_per_s']:,.0f}",
             ]
-            for storage in ("float32", "float16", "int8")
+            for storage in ("float32",)
             if f"{storage}_MB" in found
         ],
     )

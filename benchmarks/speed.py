@@ -244,7 +244,7 @@ def main() -> None:
         jobs = {
             f"{size:,} {name}": (name, [random_batch(size, 256, 32, even=True)] * 2, size)
             for size in (10_000, 100_000, 1_000_000)
-            for name in [*plain, *({"ours_lazy"} & {*names})]
+            for name in plain
         }
         result["vocabularies"] = rounds(jobs, arguments)
     if "data" in parts:

@@ -32,7 +32,7 @@ def load(questions, splits, count: int, wanted: set[str]) -> dict[str, tuple[lis
     random.seed(34)
     course = data_generator(ids.take(rows1), ids.take(rows2), 256)
     course = [next(course) for _ in range(count)]
-    with PairBatches(ids, ids, 256, rows=(rows1, rows2), seed=34, last="drop") as bucketed:
+    with PairBatches(ids, ids, 256, rows=(rows1, rows2), seed=34) as bucketed:
         ours = [next(bucketed)[:2] for _ in range(count)]
     return {"course": (course, vocabulary.size), "bucketed": (ours, vocabulary.size), **found}
 
@@ -45,10 +45,9 @@ def best_batches(pairs, count: int) -> tuple[list, int]:
 
     config = TrainConfig.preset("best")
     data = prepare(pairs, config)
-    train, valid = make_batches(data, config)
-    found = [next(train) for _ in range(count)]
+    train, _ = make_batches(data, config)
+    found = [tuple(next(train)) for _ in range(count)]
     train.close()
-    valid.close()
     return found, data.vocabulary.size
 
 
@@ -82,7 +81,7 @@ def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:
         )
         rows = np.arange(size), np.arange(size, 2 * size)
         start = time.perf_counter()
-        with PairBatches(ids, ids, 256, rows=rows, seed=34, last="drop", prefetch=0) as batches:
+        with PairBatches(ids, ids, 256, rows=rows, seed=34, prefetch=0) as batches:
             next(batches)
             first = time.perf_counter() - start
             start = time.perf_counter()

@@ -7,25 +7,31 @@ vectors; both return when the result is there. The best preset has a loss and ba
 from __future__ import annotations
 
 import os
+from collections import namedtuple
 from functools import partial
 
 import numpy as np
 
 D_MODEL, RATE = 128, 0.001
+# A batch of the best preset, as `siamese.PairBatches` yields it.
+PairBatch = namedtuple(
+    "PairBatch",
+    ["q1", "q2", "false_negative_mask", "labelled_q1", "labelled_q2", "is_duplicate"],
+)
 NAMES = {
     "trax": "stock Trax, course batches",
-    "ours": "siamese, course preset",
+    "trax_fast": "Trax with fast_forward, course batches",
+    "ours": "siamese train, course preset",
     "torch": "PyTorch nn.LSTM, course batches",
     "keras": "Keras LSTM (JAX), course batches",
     "ours_masked": "siamese, PairBatches, masked",
-    "ours_lazy": "siamese, PairBatches, masked, lazy Adam",
     "ours_best": "siamese, best preset",
     "torch_packed": "PyTorch packed, PairBatches",
 }
 
 
-def make_trax(vocab: int, sample):
-    """Stock Trax's trainer on the course's model."""
+def make_trax(vocab: int, sample, fast: bool = False):
+    """Stock Trax's trainer on the course's model; `fast` installs `siamese.fast_forward`."""
     from siamese import compat
 
     compat.prepare()  # Only Trax's import is eased.
@@ -49,6 +55,10 @@ def make_trax(vocab: int, sample):
         tl.Embedding(vocab, D_MODEL), tl.LSTM(D_MODEL), tl.Mean(axis=1), tl.Fn("N", normalize)
     )
     model = tl.Parallel(tower, tower)
+    if fast:
+        from siamese import fast_forward
+
+        fast_forward(model)
     both = tl.Serial(model, tl.Fn("L", lambda v1, v2: loss(v1, v2)))
     both.init(shapes.signature(sample))
     optimizer = trax.optimizers.Adam(RATE)
@@ -64,35 +74,37 @@ def make_trax(vocab: int, sample):
 
 
 def make_ours(vocab: int, sample, preset: str = "course", **changes):
-    """The loop that `Trainer` makes for a preset, with changes."""
-    import itertools
+    """The step that `Trainer` makes for a preset, with changes."""
+    import jax
 
-    from siamese import Siamese, TrainConfig, compat, enable_compile_cache, keep_memory
-    from siamese.course.model import tower_weights
+    from siamese import TrainConfig, enable_compile_cache, keep_memory
     from siamese.nn.encoder import Encoder
     from siamese.nn.ragged import Ragged
-    from siamese.training.loop import Loop
-    from siamese.training.trainer import losses, model_options, saved_tower
+    from siamese.nn.tower import Dropout, TowerConfig, init
+    from siamese.training.losses import make_loss
+    from siamese.training.step import initial_state, make_optimizer, make_step
 
     keep_memory()
     enable_compile_cache()
-    compat.prepare()
-    import trax
-
-    config = TrainConfig.preset(preset, d_model=D_MODEL, **changes)
-    task = trax.supervised.training.TrainTask(
-        itertools.repeat(sample),
-        losses(config)[0],
-        trax.optimizers.Adam(RATE, eps=config.adam_epsilon),
-        lambda step: RATE,
-    )
-    model = Siamese(vocab, **model_options(config))
-    loop = Loop(model, task, lazy_adam=config.lazy_adam, quiet=True)
-    trainer, rng = loop._trainer_per_task[0], np.asarray(loop.new_rng())
-    encoder = Encoder(saved_tower(config, vocab, None), tower_weights(loop.model))
+    options = {
+        "schedule": "linear",
+        "warmup_steps": 0,
+        "learning_rate": RATE,
+    }  # constant for a while
+    config = TrainConfig.preset(preset, d_model=D_MODEL, **{**options, **changes})
+    tower = TowerConfig(vocab, D_MODEL, config.mask_padding, config.bidirectional)
+    optimizer = make_optimizer(config, total_steps=10**9)
+    dropout = Dropout(config.embedding_dropout, config.word_dropout)
+    train_step = make_step(tower, make_loss(config), optimizer, dropout=dropout)
+    weights = init(jax.random.key(0), tower, config.lstm_bias, config.embedding_std)
+    state, encoder = initial_state(weights, optimizer), Encoder(tower, weights)
 
     def step(*batch):
-        return float(trainer.one_step(batch, rng, step=1, learning_rate=RATE)[0])
+        nonlocal state
+        if len(batch) > 2:
+            batch = PairBatch(*batch)
+        state, metrics = train_step(state, batch)
+        return float(metrics["loss"])
 
     def encode(q):  # With its padding, as every contender.
         rows = Ragged(q.ravel(), np.arange(0, q.size + 1, q.shape[1]))
@@ -180,9 +192,9 @@ def make_keras(vocab: int, sample):
 
 MAKERS = {
     "trax": make_trax,
+    "trax_fast": partial(make_trax, fast=True),
     "ours": make_ours,
     "ours_masked": partial(make_ours, mask_padding=True),
-    "ours_lazy": partial(make_ours, mask_padding=True, lazy_adam=True),
     "ours_best": partial(make_ours, preset="best"),
     "torch": make_torch,
     "torch_packed": partial(make_torch, packed=True),
@@ -191,7 +203,6 @@ MAKERS = {
 # Which batches a contender trains on, where not the course's, and its LSTMs where not one.
 BATCHES = {
     "ours_masked": "bucketed",
-    "ours_lazy": "bucketed",
     "torch_packed": "bucketed",
     "ours_best": "best",
 }

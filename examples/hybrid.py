@@ -50,8 +50,8 @@ def hybrid(
     words = words_in(question)
     near, worded = engine.by_vector(vector, DEPTH), engine.by_words(words, DEPTH)
     rows = sorted({*near, *worded})
-    # The cosines by which pairs are judged; a row that only the vectors found needs its BM25 too.
-    cosines = index.detector.pair_cosines(engine.vectors(rows), vector)
+    # A row that only the vectors found needs its BM25 too.
+    cosines = np.vecdot(engine.vectors(rows), vector)
     worded |= engine.by_words(words, len(rows), [row for row in rows if row not in worded])
     scores = np.array([worded.get(row, 0.0) for row in rows])
     order = np.lexsort((-cosines, -joined_scores(cosines, scores, index.vector_weight)))
@@ -102,7 +102,7 @@ def main(description: str, engine: Any) -> None:
     vector = index.detector.encode(flags.question)
     for row in hybrid(loaded, index, vector, flags.question, 10):
         entry = index.entries[row]
-        cosine = index.detector.pair_cosines(index.vectors.rows(row), vector)
+        cosine = index.vectors[row] @ vector
         print(f"{cosine:.3f}  [{entry['id']}] {entry['question']}")
     if flags.compare:
         with open(flags.compare, encoding="utf-8") as lines:

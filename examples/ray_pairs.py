@@ -18,7 +18,6 @@ import ray
 from sklearn.cluster import MiniBatchKMeans
 
 from siamese.search.lists.linkage import similar_pairs
-from siamese.search.nearest import StoredVectors
 
 SAMPLED = 256  # questions a cluster, that its centre is found with
 
@@ -52,7 +51,7 @@ def to_clusters(table: pyarrow.Table, centres: np.ndarray, near: int) -> pyarrow
 def pairs_inside(table: pyarrow.Table, threshold: float) -> pyarrow.Table:
     """The pairs of one cluster above a cosine, of which it is the first that both share."""
     ids, clusters = table["id"].to_numpy(), matrix(table["clusters"])
-    vectors = StoredVectors.of(matrix(table["vector"]))
+    vectors = matrix(table["vector"])
     kept = [(ids[:0], ids[:0], np.zeros(0, np.float32))]
     for i, j, cosines in similar_pairs(vectors, threshold):
         shared = (clusters[i][:, :, None] == clusters[j][:, None, :]).any(axis=2)  # [pairs, near]

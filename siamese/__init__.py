@@ -29,6 +29,7 @@ _EXPORTS = {
     "similarity_matrix": "course.similarity",
     "TripletLossFn": "course.loss",
     "TripletLoss": "course.loss",
+    "edition": "course.editions",
     "word_tokenize": "data.tokenizer",
     "Vocabulary": "data.vocabulary",
     "tokenize_questions": "data.tokens",
@@ -39,12 +40,13 @@ _EXPORTS = {
     "data_generator": "course.generator",
     "PairBatches": "training.pair_batches",
     "Siamese": "course.model",
-    "train_model": "training.train_model",
-    "classify": "course.classify",
-    "pair_scores": "course.classify",
+    "fast_forward": "compat.fast",
+    "train_model": "course.train_model",
+    "classify": "course.answers",
+    "pair_scores": "course.answers",
     "evaluate_scores": "evaluation.metrics",
     "best_threshold": "evaluation.thresholds",
-    "predict": "course.classify",
+    "predict": "course.answers",
     "DuplicateDetector": "search.detector",
     "explain": "search.explain",
     "QuestionIndex": "search.index",
@@ -53,7 +55,7 @@ _EXPORTS = {
     "b_cubed": "evaluation.clustering",
     "OneShotClassifier": "search.one_shot",
     "TrainConfig": "training.config",
-    "Trainer": "training.trainer",
+    "Trainer": "training.run",
     "keep_memory": "compat.process",
     "enable_compile_cache": "compat.process",
 }
@@ -81,9 +83,14 @@ def __dir__():
 
 
 compat.prepare()
-for _module in ("trax.layers.base", "trax.supervised.training", "trax.data.inputs"):
+for _module in (
+    "trax.layers.base",
+    "trax.layers.combinators",
+    "trax.supervised.training",
+    "trax.data.inputs",
+):
     # Imported no sooner than Trax: it brings NumPy.
     compat.after_import(
-        _module, lambda module: importlib.import_module("siamese.storage.trax_guards").guard(module)
+        _module, lambda module: importlib.import_module("siamese.compat.trax_guards").guard(module)
     )
 compat.after_import("nltk", provide_punkt)

@@ -38,7 +38,7 @@ def explain_missing_trax(error: ModuleNotFoundError) -> None:
     """
     if error.name == "trax":
         raise MissingDependencyError(
-            "This needs Trax, which is not installed (answering and search do without it). In the folder "
-            "of siamese's source run `pip install --no-deps -r requirements.txt`; elsewhere "
+            "This needs Trax, which is not installed (training, answering and search do not need it). In "
+            "the folder of siamese's source run `pip install --no-deps -r requirements.txt`; elsewhere "
             "`pip install trax==1.4.1`, which brings TensorFlow with it (3 GB)."
         ) from error

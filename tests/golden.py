@@ -108,9 +108,9 @@ CLOSEST_HARDEST = [0.3, 0.1, 0.3, -0.2]
 LOSS_PER_ROW_BELOW_POSITIVE = [0.0, 0.0, 0.51666667, 0.0]
 # (closest, reduction, direction, expected)
 COSTS = [
-    ("below_positive", "sum", "rows", 0.516667),
-    ("below_positive", "sum", "columns", 0.55),
-    ("below_positive", "sum", "both", 0.533333),
+    ("semi_hard", "sum", "rows", 0.516667),
+    ("semi_hard", "sum", "columns", 0.55),
+    ("semi_hard", "sum", "both", 0.533333),
     ("hardest", "sum", "rows", 1.466667),
     ("hardest", "mean", "rows", 0.366667),
     ("hardest", "sum", "both", 1.483333),
@@ -131,9 +131,32 @@ ASSIGNMENT_V2 = np.array(
 # (closest, reduction, expected)
 ASSIGNMENT = [
     ("hardest", "mean", 0.5),
-    ("below_positive", "sum", 0.703508),
-    ("below_positive", "mean", 0.351754),
+    ("semi_hard", "sum", 0.703508),
+    ("semi_hard", "mean", 0.351754),
     ("hardest", "sum", 1.0),
+]
+
+# The grader's cases of the edition of 2023: (v1, v2, margin, loss).
+FOUR_V1 = np.array(
+    [
+        [0.26726124, 0.53452248, 0.80178373],
+        [0.64616234, 0.57436653, 0.50257071],
+        [-0.21821789, -0.87287156, -0.43643578],
+        [0.13608276, -0.95257934, 0.27216553],
+    ]
+)
+FOUR_V2 = np.array(
+    [
+        [0.32929278, 0.5488213, 0.76834982],
+        [0.64231723, 0.57470489, 0.50709255],
+        [-0.20313388, -0.8802468, -0.42883819],
+        [0.09298683, -0.96971978, 0.22582515],
+    ]
+)
+TRAX_2023 = [
+    (ASSIGNMENT_V1, ASSIGNMENT_V2, 0.25, 0.703507661819458),
+    (FOUR_V1, FOUR_V2, 0.25, 0.30219173431396484),
+    (FOUR_V1, FOUR_V2, 0.8, 2.4262490272521973),
 ]
 
 MODEL_PRINTED = """Parallel_in2_out2[

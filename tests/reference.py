@@ -11,7 +11,7 @@ def cosine(a, b):
 
 
 def triplet_loss(
-    scores, margin=0.25, closest="hardest", reduction="mean", direction="rows", same=None
+    scores, margin=0.25, closest="semi_hard", reduction="sum", direction="rows", same=None
 ):
     """The modified triplet loss of a similarity matrix, row by row and pair by pair."""
     scores = np.asarray(scores, np.float64)
@@ -42,7 +42,7 @@ def triplet_loss(
 
 
 def triplet_gradient(
-    scores, margin=0.25, closest="hardest", reduction="mean", direction="rows", same=None
+    scores, margin=0.25, closest="semi_hard", reduction="sum", direction="rows", same=None
 ):
     """Derivative of `triplet_loss` by each similarity, row by row; not for reduction='none'.
 

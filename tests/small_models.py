@@ -5,6 +5,7 @@ import numpy as np
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
+from siamese.search.encoders import find_encoder
 
 SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
 WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
@@ -24,15 +25,25 @@ ODD = {
 }
 
 
-def make_detector(seed=0, d=8, **options):
+def make_detector(seed=0, d=8, mask_padding=True, **options):
     vocabulary = Vocabulary.from_words(WORDS)
-    tower = TowerConfig(vocabulary.size, d, mask_padding=True)
+    tower = TowerConfig(vocabulary.size, d, mask_padding=mask_padding)
     rng = np.random.default_rng(seed)
     weights = {
         name: rng.standard_normal(shape).astype(np.float32)
         for name, shape in tower.shapes().items()
     }
     return DuplicateDetector(weights, vocabulary, tower, **options)
+
+
+def letters(texts):
+    """Counts of letters, [texts, 26], as an encoder's vectors; no text has a zero vector."""
+    return np.array([[0.01 + text.count(chr(97 + i)) for i in range(26)] for text in texts])
+
+
+def make_mixed_detector(share=0.75, **options):
+    """A tower beside the encoder `letters`."""
+    return make_detector(encoder=find_encoder(letters, "letters"), encoder_share=share, **options)
 
 
 def random_questions(count, seed=1):

@@ -20,7 +20,6 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
-from siamese.search.nearest import StoredVectors
 from siamese.search.segments import Entries, Segment, State, id_keys
 from siamese.storage.store import find_current
 
@@ -45,7 +44,7 @@ def random_index(detector: DuplicateDetector, count: int) -> QuestionIndex:
         {"id": i, "question": f"how far is the way number {i} ?", "columns": {}}
         for i in range(count)
     )
-    segment = Segment(StoredVectors.of(vectors), entries, id_keys(range(count)))
+    segment = Segment(vectors, entries, id_keys(range(count)))
     return QuestionIndex(detector, State((segment,)), next_id=count)
 
 

@@ -213,6 +213,7 @@ def kill_additions(path: Path, kills: int) -> dict:
 
 
 def kill_saves(path: Path, kills: int) -> dict:
+    path.mkdir()  # the directory of a run: the model is a file in it
     detector = random_detector(64)
 
     def write_once(n: int) -> None:
@@ -220,9 +221,11 @@ def kill_saves(path: Path, kills: int) -> dict:
         detector.save(path)
 
     write_once(0)
-    return killed(
-        "save", path, kills, lambda last: int(DuplicateDetector.load(path).threshold), write_once
-    )
+
+    def check(last: int) -> int:
+        return int(DuplicateDetector.load(path).threshold)
+
+    return killed("save", path, kills, check, write_once, entries=1)
 
 
 def kill_groups(path: Path, kills: int) -> dict:

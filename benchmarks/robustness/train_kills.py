@@ -1,11 +1,11 @@
 """`siamese train` killed again and again at random moments, each time started with the same command.
 
 A small run with a checkpoint every few steps gets SIGKILL (or SIGINT, SIGTERM: --signals) at a random
-moment: while it starts, or some time after it has saved another checkpoint. Each run that comes to its end
-must have the weights, optimizer slots, saved model and curves of a run never interrupted, to the last byte,
-and nothing may be left over in its directory. Then the next run begins, until all kills are done. Each run
-is a process of its own, forked from one that has the modules loaded: the kills fall into the run and not
-into Python's imports.
+moment: while it starts, or some time after it has saved another checkpoint. Each run that ends must have
+the checkpoint, the saved model and the curves of a run that was never interrupted, to the last byte, and
+nothing may be left over in its directory. Then the next run begins, until all kills are done. Each run is a
+process of its own, forked from one that has the modules loaded: the kills fall into the run and not into
+Python's imports.
 
     python benchmarks/robustness/train_kills.py --kills 50
 """
@@ -24,15 +24,12 @@ from pathlib import Path
 
 from siamese import embedded_corpus
 from siamese.cli import main as command_line
-from siamese.storage.checkpoints import list_checkpoints, load_newest
-from siamese.storage.store import find_current
+from siamese.search.model_file import read_file
 
-ROOT = Path(__file__).parents[2]
-RESULT = ROOT / "benchmarks" / "results" / "robustness_train_kills.json"
+RESULT = Path(__file__).parents[1] / "results" / "robustness_train_kills.json"
 # SIGTERM before the first step or after the last one ends the process in the system's own way.
 ENDS = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.SIGTERM)}
-BYTES = ("weights.safetensors", "slots.safetensors", "model")
-TIMED = ("seconds", "train/steps per second")
+FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors")
 
 
 def write_pairs(path: Path) -> None:
@@ -46,9 +43,10 @@ def write_pairs(path: Path) -> None:
 
 def start(scratch: Path, run: Path, flags: argparse.Namespace) -> multiprocessing.Process:
     """A process with the one command of all runs."""
-    command = ["train", "--questions", scratch / "pairs.csv", "--output", run]
-    command += ["--steps", flags.steps, "--checkpoint-every", flags.save_every, "--json"]
-    command += ["--eval-every", 10, "--d-model", 16, "--batch-size", 16]
+    command = ["train", "--questions", scratch / "pairs.csv", "--output", run, "--json"]
+    command += ["--steps", flags.steps, "--batch-size", 16]
+    settings = {"checkpoint_every": flags.save_every, "eval_every": 10, "d_model": 16}
+    command += [f"--set={name}={value}" for name, value in settings.items()]
 
     def child():
         messages = os.open(scratch / "messages", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -61,39 +59,25 @@ def start(scratch: Path, run: Path, flags: argparse.Namespace) -> multiprocessin
     return process
 
 
-def left_behind(run: Path) -> dict[str, object]:
-    """What a finished run holds: bytes of weights, slots and model, curves, and the names of its files."""
-    newest = load_newest(run)
-    assert not newest.skipped, newest.skipped
-    folder = newest.checkpoint.path
-    names = "weights.safetensors", "slots.safetensors", "state.json"
-    found = {name: (folder / name).read_bytes() for name in names}
-    # The history holds times and steps per second; what else is in it, the curves hold too.
-    state = json.loads(found.pop("state.json"))
-    found["state"] = {k: v for k, v in state.items() if k != "history"}
-    model = find_current(run / "model", "detector")
-    found["model"] = (model / "weights.safetensors").read_bytes()
+def contents(run: Path) -> dict[str, object]:
+    """What a finished run holds: the bytes of its files, its curves, and the names of temporary files."""
+    files: dict[str, object] = {name: (run / name).read_bytes() for name in FILES}
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    found["curves"] = [{k: v for k, v in line.items() if k not in TIMED} for line in lines]
-    entries = {path.name for path in [*run.iterdir(), *(run / "model").iterdir()]}
-    found["temporaries"] = sorted(name for name in entries if ".tmp-" in name)
-    # A signal that can be caught leaves a checkpoint of its own step, which takes the place of another.
-    steps = [saved.step for saved in list_checkpoints(run)]
-    found["checkpoints"] = steps[0], len(steps)
-    found["generations"] = sum(name.startswith("gen-") for name in entries)
-    return found
+    files["curves"] = [{k: v for k, v in line.items() if k != "seconds"} for line in lines]
+    files["others"] = sorted(p.name for p in run.iterdir() if p.name not in FILES)
+    return files
 
 
 def steps_in(run: Path) -> int:
-    """The step of the newest checkpoint, by its name."""
-    saved = list_checkpoints(run)
-    return saved[0].step if saved else 0
+    """The step of the checkpoint; 0 where there is none yet."""
+    path = run / "checkpoint.safetensors"
+    return read_file(path, "checkpoint")[1]["step"] if path.exists() else 0
 
 
 def wait_and_send(
     process: multiprocessing.Process, run: Path, number: int, starting: float, dice: random.Random
 ) -> str:
-    """Sends the signal at a random moment; says in which part of the run."""
+    """Sends the signal at a random moment; returns in which part of the run that was."""
     before = steps_in(run)
     if dice.random() < 0.25:
         moment, part = dice.uniform(0, starting), "starting"
@@ -113,7 +97,6 @@ def main(arguments: list[str] | None = None) -> dict:
     """Runs it, prints a table and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--minutes", type=float, default=60, help="begin no kill after so many")
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--save-every", type=int, default=5)
     parser.add_argument("--signals", default="KILL", help="such as KILL,INT,TERM")
@@ -126,36 +109,32 @@ def main(arguments: list[str] | None = None) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         write_pairs(scratch / "pairs.csv")
-        process = start(scratch, scratch / "whole", flags)
         first = time.monotonic()
+        process = start(scratch, scratch / "whole", flags)
         while not steps_in(scratch / "whole") and process.is_alive():
             time.sleep(0.01)
         starting = time.monotonic() - first
         process.join()
         assert process.exitcode == 0, (scratch / "messages").read_text()
-        whole = left_behind(scratch / "whole")
-        assert not whole["temporaries"]
+        whole = contents(scratch / "whole")
         while True:
             run = scratch / f"run{finished}"
-            kill = kills < flags.kills and time.monotonic() - begun < 60 * flags.minutes
+            kill = kills < flags.kills
             resumed.append(steps_in(run))
             process = start(scratch, run, flags)
             name = names[kills % len(names)]
             if kill:
-                number = signal.Signals[f"SIG{name}"]
-                part = wait_and_send(process, run, number, starting, dice)
+                part = wait_and_send(process, run, signal.Signals[f"SIG{name}"], starting, dice)
                 parts[part] += 1
                 kills += part != "at its end"
             process.join()
             if process.exitcode != 0:
                 message = (scratch / "messages").read_text()
                 assert kill and process.exitcode in ENDS[name], (process.exitcode, message)
-                assert "Skipped" not in message, message
                 continue
-            found = left_behind(run)
-            different = [key for key in whole if found[key] != whole[key]]
-            told = {key: (found[key], whole[key]) for key in different if key not in BYTES}
-            assert not different, f"After kills these differ: {different} {told}"
+            files = contents(run)
+            different = [key for key in whole if files[key] != whole[key]]
+            assert not different, f"After kills these differ: {different}"
             finished += 1
             if not kill:
                 break
@@ -166,7 +145,6 @@ def main(arguments: list[str] | None = None) -> dict:
         "while training": parts["training"],
         "runs finished, each equal to one never interrupted": finished,
         "steps resumed at": resumed,
-        "left over": 0,
         "steps": flags.steps,
         "checkpoint every": flags.save_every,
         "seconds": round(time.monotonic() - begun),

@@ -473,7 +473,7 @@ print("lecture:   ", lecture)
 # The assignment says 0.3, the hardest negative of all; the lecture says −0.8, the only one that is still
 # below the positive. The hardest one learns from the worst mistakes; the lecture's choice ("semi-hard")
 # leaves out those that may be label errors. `siamese` has both, `closest='hardest'` and
-# `closest='semi_hard'`; the first is the default.
+# `closest='semi_hard'`; the second is the default, as in the course's edition of 2023.
 #
 # ### What to put where an entry must not count
 #

@@ -12,7 +12,11 @@
 # %% setup=true
 
 # %%
+import contextlib
+import io
+import logging
 import random
+import sys
 
 import numpy as np
 
@@ -25,9 +29,11 @@ from siamese.data.clusters import clusters
 from siamese.teaching.lesson_plots import plot_losses, plot_similarity_matrix
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 
+logging.basicConfig(stream=sys.stdout, format="%(message)s")  # shows the package's warnings
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
 np.set_printoptions(precision=3, suppress=True)
+course = siamese.edition(2022)  # whose loss is that of notebook 4
 
 # %%
 QUESTIONS = None  # path of Quora's questions.csv, or None for the embedded corpus
@@ -51,26 +57,28 @@ vocab = texts.vocabulary(train1, train2)
 ids = texts.encode(vocab)  # the numbers of every question's words
 
 
-def trained(batches=None, watch=None, same=False, **options):
-    """A model after some steps, and its losses."""
+def trained(batches=None, valid=None, same=False, **options):
+    """A model after some steps, and its losses: the means of 5 steps each."""
     random.seed(34)
     if batches is None:
-        batches = siamese.data_generator(ids.take(train1), ids.take(train2), 128)
-    losses = []
-    loop = siamese.train_model(
-        lambda: siamese.Siamese(vocab.size, 64, **options),
-        lambda: siamese.TripletLoss(false_negative_mask=same),
-        batches,
-        siamese.data_generator(ids.take(train1), ids.take(train2), 128),
-        output_dir=None,
-        lr_schedule=schedules.warmup_and_rsqrt_decay(60, 0.01),
-        random_seed=34,
-        eval_at=lambda step: False,
-        on_step=lambda loop, loss: losses.append((loop.step, float(loss))),
-        quiet=True,
-    )
-    loop.run(STEPS)
-    return loop.eval_model, losses
+        questions = ids.take(train1), ids.take(train2)
+        batches = siamese.data_generator(*questions, 128)
+        valid = siamese.data_generator(*questions, 128, shuffle=False)
+    model = siamese.Siamese(vocab.size, 64, **options)
+    siamese.fast_forward(model)  # the same vectors in half the time
+    with contextlib.redirect_stdout(io.StringIO()):  # Trax prints every loss
+        loop = course.train_model(
+            lambda: model,
+            lambda: course.TripletLoss(false_negative_mask=same),
+            batches,
+            valid,
+            output_dir=None,
+            lr_schedule=schedules.warmup_and_rsqrt_decay(60, 0.01),
+            random_seed=34,
+            eval_at=lambda step: step % 5 == 0,
+        )
+        loop.run(STEPS)
+    return loop.eval_model, loop.history.get("train", "metrics/TripletLoss")
 
 
 def auc(model):
@@ -141,8 +149,8 @@ figure
 # %% [markdown]
 # **Mended by** `lstm_bias="forget_gate"`, or by patience: the course's model does leave the plateau, with the
 # course's slow warm-up after some hundreds of steps. Other ways into the same pit are a learning rate that is far
-# too high, and a loss with the closest negative alone. `siamese.train_model` warns when the loss stays at twice
-# the margin.
+# too high, and a loss with the closest negative alone. `siamese.train_model` warns when the loss stays or ends at
+# that of equal vectors: you have seen its warning above.
 #
 # ## 2. False negatives in the batch
 #
@@ -234,8 +242,10 @@ plot_similarity_matrix(scores, false_negative_mask=same, **sides, title="With th
 from siamese.course.loss import loss_from_scores
 
 apart = same & ~np.eye(6, dtype=bool)
-print(f"loss with the false negatives: {loss_from_scores(scores):.4f}")
-print(f"without them:                  {loss_from_scores(scores, false_negative_mask=apart):.4f}")
+words = {"closest": "hardest", "reduction": "mean"}  # the loss of notebook 4
+print(f"loss with the false negatives: {loss_from_scores(scores, **words):.4f}")
+words["false_negative_mask"] = apart
+print(f"without them:                  {loss_from_scores(scores, **words):.4f}")
 
 # %% [markdown]
 # **Mended by** leaving them out: the false-negative mask, a matrix that says which entries are not negatives. `siamese.PairBatches`
@@ -249,15 +259,16 @@ def by_length_batches(**options):
     return siamese.PairBatches(ids, ids, 128, rows=(train1, train2), lengths=2, seed=34, **options)
 
 
-with by_length_batches() as batches:
-    plain, losses_plain = trained(batches, lstm_bias="forget_gate")
-with by_length_batches(clusters=(joined.cluster1, joined.cluster2)) as batches:
-    masked, losses_masked = trained(batches, same=True, lstm_bias="forget_gate")
+with by_length_batches() as batches, by_length_batches() as valid:
+    plain, losses_plain = trained(batches, valid, lstm_bias="forget_gate")
+known = {"clusters": (joined.cluster1, joined.cluster2)}  # adds the mask to each batch
+with by_length_batches(**known) as batches, by_length_batches(**known) as valid:
+    masked, losses_masked = trained(batches, valid, same=True, lstm_bias="forget_gate")
 print(
-    f"false negatives left in:  loss {np.mean(losses_plain[-20:], axis=0)[1]:.3f}, ROC AUC {auc(plain):.3f}"
+    f"false negatives left in:  loss {np.mean(losses_plain[-4:], axis=0)[1]:.3f}, ROC AUC {auc(plain):.3f}"
 )
 print(
-    f"false negatives left out: loss {np.mean(losses_masked[-20:], axis=0)[1]:.3f}, ROC AUC {auc(masked):.3f}"
+    f"false negatives left out: loss {np.mean(losses_masked[-4:], axis=0)[1]:.3f}, ROC AUC {auc(masked):.3f}"
 )
 
 # %% [markdown]
@@ -276,10 +287,7 @@ print(
 # %%
 def cosines_with_padding(model, pairs, length):
     """The cosine of each pair of test questions when a batch has `length` positions."""
-    run = trax.fastmath.jit(lambda weights, x: model.pure_fn(x, weights, model.state, None)[0])
-    v1, v2 = run(
-        model.weights, (ids.padded(test1[pairs], length), ids.padded(test2[pairs], length))
-    )
+    v1, v2 = model((ids.padded(test1[pairs], length), ids.padded(test2[pairs], length)))
     return np.sum(np.asarray(v1) * np.asarray(v2), axis=1)
 
 
@@ -355,13 +363,20 @@ score = checks.check_masked_mean(masked_mean)
 score.mark  # of 10
 
 # %% [markdown]
-# **Mended by** `siamese.Siamese(..., mask_padding=True)`, which does this inside the tower. The model has the same
-# weights in the same shapes, so that we can even put the trained ones into it:
+# **Mended by** `siamese.TrainConfig(mask_padding=True)`: `siamese train`'s own tower does this inside. Its weights
+# have the same shapes, so that we can even give it the trained ones:
 
 # %%
-mended = siamese.Siamese(vocab.size, 64, lstm_bias="forget_gate", mask_padding=True)
-mended.init((signature, signature))
-mended.weights = healthy.weights
+from siamese.course.model import tower_weights
+from siamese.nn.tower import TowerConfig, towers
+
+without_padding = TowerConfig(vocab.size, 64, mask_padding=True)
+
+
+def mended(pair):
+    return towers(tower_weights(healthy), *pair, without_padding)
+
+
 for name, model in (("with padding in the mean:", healthy), ("without:", mended)):
     print(f"{name:<25}", np.array([cosines_with_padding(model, short, k)[0] for k in lengths]))
 

@@ -3,134 +3,52 @@
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import Any
 
-from siamese.cli.output import Result, note, note_findings, reading, write_out
+from siamese.cli.output import (
+    SOURCES,
+    Result,
+    note,
+    note_findings,
+    reading,
+    threshold_source,
+    write_out,
+)
 from siamese.errors import ArgumentError
+from siamese.search.display import NO_LABELS
 from siamese.training import config as configs
-
-
-def demo(flags: argparse.Namespace) -> Result:
-    """Train on the embedded corpus, evaluate, and answer two questions.
-
-    siamese demo --output demo --steps 300
-    """
-    started = time.monotonic()
-    from siamese.data.corpus import embedded_corpus
-
-    corpus = embedded_corpus()
-    note(
-        f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
-        f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects (made by a grammar)."
-    )
-    from siamese.training.trainer import Trainer
-
-    course = configs.TrainConfig.course(
-        steps=flags.steps,
-        seed=flags.seed,
-        # Trax's own start takes thousands of steps; see docs/questions.md.
-        lstm_bias="forget_gate",
-    )
-    best = configs.TrainConfig.best(
-        steps=flags.steps, epochs=0.0, seed=flags.seed, warmup_steps=max(1, flags.steps // 10)
-    )
-    folder, test, made = Path(flags.output), corpus.test, {}
-    for preset, config, output in (("course", course, folder), ("best", best, folder / "best")):
-        begun = time.monotonic()
-        trainer = Trainer(
-            corpus.train, config, output, valid=corpus.valid, overwrite=True, quiet=flags.json
-        )
-        note(
-            f"Training the preset {preset}: {trainer.data.vocabulary.size:,} words, {flags.steps} steps."
-        )
-        trainer.train()
-        report = trainer.evaluate(test)
-        made[preset] = trainer.save(report), report, time.monotonic() - begun
-    detector, report, _ = made["course"]
-    rows = [test.is_duplicate.tolist().index(wanted) for wanted in (True, False)]
-    answers = [_answer(detector, test.question1[i], test.question2[i]) for i in rows]
-    seconds = time.monotonic() - started
-    parts = [
-        f"The course's model: {report}",
-        *map(_answer_text, answers),
-        _presets_table(made),
-        f"Done in {seconds:.0f} s. The models are in {flags.output} (the course's) and "
-        f"{flags.output}/best; ask them yourself:\n"
-        f'  siamese predict {flags.output} "{answers[0]["question1"]}" "..."',
-    ]
-    presets = {name: report.as_dict() for name, (_, report, _) in made.items()}
-    found = {"presets": presets, "answers": answers, "seconds": round(seconds, 1)}
-    return "\n\n".join(parts), {**report.as_dict(), **found}
-
-
-def _presets_table(made: dict) -> str:
-    lines = [f"{'preset':<10}{'accuracy at 0.7':>16}{'tuned':>9}{'ROC AUC':>10}{'seconds':>9}"]
-    for name, (_, report, seconds) in made.items():
-        lines.append(
-            f"{name:<10}{report.accuracy:>16.4f}{report.tuned_accuracy:>9.4f}{report.roc_auc:>10.4f}"
-            f"{seconds:>9.0f}"
-        )
-    return "\n".join((*lines, "course: with lstm_bias=forget_gate, the one change the demo makes."))
 
 
 def train(flags: argparse.Namespace) -> Result:
     """Train on labelled pairs; by default the course's experiment.
 
+    siamese train --questions questions.csv --preset best
     siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
-    siamese train --questions questions.csv.gz --output runs/small --d-model 64 --epochs 2
-    siamese train --questions questions.csv --steps 2000    (goes on where it stopped)
-    siamese train --questions mine.csv --init-from model --output runs/mine    (fine-tuning)
+    siamese train --questions questions.csv.gz --output runs/small --set d_model=64 --epochs 2
+    siamese train --questions questions.csv --steps 2000    (resumes where it stopped)
+    siamese train --questions mine.csv --init-from model.safetensors --output runs/mine    (fine-tuning)
     """
-    hosts = (flags.coordinator, flags.processes, flags.process_id)
-    if flags.distributed or any(value is not None for value in hosts):
-        from siamese.training import devices
-
-        devices.connect(*hosts)
-    if not flags.init_from:
-        config = configs.config_from_flags(flags)
-        note(f"Choices (preset {flags.preset}):\n{config}")
-    pairs = _labelled(flags, flags.questions)
+    from siamese.data.split import check_both_labels
+    from siamese.search.detector import DuplicateDetector
     from siamese.training.fine_tuning import FEW, fine_tuning_config
-    from siamese.training.split import check_both_labels, split
-    from siamese.training.trainer import Trainer
+    from siamese.training.run import Trainer
 
-    asked = (
-        flags.train_rows,
-        flags.test_rows,
-        flags.valid_rows,
-        flags.split,
-        flags.valid,
-        flags.test,
-    )
-    few = flags.init_from and len(pairs) < FEW and not any(asked)
-    train_pairs, valid_pairs, test_pairs = (
-        (pairs, pairs, None)
-        if few
-        else split(
-            pairs,
-            flags.train_rows,
-            flags.test_rows,
-            flags.valid_rows or 0,
-            flags.split,
-            valid=_labelled(flags, flags.valid) if flags.valid else None,
-            test=_labelled(flags, flags.test) if flags.test else None,
-        )
-    )
-    start = None
-    if flags.init_from:
-        from siamese.search.detector import DuplicateDetector
-
-        start = DuplicateDetector.load(flags.init_from)
-        given = configs.choices_from_flags(flags)
-        config = fine_tuning_config(start, train_pairs.is_duplicate, **given)
-        note(f"Choices (fine-tuning of {flags.init_from}):\n{config}")
-
+    changes = configs.changes_from_flags(flags)
+    config = configs.TrainConfig.preset(flags.preset, **changes)
+    start = DuplicateDetector.load(flags.init_from) if flags.init_from else None
+    output = flags.output or f"runs/{'fine-tuned' if start else flags.preset}"
+    train_pairs, valid_pairs, test_pairs = _train_valid_test(flags, FEW if start else 0)
+    if start:
+        config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
+    base = "best" if start else flags.preset
+    different = config.changes(base).items()
+    changed = ", ".join(f"{name}={value}" for name, value in different) or "unchanged"
+    note(f"{f'Fine-tuning {flags.init_from}, p' if start else 'P'}reset {base}: {changed}.")
     trainer = Trainer(
         train_pairs,
         config,
-        flags.output,
+        output,
         valid=valid_pairs,
         # The rows next to the test rows are most like them.
         held_out_pairs=max(1000, len(test_pairs or ()) // 2),
@@ -146,55 +64,58 @@ def train(flags: argparse.Namespace) -> Result:
         f"{len(train_pairs):,} rows train, {len(test_pairs or ()):,} test; {len(data.train[0]):,} "
         f"duplicates to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
     )
-    if trainer.loop.resumed_from:
-        note(f"Going on from {trainer.loop.resumed_from} at step {trainer.loop.step}.")
+    if trainer.resumed_from:
+        note(f"Resuming {output} at step {trainer.step}.")
     trainer.train()
-    trainer.save(questions=str(flags.questions))  # Whatever the evaluation may meet.
-    kept = ""
-    if start and (few or not trainer.keeps_labels_for_threshold):
-        kept = (
+    trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
+    unchanged = ""
+    if start and (test_pairs is None or not trainer.keeps_labels_for_threshold):
+        unchanged = (
             f"Too few labels are held out to fit a threshold: it stays {start.threshold:.3f}, that of "
-            f"{flags.init_from}. Fit it to more: siamese threshold {flags.output} --answers FILE\n"
+            f"{flags.init_from}. Fit it to more: siamese threshold {output} --answers FILE\n"
         )
-    if few:
-        found = {
-            "output": str(flags.output),
-            "threshold": start.threshold,
-            "steps": trainer.loop.step,
-        }
-        text = f"All {len(pairs)} labels trained, none is left to measure on.\n{kept}"
-        return f"{text}Saved in {flags.output}.", found
+    if test_pairs is None:
+        facts = {"output": output, "threshold": start.threshold, "steps": trainer.step}
+        text = f"All {len(train_pairs)} labels trained, none is left to measure on.\n{unchanged}"
+        return f"{text}Saved in {output}.", facts
     report = trainer.evaluate(test_pairs)
     trainer.save(report, questions=str(flags.questions))
-    found = {**report.as_dict(), "output": str(flags.output)}
-    return f"{report}\n{kept}Saved in {flags.output}.", found
+    return f"{report}\n{unchanged}Saved in {output}.", {**report.as_dict(), "output": output}
+
+
+def _train_valid_test(flags: argparse.Namespace, few: int):
+    """The pairs to train on, to validate on (or None) and to test on.
+
+    With fewer than `few` pairs and no flag that divides them all of them train and validate; nothing tests.
+    """
+    from siamese.data.split import split
+
+    pairs = _labelled(flags, flags.questions)
+    names = ("train_rows", "test_rows", "valid_rows", "split", "valid", "test")
+    if len(pairs) < few and not any(getattr(flags, name) for name in names):
+        return pairs, pairs, None
+    return split(
+        pairs,
+        flags.train_rows,
+        flags.test_rows,
+        flags.valid_rows or 0,
+        flags.split,
+        valid=_labelled(flags, flags.valid) if flags.valid else None,
+        test=_labelled(flags, flags.test) if flags.test else None,
+    )
 
 
 def export(flags: argparse.Namespace) -> Result:
-    """Make a saved model of a run's checkpoint, or a Parquet file of an index.
+    """Write an index as a Parquet file, for other engines.
 
-    siamese export runs/course
-    siamese export runs/course --step 800 --output model800
-    siamese export old old.parquet       (id, question, columns, vector, for other engines; needs pyarrow)
+    siamese export old old.parquet       (id, question, columns, vector; needs pyarrow)
     """
-    if flags.parquet is not None:
-        return _export_index(flags)
-    from siamese.training.export import export
-
-    detector, path = export(flags.run, flags.step, flags.output)
-    found = {"output": str(path), "step": detector.card["steps"], "threshold": detector.threshold}
-    return f"Saved step {found['step']:,} in {path}; its threshold is the course's 0.7.", found
-
-
-def _export_index(flags: argparse.Namespace) -> Result:
     from siamese.search.index_files import export_parquet
 
-    if flags.step is not None or flags.output is not None:
-        raise ArgumentError("--step and --output are for a run; an index has neither.")
-    found = {"output": flags.parquet, "questions": export_parquet(flags.run, flags.parquet)}
-    found["bytes"] = Path(flags.parquet).stat().st_size
-    text = f"{found['questions']:,} questions, {found['bytes'] / 1e6:,.1f} MB"
-    return f"{text}. Written to {flags.parquet}.", found
+    facts = {"output": flags.parquet, "questions": export_parquet(flags.index, flags.parquet)}
+    facts["bytes"] = Path(flags.parquet).stat().st_size
+    text = f"{facts['questions']:,} questions, {facts['bytes'] / 1e6:,.1f} MB"
+    return f"{text}. Written to {flags.parquet}.", facts
 
 
 def evaluate(flags: argparse.Namespace) -> Result:
@@ -210,12 +131,13 @@ def evaluate(flags: argparse.Namespace) -> Result:
     detector = DuplicateDetector.load(flags.model)
     pairs = _labelled(flags, flags.questions)
     if flags.skip_rows or flags.rows is not None:
-        stop = len(pairs) if flags.rows is None else flags.skip_rows + flags.rows
-        if not 0 <= flags.skip_rows < min(stop, len(pairs)):
+        stop = None if flags.rows is None else flags.skip_rows + flags.rows
+        measured = pairs.file_rows(flags.skip_rows, stop)
+        if flags.skip_rows < 0 or not len(measured):
             raise ArgumentError(
                 f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
             )
-        pairs = pairs.rows(flags.skip_rows, stop)
+        pairs = measured
     scores = detector.similarity(pairs.question1, pairs.question2)
     found = evaluate_pairs(
         pairs.question1,
@@ -223,7 +145,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
         scores,
         pairs.is_duplicate,
         detector.threshold if flags.threshold is None else flags.threshold,
-        threshold_from="saved with the model" if flags.threshold is None else "given",
+        threshold_from=SOURCES[threshold_source(detector, flags)],
         probabilities=None if detector.calibration is None else detector.calibrated(scores),
     )
     text, facts = short_table(found), found.to_dict()
@@ -249,7 +171,9 @@ def predict(flags: argparse.Namespace) -> Result | int:
         return _predict_many(flags)
     detector = DuplicateDetector.load(flags.model)
     answer = _answer(detector, flags.question1, flags.question2, flags.threshold)
-    return _answer_text(answer), answer
+    answer["threshold_from"] = threshold_source(detector, flags)
+    text = _answer_text(answer)
+    return text + f"\n     {NO_LABELS}" * (answer["threshold_from"] == "default"), answer
 
 
 def _predict_many(flags: argparse.Namespace) -> int:
@@ -261,6 +185,8 @@ def _predict_many(flags: argparse.Namespace) -> int:
     if flags.json:
         raise ArgumentError("Many pairs are answered in their own format; leave --json out.")
     detector = DuplicateDetector.load(flags.model)
+    if threshold_source(detector, flags) == "default":
+        note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
     report = ReadReport(shown_name(flags.question1))
     options = {name: getattr(flags, name) for name in ("threshold", "bad_rows", "excel", "columns")}
     failed = 0

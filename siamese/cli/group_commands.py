@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from siamese.cli.output import Result, note, read_list
+from siamese.cli.output import Result, note, read_list, threshold_source
 from siamese.errors import ArgumentError, DataError
-from siamese.search.display import csv_line, json_text
-from siamese.search.nearest import StoredVectors
+from siamese.search.display import NO_LABELS, csv_line, json_text
 from siamese.storage.atomic import write_text_atomically
 
 GROUP_COLUMNS = ["group", "id", "question", "similarity", "central"]
@@ -41,6 +40,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
     threshold = made.detector.threshold if flags.threshold is None else flags.threshold
     started = time.monotonic()
     facts: dict[str, Any] = {"questions": len(made)}
+    facts["threshold_from"] = threshold_source(made.detector, flags)
     if flags.pairs:
         rows = _pair_rows(made, threshold)
         text = f"{len(made):,} questions, cosine above {threshold:.3f}: {len(rows):,} pairs"
@@ -50,10 +50,11 @@ def duplicates(flags: argparse.Namespace) -> Result:
     if flags.choose_threshold is not None:
         score = _score(flags.choose_threshold, made)
         lowest = threshold if flags.threshold is not None else max(threshold - BELOW, -1)
-    vectors = _pair_vectors(made)
+    vectors = made.vectors
     merges = average_linkage(vectors, lowest, flags.largest)
     if score is not None:
         threshold, facts["b_cubed_f1"] = best_cut(merges, score, lowest)
+        facts["threshold_from"] = "labels"
         note(f"Chosen: --threshold {threshold:.4f}, B-cubed F1 {facts['b_cubed_f1']:.4f}.")
     groups = groups_of(vectors, merges.labels(threshold))
     rows = list(group_rows(made, groups))
@@ -73,13 +74,6 @@ def duplicates(flags: argparse.Namespace) -> Result:
         facts["added"] = len(rows)
         text += f"; {len(rows):,} questions added to the index"
     return _table(flags, rows, columns, text, facts, started)
-
-
-def _pair_vectors(made: Any) -> StoredVectors:
-    """An index's vectors by which pairs are judged: as they are stored, where those are the same."""
-    if not made.detector.has_pair_shares:
-        return made.vectors
-    return StoredVectors.of(made.detector.pair_vectors(made.vectors.rows(slice(None))))
 
 
 def match(flags: argparse.Namespace) -> Result:
@@ -125,6 +119,7 @@ def match(flags: argparse.Namespace) -> Result:
         f"above {cut:.3f}"
     )
     facts = {"questions": len(questions), "others": len(others), "matched": matched}
+    facts["threshold_from"] = threshold_source(detector, flags)
     return _table(flags, rows, MATCH_COLUMNS, text, {**facts, "threshold": cut}, started)
 
 
@@ -138,7 +133,7 @@ def _pair_rows(made: Any, threshold: float) -> Rows:
     """All pairs above a threshold, the most similar first."""
     from siamese.search.lists.linkage import strongest_pairs
 
-    first, second, cosines, lowest = strongest_pairs(_pair_vectors(made), threshold)
+    first, second, cosines, lowest = strongest_pairs(made.vectors, threshold)
     if lowest > threshold:
         note(f"Too many pairs: only those above {lowest:.4f} are kept.")
     order = np.argsort(-cosines, kind="stable")
@@ -169,15 +164,14 @@ def _score(path: str, made: Any) -> Callable[[np.ndarray], float]:
 
 
 def _add(
-    flags: argparse.Namespace, made: Any, vectors: StoredVectors, groups: list, threshold: float
+    flags: argparse.Namespace, made: Any, vectors: np.ndarray, groups: list, threshold: float
 ) -> Rows:
     """Adds a file's questions to the index; tells which of the groups each belongs to."""
     from siamese.search.index import QuestionIndex
     from siamese.search.lists.groups import joined_groups, with_columns
 
     questions, ids, columns = _read(flags.add, flags)
-    asked = made.detector.pair_vectors(made.detector.encode(questions))
-    joined = joined_groups(vectors, groups, asked, threshold)
+    joined = joined_groups(vectors, groups, made.detector.encode(questions), threshold)
     with QuestionIndex.open_for_change(flags.index, made.detector) as index:
         ids = index.add(questions, ids=ids, columns=columns)
     number = {group[0].row: str(at) for at, group in enumerate(groups, 1)}
@@ -206,6 +200,8 @@ def _table(
     """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name."""
     facts["seconds"] = round(time.monotonic() - started, 1)
     summary = f"{found}; {facts['seconds']:.1f} s."
+    if facts["threshold_from"] == "default":
+        summary += f" {NO_LABELS}"
     lines = map(json_text, rows)
     if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))

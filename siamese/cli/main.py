@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from siamese import __version__, compat
 from siamese.cli import commands, group_commands, query_commands, search_commands
+from siamese.cli.demo import demo
 from siamese.cli.output import write_out
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import SiameseError, explain_missing_trax
@@ -37,7 +38,9 @@ def _check_limit(text: str) -> tuple[str, float]:
 # Arguments of several commands.
 SHARED = {
     "--json": {"action": "store_true", "help": "print one JSON object, for machines"},
-    "model": {"help": "directory of a saved model or of a training run"},
+    "model": {
+        "help": "a saved model, the directory of a training run, or an encoder's name, such as use"
+    },
     "index": {"help": "directory that `siamese index` wrote"},
     "--questions": {"required": True, "metavar": "FILE", "help": "labelled pairs, any format"},
     "--bad-rows": {
@@ -122,10 +125,10 @@ def build_parser() -> argparse.ArgumentParser:
         add("--vectors-only", const="vectors", help="order by cosine [vectors and words]", **only)
         add("--words-only", const="words", help="order by shared words, BM25", **only)
 
-    add = command(commands.demo).add_argument
+    add = command(demo).add_argument
     add("--output", default="demo", help="directory of the run [%(default)s]")
-    add("--steps", type=int, default=300, help="training steps [%(default)s]")
-    add("--seed", type=int, default=34, help="of weights and batches [%(default)s]")
+    add("--steps", type=int, default=200, help="training steps of each model [%(default)s]")
+    add("--seed", type=int, default=34, help="random seed for weights and batches [%(default)s]")
 
     labelled = "--bad-rows", "--columns", "--duplicate-from", "--duplicate-labels"
     train = command(commands.train, "--questions", *labelled)
@@ -138,15 +141,8 @@ def build_parser() -> argparse.ArgumentParser:
         help="rows in the file's order, drawn by a fixed seed, or drawn so that no question stands on "
         "both sides [rows with --train-rows or above 300000 rows, else shuffled]",
     )
-    add(
-        "--shuffle",
-        dest="split",
-        action="store_const",
-        const="shuffled",
-        help="the same as --split shuffled",
-    )
-    add("--test", metavar="FILE", help="another file tests; of --questions all rows train")
-    add("--valid", metavar="FILE", help="another file validates and chooses the threshold")
+    add("--test", metavar="FILE", help="test on this file; train on all of --questions")
+    add("--valid", metavar="FILE", help="validation file; also sets the threshold")
     add(
         "--valid-rows",
         type=int,
@@ -156,31 +152,23 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--init-from",
         metavar="MODEL",
-        help="fine-tune this saved model: its vocabulary, weights and tower, and small steps "
-        "(--learning-rate 0.0005, of 1,000 pairs and more 0.002; --epochs 3; --preset has no effect)",
+        help="fine-tune this saved model: its vocabulary, weights, tower and encoder, and small steps "
+        "(--learning-rate 0.0005, from 1,000 pairs on 0.002; --epochs 3; --preset has no effect)",
     )
-    add("--output", default="runs/course", help="directory of the run [%(default)s]")
+    add("--output", help="directory of the run [runs/PRESET]")
     add = train.add_mutually_exclusive_group().add_argument
-    add("--resume", action="store_true", help="go on under changed choices")
-    add("--overwrite", action="store_true", help="start anew in the same directory")
-    hosts = "several processes (each runs this command; one writes)"
-    add = train.add_argument_group(hosts).add_argument
-    add("--distributed", action="store_true", help="join as the cluster says (Slurm, MPI)")
-    add("--coordinator", metavar="HOST:PORT", help="address of the first process")
-    add("--processes", type=int, help="how many there are")
-    add("--process-id", type=int, help="which one this is, from 0")
+    add("--resume", action="store_true", help="resume with a changed configuration")
+    add("--overwrite", action="store_true", help="discard the run there and start over")
     add_config_flags(train)
 
-    add = command(commands.export).add_argument
-    add("run", metavar="RUN_OR_INDEX", help="directory of `siamese train`, or of `siamese index`")
-    add("parquet", metavar="PARQUET", nargs="?", help="the file to write, of an index")
-    add("--step", type=int, help="of the checkpoint [the newest]")
-    add("--output", help="directory of the model [RUN/model]")
+    command(commands.export, "index").add_argument(
+        "parquet", metavar="FILE", help="the file to write"
+    )
 
     shared = "model", "--questions", *labelled, "--threshold"
     add = command(commands.evaluate, *shared).add_argument
-    add("--skip-rows", type=int, default=0, help="rows to leave out at the start")
-    add("--rows", type=int, help="rows to measure on [all that follow]")
+    add("--skip-rows", type=int, default=0, help="rows of the file to leave out at the start")
+    add("--rows", type=int, help="rows of the file to measure on [all that follow]")
     add("--report", metavar="DIR", help="write an HTML page with plots and mistakes")
 
     shared = "model", "--bad-rows", "--columns", "--threshold", "--excel"
@@ -210,23 +198,6 @@ def build_parser() -> argparse.ArgumentParser:
     add = command(search_commands.index, "model", *shared).add_argument
     add("questions", metavar="FILE", help="CSV, TSV, JSON Lines, or a question a line")
     add("--output", help="directory of the index [FILE.index]")
-    add("--storage", choices=("float32", "float16", "int8"), default="float32")
-    add(
-        "--precision",
-        choices=("float32", "bfloat16", "auto"),
-        default="float32",
-        help="of the encoder's products; auto: bfloat16 where the processor has it [%(default)s]",
-    )
-    add(
-        "--approximate",
-        action=argparse.BooleanOptionalAction,
-        help="make a graph for approximate search [from 500,000 questions on]",
-    )
-
-    add = command(search_commands.vectors, "--threshold").add_argument
-    add("--embedding", required=True, help="wordllama, or a file (docs/own_data.md)")
-    add("--output", required=True, help="directory of the model")
-    add("--labels", metavar="FILE", help="labelled pairs to fit threshold and calibration on")
 
     add = command(search_commands.index_add, "index", *shared, "--model").add_argument
     add("questions", metavar="FILE", help="as for `siamese index`")
@@ -252,9 +223,6 @@ def build_parser() -> argparse.ArgumentParser:
     help = "one hit of each text, but for case, blanks and quotes; it names the others"
     add("--merge-same", action="store_true", help=help)
     modes(search)
-    add = search.add_mutually_exclusive_group().add_argument
-    add("--exact", action="store_true", help="look at all vectors [without a graph]")
-    add("--approximate", action="store_true", help="through a graph [where it has one]")
 
     measure = command(query_commands.evaluate_search, "index", *shared)
     add = measure.add_argument
@@ -288,21 +256,23 @@ def build_parser() -> argparse.ArgumentParser:
     add = command(group_commands.match, *shared).add_argument
     add("a", metavar="A", help="the questions to match: CSV, TSV, JSON Lines, or a question a line")
     add("b", metavar="B", help="the questions to match them with")
-    add("--model", required=True, help="directory of a saved model or of a training run")
+    add("--model", required=True, help=SHARED["model"]["help"])
     add("-k", type=int, help="matches of each question [1]")
     once = "match no question twice: the best assignment of pairs above the threshold"
     add("--one-to-one", action="store_true", help=once)
 
     shared = *labelled, "--column", "--id-column", "--model"
     add = command(search_commands.threshold, *shared).add_argument
-    add("target", metavar="MODEL_OR_INDEX", help="directory of a saved model, a run, or an index")
+    help = "a saved model, the directory of a run or an index, or an encoder's name, such as use"
+    add("target", metavar="MODEL_OR_INDEX", help=help)
     add("--label", type=int, default=0, metavar="N", help="ask until there are N answers")
     add("--questions", metavar="FILE", help="a list of questions to ask about [the index's]")
     add("--answers", metavar="FILE", help="labelled pairs [MODEL_OR_INDEX.answers.csv]")
+    add("--output", metavar="FILE", help="the model to write [the one that was read]")
 
     add = command(search_commands.import_weights).add_argument
     add("weights", help="model.pkl.gz, or its directory")
-    add("output", help="directory of the saved model")
+    add("output", help="the model to write, one file")
     add("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line")
     add("--threshold", type=_finite, default=0.7, help="[%(default)s]")
 

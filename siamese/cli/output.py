@@ -10,6 +10,13 @@ from typing import Any
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, harmless
 
+# What `threshold_source` returns, in words.
+SOURCES = {
+    "given": "given",
+    "model": "saved with the model",
+    "labels": "fitted to labels",
+    "default": "a default, no labels behind it",
+}
 Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
 
 
@@ -37,6 +44,11 @@ def note_findings(report) -> None:
     """Tells what was handled while a file was read."""
     if report.findings:
         note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
+
+
+def threshold_source(detector, flags) -> str:
+    """Where an answer's threshold comes from: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
+    return detector.threshold_from if flags.threshold is None else "given"
 
 
 def reading(flags) -> dict[str, Any]:

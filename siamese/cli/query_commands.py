@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from siamese.cli.output import Result, read_list, write_out
+from siamese.cli.output import Result, read_list, threshold_source, write_out
 from siamese.errors import ArgumentError
-from siamese.search.display import csv_line, harmless, json_text
+from siamese.search.display import NO_LABELS, csv_line, harmless, json_text
 
 BATCH = 256  # questions of a file that are answered together
 FIGURES = (
@@ -143,7 +143,6 @@ def _answers(made, questions: Sequence[str], flags: argparse.Namespace):
         list(questions),
         flags.k,
         mode=flags.mode or "hybrid",
-        approximate=True if flags.approximate else (False if flags.exact else None),
         threshold=flags.threshold,
         where=where,
         min_probability=flags.min_probability,
@@ -167,6 +166,9 @@ def _answers(made, questions: Sequence[str], flags: argparse.Namespace):
         if unknown:
             lines.append(f"words the model has never seen: {', '.join(unknown)}")
         as_json = {"question": question, "hits": [*map(_hit, hits)], "unknown_words": unknown}
+        as_json["threshold_from"] = threshold_source(made.detector, flags)
+        if as_json["threshold_from"] == "default":
+            lines.append(NO_LABELS)
         yield "\n".join(lines), as_json
 
 

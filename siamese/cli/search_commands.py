@@ -17,7 +17,7 @@ def index(flags: argparse.Namespace) -> Result:
     """Encode a list of questions, to search it and to find duplicates in it.
 
     siamese index runs/course questions.csv --output old
-    siamese index runs/course faq.jsonl --output faq --column title --storage float16
+    siamese index use faq.jsonl --output faq --column title    (the encoder `use`, without training)
     siamese index add old more.csv         (costs kilobytes; pages that search the index see it at once)
     siamese index remove old --ids 7 12
     """
@@ -25,12 +25,9 @@ def index(flags: argparse.Namespace) -> Result:
     from siamese.search.index import QuestionIndex
 
     started = time.monotonic()
-    detector = DuplicateDetector.load(flags.model).with_precision(flags.precision)
+    detector = DuplicateDetector.load(flags.model)
     found = read_list(flags.questions, flags)
-    options = {"storage": flags.storage, "approximate": flags.approximate}
-    made = QuestionIndex.build(
-        detector, found.questions, ids=found.ids, columns=found.columns, **options
-    )
+    made = QuestionIndex.build(detector, found.questions, ids=found.ids, columns=found.columns)
     output = flags.output or f"{str(flags.questions).rstrip('/')}.index"
     made.save(output, model=flags.model)
     seconds = time.monotonic() - started
@@ -38,43 +35,14 @@ def index(flags: argparse.Namespace) -> Result:
         "output": str(output),
         "questions": len(made),
         "left_out": found.left_out,
-        "storage": made.vectors.storage,
         "bytes": made.vectors.nbytes,
-        "approximate": made.has_graph,
         "seconds": round(seconds, 1),
     }
-    kind = "approximate and exact search" if made.has_graph else "exact search"
-    text = (
-        f"{len(made):,} questions, {made.vectors.nbytes / 1e6:,.1f} MB of vectors, for {kind}, in "
-        f"{seconds:.1f} s."
-    )
+    text = f"{len(made):,} questions, {made.vectors.nbytes / 1e6:,.1f} MB of vectors, in {seconds:.1f} s."
     if found.left_out:
         some = "question was" if found.left_out == 1 else "questions were"
         text += f"\n{found.left_out:,} empty {some} left out."
     return f'{text}\nSaved in {output}. Ask it: siamese search {output} "..."', facts
-
-
-def vectors(flags: argparse.Namespace) -> Result:
-    """Make a detector of static vectors, without training.
-
-    siamese vectors --embedding wordllama --output ready
-    siamese vectors --embedding glove.txt.gz --labels pairs.csv --output ready
-    """
-    from siamese.data.pairs import read_pairs
-    from siamese.search.ready import ready_detector
-
-    pairs = read_pairs(flags.labels) if flags.labels else None
-    detector = ready_detector(flags.embedding, threshold=flags.threshold, pairs=pairs)
-    detector.save(flags.output)
-    whence = "given" if flags.threshold is not None else "the default"
-    if pairs is not None:
-        whence = f"of {len(pairs):,} labelled pairs"
-    text = (
-        f"{len(detector.vocabulary):,} tokens, vectors of {detector.output_size}; threshold "
-        f"{detector.threshold:.3f} ({whence}).\nSaved in {flags.output}. "
-        f"Index your questions: siamese index {flags.output} FILE"
-    )
-    return text, {"output": str(flags.output), "threshold": detector.threshold}
 
 
 def index_add(flags: argparse.Namespace) -> Result:
@@ -121,6 +89,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     siamese threshold old --label 30                                    (asks about the index's questions)
     siamese threshold runs/mine --label 30 --questions questions.csv    (asks about a list's questions)
     siamese threshold old --answers labelled.csv                        (asks nothing)
+    siamese threshold use --answers labelled.csv --output model.safetensors    (makes a model of an encoder)
     """
     from siamese.cli import labelling
     from siamese.data.pairs import read_pairs
@@ -135,6 +104,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     )
     made = QuestionIndex.load(flags.target, flags.model) if is_index else None
     detector = made.detector if is_index else DuplicateDetector.load(flags.target)
+    output = _model_to_write(flags, is_index)
     path = flags.answers or f"{str(flags.target).rstrip('/')}.answers.csv"
     if flags.label:
         if flags.questions:
@@ -168,16 +138,28 @@ def threshold(flags: argparse.Namespace) -> Result:
             changed.set_threshold(fit.to_dict())
             changed.save(flags.target)
     else:
-        plain = os.path.join(flags.target, "model")
-        where = flags.target if found else plain
-        detector.with_fit(fit.to_dict()).save(where)
+        detector.with_fit(fit.to_dict()).save(output)
     facts = {"before": round(detector.threshold, 6), **fit.to_dict(), "answers": str(path)}
+    facts["output"] = str(output)
     text = (
         f"Threshold {fit.threshold:.3f}, 95 % interval [{fit.low:.3f}, {fit.high:.3f}], of {fit.pairs} "
         f"labels, {fit.duplicates} of them duplicates (before: {detector.threshold:.3f}). Written, with "
-        f"the calibration, to {flags.target}."
+        f"the calibration, to {output}."
     )
     return text, facts
+
+
+def _model_to_write(flags: argparse.Namespace, is_index: bool) -> str:
+    """Where `siamese threshold` writes; refused before any question is asked."""
+    if is_index and flags.output:
+        raise ArgumentError(
+            "An index keeps its own threshold; --output is for a model. Leave it out."
+        )
+    if not is_index and not flags.output and not os.path.exists(flags.target):
+        raise ArgumentError(
+            f"{flags.target} is an encoder. Name the file of the model to write (--output FILE)."
+        )
+    return flags.output or flags.target
 
 
 def _ask_on_terminal(question1: str, question2: str, number: int, count: int) -> bool | None:
@@ -196,14 +178,14 @@ def _ask_on_terminal(question1: str, question2: str, number: int, count: int) ->
 def import_weights(flags: argparse.Namespace) -> Result:
     """Make a saved model of the course's model.pkl.gz.
 
-    siamese import-weights model.pkl.gz --vocab vocab.json mine
+    siamese import-weights model.pkl.gz --vocab vocab.json mine.safetensors
     """
     from siamese.search.import_weights import import_weights as imported
 
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
-    detector.save(flags.output)
+    path = detector.save(flags.output)
     facts = {
-        "output": str(flags.output),
+        "output": str(path),
         "words": len(detector.vocabulary),
         "d_model": detector.tower.d_model,
         "threshold": detector.threshold,
@@ -214,8 +196,8 @@ def import_weights(flags: argparse.Namespace) -> Result:
     rows = "one row less than ids, as in the course" if clamped else "a row for each id"
     text = (
         f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold "
-        f"{detector.threshold:.3f}; {rows}. Saved in {flags.output}; ask it:\n"
-        f'  siamese predict {flags.output} "..." "..."'
+        f"{detector.threshold:.3f}; {rows}. Saved in {path}; ask it:\n"
+        f'  siamese predict {path} "..." "..."'
     )
     return text, facts
 

@@ -44,11 +44,6 @@ def processor() -> str:
     return f"{facts.get('model name', platform.machine())} ({', '.join(has) or 'no AVX2'})"
 
 
-def has_bfloat16() -> bool:
-    """Whether the processor has instructions for bfloat16 products; False where Linux does not tell."""
-    return any(name in processor() for name in ("AVX512-BF16", "AMX"))
-
-
 @functools.cache
 def keep_memory() -> bool:
     """Sets glibc's malloc to keep memory for the next training step; does nothing on other C libraries.

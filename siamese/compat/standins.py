@@ -26,11 +26,11 @@ from siamese.errors import MissingDependencyError
 
 # Package that is stood in for -> how its users get the real one.
 _PACKAGES = {
-    "tensorflow": "pip install -r requirements-tensorflow.txt (or: pip install tensorflow)",
-    "tensorflow_datasets": "pip install -r requirements-tensorflow.txt",
-    "tensorflow_text": "pip install -r requirements-tensorflow.txt",
+    "tensorflow": "pip install -r requirements/tensorflow.txt (or: pip install tensorflow)",
+    "tensorflow_datasets": "pip install -r requirements/tensorflow.txt",
+    "tensorflow_text": "pip install -r requirements/tensorflow.txt",
     "gym": "pip install gym==0.26.2",
-    "trax.tf_numpy": "pip install -r requirements-tensorflow.txt (or: pip install tensorflow)",
+    "trax.tf_numpy": "pip install -r requirements/tensorflow.txt (or: pip install tensorflow)",
 }
 _importing_trax = False
 

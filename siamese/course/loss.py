@@ -7,15 +7,16 @@ margin a::
     closest_neg_i = max over allowed j of S[i, j]
     loss_i        = max(mean_neg_i - pos_i + a, 0) + max(closest_neg_i - pos_i + a, 0)
 
-The mean negative makes training steady, the closest negative makes it learn: both are known from the
-course. In-batch negatives for sentence pairs go back to Henderson et al., 2017 (arXiv:1705.00652), the
-triplet hinge and semi-hard negatives to Schroff et al., 2015 (arXiv:1503.03832).
+The editions of the course differ in two words (`EDITIONS`): which negatives may be the closest one, and
+whether the rows' losses are averaged or summed. The mean negative makes training steady, the closest
+negative makes it learn: both are known from the course. In-batch negatives for sentence pairs go back to
+Henderson et al., 2017 (arXiv:1705.00652), the triplet hinge and semi-hard negatives to Schroff et al., 2015
+(arXiv:1503.03832).
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -24,36 +25,53 @@ from siamese.course.similarity import array_namespace, as_float, similarity_matr
 from siamese.data.arguments import one_of
 from siamese.errors import ArgumentError, ShapeError
 
-CLOSEST = ("hardest", "semi_hard", "below_positive")  # the last is an older name of semi_hard
-REDUCTIONS = ("mean", "sum", "none")
+CLOSEST = ("semi_hard", "hardest")
+REDUCTIONS = ("sum", "mean", "none")
 DIRECTIONS = ("rows", "columns", "both")
 _NEVER = -2.0  # Closest negative where there is none: below any cosine, the lecture's mask.
 
+# Edition of the Trax course -> the words of its loss. The last one is the default everywhere.
+EDITIONS = {year: {"closest": "hardest", "reduction": "mean"} for year in (2020, 2021, 2022)}
+EDITIONS[2023] = {"closest": "semi_hard", "reduction": "sum"}
 
-def TripletLossFn(v1, v2, margin: float = 0.25, **options: Any):
+
+def TripletLossFn(
+    v1,
+    v2,
+    margin: float = 0.25,
+    *,
+    closest: str = "semi_hard",
+    reduction: str = "sum",
+    direction: str = "rows",
+    false_negative_mask=None,
+):
     """Triplet loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
+
+    The defaults are those of the edition of 2023; `siamese.edition` has the others.
 
     Args:
       v1: float [batch, d_model], rows of length 1 (the model's Normalize layer sees to it).
       v2: float [batch, d_model], likewise.
       margin: how much more similar a duplicate must be than a negative, in cosine; >= 0.
-      **options: `closest`, `reduction`, `direction` and `false_negative_mask` of `loss_from_scores`.
+      closest: see `loss_from_scores`, as for the others and for the errors.
+      reduction: likewise.
+      direction: likewise.
+      false_negative_mask: likewise.
 
     Returns:
       A JAX number (float [batch] with ``reduction='none'``), for tensors of TensorFlow a tensor.
 
-    Raises:
-      ShapeError: v1 and v2 are not two matrices of one shape; see `loss_from_scores`.
-      ArgumentError: see `loss_from_scores`.
-
     Example:
-      >>> v = np.eye(2)
-      >>> float(TripletLossFn(v, v[::-1]))  # every question nearest to the wrong one
-      2.5
+      >>> a, b = np.array([0.6, 0.8]), np.array([0.8, 0.6])
+      >>> round(float(TripletLossFn([a, -b], [a, b])), 4)
+      0.71
+      >>> round(float(TripletLossFn([a, -b], [a, b], closest="hardest", reduction="mean")), 4)
+      0.5
     """
     check_vectors("TripletLossFn", v1, v2)
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
-    loss = loss_from_scores(scores, margin, **options)
+    options = {"closest": closest, "reduction": reduction, "direction": direction}
+    loss = loss_from_scores(scores, margin, false_negative_mask=false_negative_mask, **options)
     if not isinstance(loss, (np.ndarray, np.generic)):
         return loss
     import jax.numpy as jnp  # Here, so that importing this module stays cheap.
@@ -62,48 +80,51 @@ def TripletLossFn(v1, v2, margin: float = 0.25, **options: Any):
 
 
 @keeping_generators()
-def TripletLoss(margin: float = 0.25, *, false_negative_mask: bool = False, **options: Any):
+def TripletLoss(
+    margin: float = 0.25,
+    *,
+    closest: str = "semi_hard",
+    reduction: str = "sum",
+    false_negative_mask: bool = False,
+):
     """The loss as a Trax layer, a `tl.Fn` of (v1, v2), printed ``TripletLoss_in2``.
 
-    Args:
-      margin: see `TripletLossFn`.
-      false_negative_mask: the layer takes a third input, bool [batch, batch], and passes it on.
-      **options: `closest`, `reduction`, `direction` of `loss_from_scores`.
+    The arguments are those of `TripletLossFn`, but for `false_negative_mask`: the layer then takes a third
+    input, bool [batch, batch].
+
+    Example:
+      >>> str(TripletLoss()), str(TripletLoss(false_negative_mask=True))
+      ('TripletLoss_in2', 'TripletLoss_in3')
     """
     from trax import layers as tl
 
-    loss = partial(TripletLossFn, margin=margin, **options)
+    loss = partial(TripletLossFn, margin=margin, closest=closest, reduction=reduction)
     loss(np.eye(2), np.eye(2))  # Wrong options are an error here, not in the middle of training.
-
-    def TripletLoss(v1, v2):
-        return loss(v1, v2)
 
     def masked(v1, v2, mask):
         return loss(v1, v2, false_negative_mask=mask)
 
-    layer = tl.Fn("TripletLoss", masked if false_negative_mask else TripletLoss)
-    layer._margin = margin  # Collapse is known by it. (Trax allows new attributes in private only.)
-    return layer
+    return tl.Fn("TripletLoss", masked if false_negative_mask else loss)
 
 
 def loss_from_scores(
     scores,
     margin: float = 0.25,
     *,
-    closest: str = "hardest",
-    reduction: str = "mean",
+    closest: str = "semi_hard",
+    reduction: str = "sum",
     direction: str = "rows",
     false_negative_mask=None,
 ):
-    """`TripletLossFn` from the similarity matrix; the options' defaults are the course's.
+    """`TripletLossFn` from the similarity matrix.
 
     Args:
       scores: float [batch, batch], positives on the diagonal.
       margin: >= 0.
-      closest: 'hardest' (the assignment) takes the largest similarity off the diagonal as the closest
-        negative; 'semi_hard' (the lecture) the largest that does not exceed the row's positive, and a
-        row with none adds nothing.
-      reduction: 'mean', 'sum', or 'none' for one loss per row.
+      closest: 'semi_hard' (the lecture, the edition of 2023) takes as the closest negative the largest
+        similarity off the diagonal that does not exceed the row's positive, and a row with none adds
+        nothing; 'hardest' (the editions until 2022) the largest of all.
+      reduction: 'sum' (2023), 'mean' (until 2022), or 'none' for one loss per row.
       direction: 'rows' (the course), 'columns', or 'both', the symmetric form: the row's and the
         column's negatives are averaged before the hinge.
       false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
@@ -165,7 +186,7 @@ def mean_negative(scores, false_negative_mask=None):
     return _mean_negative(*_with_negatives(scores, false_negative_mask))[0]
 
 
-def closest_negative(scores, closest: str = "hardest", false_negative_mask=None):
+def closest_negative(scores, closest: str = "semi_hard", false_negative_mask=None):
     """Each row's largest allowed negative: float [batch]; -2, which is below any cosine, without any."""
     xp, scores, negative = _with_negatives(scores, false_negative_mask)
     return _closest_negative(xp, scores, negative, positives(scores), closest)[0]

@@ -19,7 +19,8 @@ def l2_normalize(x, axis: int = -1):
     """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
 
     A zero vector has no direction: it stays zero, with a zero gradient, where the course's formula
-    divides by zero. So do vectors so short that their squared length underflows (float32: about 1e-19).
+    divides by zero. A vector whose squared length is too large or too small for its precision (float32:
+    lengths above 1e19 or below 1e-16) is first divided by its largest magnitude.
 
     Args:
       x: float [..., d], or with the vectors along another `axis`; so is what is returned.
@@ -30,7 +31,29 @@ def l2_normalize(x, axis: int = -1):
       [0.6, 0.8]
     """
     xp = array_namespace(x)
-    return unit_vectors(xp, as_float(xp, x), axis)
+    x = as_float(xp, x)
+    wide = _at_least_float32(xp, x)
+    unit = unit_vectors(xp, wide / _scale(xp, wide, axis), axis)
+    return unit if wide is x else xp.asarray(unit, x.dtype)
+
+
+def _at_least_float32(xp, x):
+    """Floats of 16 bits as float32: their squares and sums need more digits than they have."""
+    return xp.asarray(x, np.float32) if np.dtype(_numpy_dtype(x)).itemsize < 4 else x
+
+
+def _scale(xp, x, axis: int):
+    """1, or the largest magnitude of vectors whose squared length is not an exact number."""
+    if xp is not np:  # The length after scaling does not depend on it: no gradient is lost.
+        stop = sys.modules["jax"].lax if "jax" in xp.__name__ else sys.modules["tensorflow"]
+        x = stop.stop_gradient(x)
+    with np.errstate(over="ignore", under="ignore"):
+        squared = xp.sum(x * x, axis=axis, keepdims=True)
+    limits = np.finfo(_numpy_dtype(x))
+    exact = xp.logical_and(squared > limits.tiny / limits.eps, squared <= limits.max)
+    largest = xp.max(xp.abs(x), axis=axis, keepdims=True)
+    largest = xp.minimum(largest, 1 / limits.tiny)  # XLA multiplies by the reciprocal.
+    return xp.where(xp.logical_or(exact, largest == 0), xp.ones_like(largest), largest)
 
 
 def cosine_similarity(v1, v2):
@@ -57,7 +80,10 @@ def cosine_similarity(v1, v2):
             f"cosine_similarity compares vectors of one shape, row by row; v1 has shape "
             f"{tuple(v1.shape)} and v2 {tuple(v2.shape)}. For all pairs of rows use similarity_matrix."
         )
-    return xp.sum(l2_normalize(v1) * l2_normalize(v2), axis=-1)
+    units = [l2_normalize(_at_least_float32(xp, v)) for v in (v1, v2)]
+    cosine = xp.sum(units[0] * units[1], axis=-1)
+    is_wide = all(np.dtype(_numpy_dtype(v)).itemsize >= 4 for v in (v1, v2))
+    return cosine if is_wide else xp.asarray(cosine, xp.result_type(v1, v2))
 
 
 def similarity_matrix(v1, v2, *, normalize: bool = True):
@@ -112,6 +138,10 @@ def as_float(xp, x):
     x = xp.asarray(x)
     if xp is np and x.dtype.kind in "iub":
         return x.astype(np.float64)
-    if xp is not np and np.dtype(getattr(x.dtype, "as_numpy_dtype", x.dtype)).kind in "iub":
+    if xp is not np and np.dtype(_numpy_dtype(x)).kind in "iub":
         return x.astype(np.float32)
     return x
+
+
+def _numpy_dtype(x):
+    return getattr(x.dtype, "as_numpy_dtype", x.dtype)  # TensorFlow's dtypes are no NumPy dtypes.

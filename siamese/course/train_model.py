@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import trax
 from trax.supervised import training
 
+from siamese.compat.loop import Loop, generator_ended
 from siamese.compat.randomness import keeping_generators
 from siamese.errors import ArgumentError
 
 
+def _also_with_the_schedule_third(function):
+    """Also takes the call of 2020: the learning rate's schedule in front of the generators."""
+
+    @functools.wraps(function)
+    def train_model(Siamese, TripletLoss, *rest, **named):
+        if rest and callable(rest[0]) and not hasattr(rest[0], "__next__"):
+            named["lr_schedule"], *rest = rest
+        return function(Siamese, TripletLoss, *rest, **named)
+
+    return train_model
+
+
+@_also_with_the_schedule_third
 def train_model(
     Siamese: Callable[[], Any],
     TripletLoss: Callable[[], Any],
-    train_generator,
-    val_generator,
+    train_generator: Iterator,
+    val_generator: Iterator,
     output_dir: str | os.PathLike | None = "model/",
     *,
     lr_schedule: Callable[[int], float] | None = None,
-    Loop: Callable[..., Any] = training.Loop,
-    **loop_options: Any,
-):
+    random_seed: int | None = None,
+    eval_at: Callable[[int], bool] | None = None,
+) -> training.Loop:
     """Makes the course's loop: Adam at 0.01, 400 steps of linear warm-up, then 1/sqrt(step).
+
+    In the edition of 2020 the schedule is the third argument, in front of the generators: that call is
+    taken too. Where `output_dir` holds a checkpoint of the same model, the loop goes on from it, and the
+    batches begin anew. Python's and NumPy's random generators stay as the caller left them.
 
     Args:
       Siamese: function () -> model, such as `Siamese` or ``functools.partial(Siamese, len(vocab))``.
       TripletLoss: function () -> loss layer of (v1, v2).
-      train_generator: iterator of (q1, q2), int32 [batch, length] each.
+      train_generator: endless iterator of (q1, q2), int32 [batch, length] each.
       val_generator: likewise, for the evaluation.
-      output_dir: where the loop writes; None writes nothing.
+      output_dir: where Trax's checkpoints and metrics go; None writes nothing.
       lr_schedule: function step -> learning rate; the course's where None.
-      Loop: class of the loop; `siamese.train_model` gives the one of `siamese.training.loop`.
-      **loop_options: more arguments of `Loop`.
+      random_seed: of the initial weights; drawn anew each time where None.
+      eval_at: function step -> whether to print and evaluate; at step 1 and each 100th where None.
 
     Returns:
-      A `trax.supervised.training.Loop`; its ``run(n_steps)`` trains.
+      A `trax.supervised.training.Loop`; its ``run(n_steps)`` trains. See `siamese.compat.loop.Loop`.
 
     Raises:
-      ArgumentError: a model or a loss layer in place of the function that makes it.
+      ArgumentError: a model or a loss layer in place of the function that makes it, or batches that are
+        no iterator.
+      DataError: a generator without any batch.
+      CheckpointError: `output_dir` holds another model's checkpoint; nothing there is touched.
 
     Example:
       >>> from siamese import Siamese, TripletLoss, data_generator
@@ -55,15 +77,34 @@ def train_model(
                 f"train_model calls {name}() to make it: pass the function {name} itself, or "
                 f"functools.partial({name}, ...), not {type(factory).__name__}."
             )
+    generators = {"train_generator": train_generator, "val_generator": val_generator}
+    for name, generator in generators.items():
+        if not hasattr(generator, "__next__"):
+            raise ArgumentError(
+                f"{name} must be an endless iterator of batches, such as data_generator(...), not "
+                f"{type(generator).__name__}."
+            )
     with keeping_generators():
         model, loss, metric = Siamese(), TripletLoss(), TripletLoss()
         optimizer = trax.optimizers.Adam(0.01)
     # A task takes its sample batch from the generator: that draw is the caller's.
-    train_task = training.TrainTask(
-        labeled_data=train_generator,
-        loss_layer=loss,
-        optimizer=optimizer,
-        lr_schedule=lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01),
+    try:
+        name = "train_generator"
+        train_task = training.TrainTask(
+            labeled_data=train_generator,
+            loss_layer=loss,
+            optimizer=optimizer,
+            lr_schedule=lr_schedule or trax.lr.warmup_and_rsqrt_decay(400, 0.01),
+        )
+        name = "val_generator"
+        eval_task = training.EvalTask(labeled_data=val_generator, metrics=[metric])
+    except StopIteration:
+        raise generator_ended(name, {name: 0}) from None
+    return Loop(
+        model,
+        train_task,
+        eval_tasks=[eval_task],
+        output_dir=None if output_dir is None else os.fspath(output_dir),
+        random_seed=random_seed,
+        eval_at=eval_at,
     )
-    eval_task = training.EvalTask(labeled_data=val_generator, metrics=[metric])
-    return Loop(model, train_task, eval_tasks=[eval_task], output_dir=output_dir, **loop_options)

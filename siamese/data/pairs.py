@@ -138,9 +138,17 @@ class QuestionPairs:
                 f"train_rows={train_rows:,} and test_rows={test_rows:,} of {total:,} rows: both "
                 f"must be at least 1 and together at most {total:,}."
             )
-        ends = [train_rows, train_rows + test_rows]
-        middle, stop = np.searchsorted(self.row_numbers, ends)
-        return self.rows(0, middle), self.rows(middle, stop)
+        stop = train_rows + test_rows
+        return self.file_rows(0, train_rows), self.file_rows(train_rows, stop)
+
+    def file_rows(self, start: int, stop: int | None = None) -> QuestionPairs:
+        """The pairs among the file's data rows from `start` up to `stop` (to the end where None).
+
+        A row that was kept out of the pairs (an empty question) counts, as in `split_rows`.
+        """
+        first = np.searchsorted(self.row_numbers, start)
+        last = len(self) if stop is None else np.searchsorted(self.row_numbers, stop)
+        return self.rows(first, last)
 
     def split_by_cluster(self, fractions: Sequence[float], seed: int = 0) -> list[QuestionPairs]:
         """A split whose parts share no question, so that a test asks about unseen questions only.

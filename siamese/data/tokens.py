@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from siamese.compat.progress import progress_bar
-from siamese.data.subwords import Subwords
 from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
@@ -85,7 +84,6 @@ class TokenizedQuestions:
 def tokenize_questions(
     questions: Iterable[str],
     *,
-    vocabulary: Mapping[str, int] | None = None,
     cache_dir: str | os.PathLike | bool | None = None,
     processes: int | None = None,
     progress: bool = True,
@@ -94,8 +92,6 @@ def tokenize_questions(
 
     Args:
       questions: text; repeated questions cost nothing.
-      vocabulary: the tokens are those of `Subwords`, which takes all cores and less time than a cache.
-        They are `word_tokenize`'s with a `Vocabulary`, which numbers them later, and with None.
       cache_dir: the folder that keeps the tokens, under a name made from the distinct questions
         and the tokenizer's version. None: ``$XDG_CACHE_HOME/siamese``, else ``~/.cache/siamese``.
         False: keep nothing.
@@ -122,9 +118,6 @@ def tokenize_questions(
                 "often NaN or None: drop that row or write ''."
             )
         rows.append(places.setdefault(question, len(places)))
-    if isinstance(vocabulary, Subwords):
-        ids = vocabulary.encode_many(list(places))
-        return TokenizedQuestions(["", *vocabulary], ids, np.asarray(rows, dtype=np.int64))
     path = _cache_file(list(places), cache_dir)
     kept = _read(path, len(places)) if path else None
     if kept is None:

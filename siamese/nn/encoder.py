@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from siamese.compat.process import has_bfloat16
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.nn.tower import (
-    INPUT_SCALE,
-    PAD,
-    TABLES,
-    TowerConfig,
-    encode,
-    joined_blocks,
-    products_of,
-    unit_vectors,
-    word_vectors,
-)
+from siamese.nn.tower import PAD, TowerConfig, encode, products_of, unit_vectors
 
 # Lengths and row counts that batches are padded to: few shapes, so few compilations.
 LENGTHS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -37,12 +25,7 @@ def encode_few(
     weights: Mapping[str, np.ndarray], tokens: np.ndarray, config: TowerConfig
 ) -> np.ndarray:
     """`encode` in plain NumPy, for a handful of questions: no second to import JAX, none to compile."""
-    if not config.is_learned:
-        return joined_blocks(np, weights, tokens, config)
-    embedded = x = weights["embedding"][tokens]  # [batch, length, d_model]
-    if config.static_size:
-        embedded = x.astype(np.float32) + weights["static"][tokens]
-        x = (INPUT_SCALE * embedded) @ weights["projection"]
+    x = weights["embedding"][tokens]  # [batch, length, d_model]
     batch, length, d = x.shape
     mask = tokens != PAD if config.mask_padding else np.ones(tokens.shape, bool)
     means = []
@@ -59,10 +42,7 @@ def encode_few(
             total = total + np.where(here, h, 0)
         count = mask.sum(axis=1, keepdims=True)
         means.append(total / np.maximum(count, 1).astype(np.float32))
-    states = np.concatenate(means, axis=-1)
-    if config.static_size:
-        return joined_blocks(np, weights, tokens, config, states, embedded)
-    return unit_vectors(np, states)
+    return unit_vectors(np, np.concatenate(means, axis=-1))
 
 
 def _sigmoid(x):
@@ -81,48 +61,28 @@ class Encoder:
     Args:
       config: the tower's shape.
       weights: name -> array, see `siamese.nn.tower`.
-      precision: of the products inside the LSTMs' steps where more than 32 questions are encoded:
-        'float32', 'bfloat16', or 'auto', which is bfloat16 where the processor has instructions for it.
-        As in the configuration where None.
 
     Raises:
       CheckpointError: weights that do not fit the configuration; names the array and both shapes.
-      ArgumentError: another precision.
     """
 
-    def __init__(
-        self,
-        config: TowerConfig,
-        weights: Mapping[str, np.ndarray],
-        precision: str | None = None,
-    ):
+    def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
         self.config = config
-        if precision == "auto":
-            precision = "bfloat16" if has_bfloat16() else "float32"
-        # How it computes, and no part of what the model is: `config` is saved and compared.
-        self._computed = dataclasses.replace(config, compute=precision or config.compute)
         for name, shape in config.shapes().items():
-            found = None if name not in weights else tuple(weights[name].shape)
-            if found != shape:
+            actual = None if name not in weights else tuple(weights[name].shape)
+            if actual != shape:
                 raise CheckpointError(
-                    f"The model's weights do not fit its configuration: {name} has shape {found}, and "
-                    f"{shape} is wanted. The files belong to different models."
+                    f"The model's weights do not fit its configuration: {name} has shape {actual}, and "
+                    f"must have {shape}. The files belong to different models."
                 )
-            array = weights[name]
-            # A computed table of characters is finite.
-            finite = not isinstance(array, np.ndarray) or np.isfinite(array).all()
-            if array.dtype.kind != "f" or not finite:
+            array = np.asarray(weights[name])
+            if array.dtype.kind != "f" or not np.isfinite(array).all():
                 raise CheckpointError(
                     f"The model's weights are damaged: {name} must hold finite floating-point numbers "
                     f"(its dtype is {array.dtype}). Train the model again, or take another copy."
                 )
-        # Over static vectors the large arrays stay as they are: half as large, and no time to convert.
-        as_given = (*TABLES, "embedding") if config.static_size else ()
         self.weights = {
-            name: weights[name]
-            if name in as_given
-            else np.asarray(weights[name], np.float32, order="C")
-            for name in config.shapes()
+            name: np.asarray(weights[name], np.float32, order="C") for name in config.shapes()
         }
 
     def __repr__(self) -> str:
@@ -132,18 +92,13 @@ class Encoder:
     def _compiled(self):
         import jax
 
-        config = self._computed
-        on_device = jax.device_put({name: np.asarray(a) for name, a in self.weights.items()})
+        config = self.config
+        on_device = jax.device_put(self.weights)
         size = 16 * config.d_model * config.vocab_size * len(config.lstms)
-        if config.is_learned and size <= MAX_PRODUCT_BYTES:
-            exact = dataclasses.replace(config, compute="float32")
-
-            def products(weights):
-                vectors = word_vectors(weights, np.arange(config.vocab_size), exact)
-                return products_of(weights, vectors, exact)
-
-            made = jax.jit(products)(on_device)
-            on_device |= {f"{name}/products": p for name, p in zip(config.lstms, made)}
+        if size <= MAX_PRODUCT_BYTES:
+            products = jax.jit(lambda weights: products_of(weights, weights["embedding"], config))
+            names = (f"{name}/products" for name in config.lstms)
+            on_device |= dict(zip(names, products(on_device)))
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, config))
         return lambda tokens: run(on_device, tokens)
 

@@ -1,20 +1,9 @@
-"""Answers whether one question is a duplicate of another: a saved model; no pickle, neither Trax nor JAX.
-
-model/                    a store (`siamese.storage.store`); in its current generation:
-  weights.safetensors     one tower's arrays, by name
-  vocabulary.json         the words of its embedding; or, of a tower over static vectors,
-  tokenizer.json, characters.json    its subwords and their trigrams' counts
-  detector.json           tower configuration, threshold, calibration, card
-"""
+"""Answers whether one question is a duplicate of another, by an encoder, a learned tower, or both."""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
-import hashlib
-import json
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,35 +11,43 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.subwords import Subwords
 from siamese.data.vocabulary import Vocabulary
-from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.nn.characters import CharacterTable
+from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import Encoder, TowerConfig
-from siamese.storage.store import (
-    is_store,
-    read_files,
-    read_store,
-    unreadable_explained,
-    write_store,
-)
+from siamese.search import model_file
+from siamese.search.encoders import find_encoder, is_encoder_name
 
-FORMAT_VERSION = 1
 COURSE_THRESHOLD = 0.7
-MAX_TOKENS = 512  # Longer questions are cut: beyond it the mean of an LSTM says nothing more.
+# Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
+# of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.44.
+UNLABELLED_THRESHOLD = 0.8
+MAX_TOKENS = (
+    512  # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
+)
 MANY = 4_000  # from so many questions on they are tokenized on all cores
 
 
 class DuplicateDetector:
     """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
 
+    The vector of a question is ``[sqrt(share) * e, sqrt(1 - share) * t]``: `e` is the frozen encoder's, `t`
+    the learned tower's, both of length 1. So the cosine of two questions is the mean of both parts'
+    cosines, weighed by `encoder_share`. Either part may be missing.
+
     Args:
-      weights: name -> array of the tower, see `siamese.nn.tower`.
-      vocabulary: the words of its embedding, a `Vocabulary` or `Subwords`.
-      tower: the tower's configuration.
+      weights: name -> array of the tower, see `siamese.nn.tower`; None for an encoder alone.
+      vocabulary: the words of its embedding; None for an encoder alone.
+      tower: the tower's configuration; None for an encoder alone.
+      encoder: an encoder's name or an object, see `siamese.search.encoders.find_encoder`; None for a
+        tower alone. An object must be thread-safe if the detector is shared by threads.
+      encoder_share: the encoder's weight in the cosine, from 0 to 1; 1 without a tower.
       threshold: cosine above which two questions count as duplicates.
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
+
+    Raises:
+      ArgumentError: neither a tower nor an encoder, a part of a tower, or a share that does not fit.
+      CheckpointError: weights that do not fit the tower.
 
     Example:
       >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
@@ -60,41 +57,63 @@ class DuplicateDetector:
 
     def __init__(
         self,
-        weights: Mapping[str, np.ndarray],
-        vocabulary: Vocabulary | Subwords,
-        tower: TowerConfig,
+        weights: Mapping[str, np.ndarray] | None,
+        vocabulary: Vocabulary | None,
+        tower: TowerConfig | None,
         *,
+        encoder: Any = None,
+        encoder_share: float = 0.0,
         threshold: float = COURSE_THRESHOLD,
         calibration: Any = None,
         card: dict[str, Any] | None = None,
     ):
+        parts = [part is None for part in (weights, vocabulary, tower)]
+        if any(parts) and not (all(parts) and encoder is not None):
+            raise ArgumentError("Pass weights, vocabulary and tower together, an encoder, or both.")
+        share = 1.0 if tower is None else float(encoder_share)
+        if not 0 <= share <= 1 or (encoder is None and share):
+            raise ArgumentError(
+                f"encoder_share must be from 0 to 1, and 0 without an encoder; it is {encoder_share!r}."
+            )
         self.vocabulary, self.tower = vocabulary, tower
+        self.encoder = None if encoder is None else find_encoder(encoder)
+        self.encoder_share = share
         self.threshold, self.calibration = float(threshold), calibration
         self.card = dict(card or {})
-        self.encoder = Encoder(tower, weights)
-        self.weights = self.encoder.weights
+        self.tower_encoder = None if tower is None else Encoder(tower, weights)
+        self.weights = {} if tower is None else self.tower_encoder.weights
 
     def __repr__(self) -> str:
+        parts = [] if self.vocabulary is None else [f"{len(self.vocabulary):,} words"]
+        if self.encoder is not None:
+            parts.append(f"encoder {self.encoder.name} (share {self.encoder_share:g})")
         return (
-            f"DuplicateDetector({len(self.vocabulary):,} words, vectors of {self.tower.output_size}, "
+            f"DuplicateDetector({', '.join(parts)}, vectors of {self.output_size}, "
             f"threshold {self.threshold:.3f})"
         )
 
     @classmethod
     def from_encoder(
-        cls, encoder: Any, name: str, *, threshold: float | None = None, pairs: Any = None
+        cls,
+        encoder: Any,
+        name: str | None = None,
+        *,
+        threshold: float | None = None,
+        pairs: Any = None,
     ) -> DuplicateDetector:
-        """A detector around any encoder, whose threshold and calibration come from labelled pairs.
+        """A detector of an encoder alone; labelled pairs fit its threshold and calibration.
 
         Args:
-          encoder: an object with ``encode(list[str])`` (a sentence-transformers model), or a function;
-            it returns float [n, d]. It must bear to be called by several threads where this is.
-          name: what it is called; an index made with it keeps the name and refuses another.
-          threshold: cosine above which two questions are duplicates, where there are no `pairs`.
+          encoder: a name such as 'use', a path, an object with ``encode(list[str])`` (a
+            sentence-transformers model), or a function; see `siamese.search.encoders.find_encoder`.
+          name: what an object is called; models and indexes keep the name.
+          threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where there
+            are no `pairs`.
           pairs: labelled `QuestionPairs`; see `fitted`.
 
         Raises:
-          ArgumentError: neither `threshold` nor `pairs`, or both; an encoder that returns something else.
+          ArgumentError: both `threshold` and `pairs`, or something other than an encoder.
+          MissingDependencyError: the encoder's package is not installed.
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
 
         Example:
@@ -103,12 +122,14 @@ class DuplicateDetector:
           >>> detector.predict("How far is it?", "How far is he?")
           True
         """
-        from siamese.search.any_encoder import EncoderDetector
-
-        if (threshold is None) == (pairs is None):
-            raise ArgumentError("Give labelled pairs to fit the threshold on, or a threshold.")
-        made = EncoderDetector(encoder, name, threshold=0.0 if threshold is None else threshold)
-        return made if pairs is None else made.fitted(pairs)
+        if threshold is not None and pairs is not None:
+            raise ArgumentError("Give a threshold or labelled pairs to fit it on, not both.")
+        encoder = find_encoder(encoder, name)
+        card = {"encoder": encoder.name}
+        if threshold is None:
+            threshold, card["threshold_from"] = UNLABELLED_THRESHOLD, "default"
+        detector = cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
+        return detector if pairs is None else detector.fitted(pairs)
 
     def fitted(self, pairs: Any) -> DuplicateDetector:
         """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
@@ -122,154 +143,74 @@ class DuplicateDetector:
         return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
-        """The same model with a threshold and a calibration of elsewhere, as plain values."""
+        """The same model with another threshold and calibration, as plain values."""
         from siamese.evaluation.calibration import Calibration
 
-        made, calibration = copy.copy(self), fit["calibration"]
-        made.threshold = float(fit["threshold"])
-        made.calibration = Calibration.from_dict(calibration) if calibration else None
-        made.card = {**self.card, "threshold_fit": dict(fit)}
-        return made
+        detector, calibration = copy.copy(self), fit["calibration"]
+        detector.threshold = float(fit["threshold"])
+        detector.calibration = Calibration.from_dict(calibration) if calibration else None
+        source = fit.get("threshold_from", "labels")
+        detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
+        return detector
+
+    @property
+    def threshold_from(self) -> str:
+        """Where the threshold comes from: 'labels', 'default' (no labels at all), or 'model'."""
+        return str(self.card.get("threshold_from", "model"))
 
     @property
     def output_size(self) -> int:
         """The size of a question's vector."""
-        return self.tower.output_size
+        frozen = 0 if self.encoder is None else self.encoder.size
+        return frozen + (0 if self.tower is None else self.tower.output_size)
 
     @functools.cached_property
     def checksum(self) -> str:
-        """The SHA-256 of what decides the vectors: weights, vocabulary and tower."""
-        digest = hashlib.sha256(repr(self.tower).encode())
-        for name, array in sorted(self.weights.items()):
-            digest.update(f"{name} {array.shape}".encode())
-            if isinstance(array, np.ndarray):
-                digest.update(array.astype("<f4", copy=False).data)
-            else:
-                digest.update(json.dumps(array.to_dict(), sort_keys=True).encode())
-        words = self.vocabulary
-        if isinstance(words, Subwords):
-            tower = self.tower
-            choices = tower.static_share, tower.character_share, tower.familiar_length
-            digest.update(f"{words.checksum} {choices}".encode())
-        else:
-            digest.update(json.dumps([words.lowercase, words.words, words.unknown_ids]).encode())
-        return digest.hexdigest()
+        """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder and its share."""
+        facts = model_file.vector_facts(self)
+        if self.encoder is not None and self.encoder.fingerprint.startswith(model_file.OBJECT):
+            del facts["encoder"]["fingerprint"]  # Its numbers differ between devices.
+        return model_file.checksum(self.weights, facts)
 
     # ---- Saving ----
 
-    def with_precision(self, precision: str) -> DuplicateDetector:
-        """The same model, whose `encode` rounds for speed; a saved model or an index does not tell.
+    @classmethod
+    def load(cls, path: str | os.PathLike, encoder: Any = None) -> DuplicateDetector:
+        """Loads a model; runs nothing of its file.
 
         Args:
-          precision: 'float32', 'bfloat16' or 'auto', see `siamese.nn.encoder.Encoder`.
+          path: the file of a model (of `save`), the directory of a training run, or an encoder's name
+            such as 'use' or 'use+wordllama' (for a file of that name write './use').
+          encoder: the encoder of a model over an object in Python, which no file can name.
 
         Raises:
-          ArgumentError: another precision.
+          CheckpointError: missing, damaged, of another version, or made with another encoder.
+          MissingDependencyError: its encoder's package is not installed.
         """
-        made = copy.copy(self)
-        made.encoder = Encoder(self.tower, self.weights, precision)
-        return made
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> DuplicateDetector:
-        """Loads the directory of a model (of `save`) or of a training run; runs nothing of it.
-
-        Raises:
-          CheckpointError: missing, damaged, or of another version.
-        """
-        path = Path(path)
-        if not is_store(path) and is_store(path / "model"):
-            path = path / "model"
-
-        def read(folder: Path, manifest: dict[str, Any]) -> DuplicateDetector:
-            files = read_files(folder, manifest)
-            with unreadable_explained(path):
-                if "tokenizer.json" in files:
-                    return cls._from_files(path, files, Subwords(files["tokenizer.json"]))
-                return cls._from_files(path, files, Vocabulary.load(folder / "vocabulary.json"))
-
-        return read_store(path, "detector", read)
-
-    @classmethod
-    def _from_files(
-        cls, path: Path, files: Mapping[str, bytes], vocabulary: Vocabulary | Subwords
-    ) -> DuplicateDetector:
-        from safetensors.numpy import load
-
-        facts = json.loads(files["detector.json"])
-        if facts["version"] != FORMAT_VERSION:
-            raise CheckpointError(
-                f"{path} has format version {facts['version']!r}; this siamese reads {FORMAT_VERSION}."
-            )
-        try:
-            tower = TowerConfig(**facts["tower"])
-        except ArgumentError as error:
-            raise CheckpointError(f"{path}/detector.json: {error} Take another copy.") from None
-        if tower.vocab_size != vocabulary.size:
-            raise CheckpointError(
-                f"{path} has a vocabulary for {vocabulary.size:,} rows (padding and unknown words "
-                f"included) and an embedding of {tower.vocab_size:,}: a word is missing or added, or the "
-                "files belong to different models. Take another copy of the model."
-            )
-        threshold, calibration = facts["threshold"], facts["calibration"]
-        if not math.isfinite(threshold):
-            raise ValueError(f"the threshold is {threshold}")
-        if calibration is not None:
-            from siamese.evaluation.calibration import Calibration
-
-            calibration = Calibration.from_dict(calibration)
-        options = {"threshold": threshold, "calibration": calibration, "card": facts["card"]}
-        weights = load(files["weights.safetensors"])
-        if tower.static_size:
-            counts = json.loads(files["characters.json"])
-            weights["characters"] = CharacterTable(vocabulary.text, vocabulary.size, **counts)
-        return cls(weights, vocabulary, tower, **options)
+        if isinstance(path, str) and is_encoder_name(path):
+            return cls.from_encoder(path)
+        return model_file.read_model(path, encoder)
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Writes the model's directory atomically, in place of an older model there.
+        """Writes the model's file atomically, in place of an older file; returns its path.
+
+        Args:
+          path: the file; in a directory that exists, ``model.safetensors``.
 
         Raises:
-          CheckpointError: it cannot be written, or `path` holds something other than a saved model.
+          CheckpointError: it cannot be written.
         """
-        facts = {
-            "version": FORMAT_VERSION,
-            "tower": dataclasses.asdict(self.tower),
-            "threshold": self.threshold,
-            "calibration": self.calibration.to_dict() if self.calibration else None,
-            "card": self.card,
-        }
-
-        def fill(folder: Path, older: Path | None) -> None:
-            from safetensors.numpy import save
-
-            arrays = dict(self.weights)
-            if isinstance(self.vocabulary, Subwords):
-                counts = json.dumps(arrays.pop("characters").to_dict(), ensure_ascii=False)
-                (folder / "characters.json").write_text(counts, encoding="utf-8")
-                (folder / "tokenizer.json").write_bytes(self.vocabulary.content)
-            else:
-                self.vocabulary.save(folder / "vocabulary.json")
-            (folder / "weights.safetensors").write_bytes(save(arrays))
-            text = json.dumps(facts, indent=1, ensure_ascii=False)
-            (folder / "detector.json").write_text(text, encoding="utf-8")
-
-        write_store(path, "detector", fill)
-        return Path(path)
+        return model_file.write_model(path, self)
 
     # ---- Answering ----
 
     def token_ids(self, questions: Iterable[str]) -> list[list[int]]:
-        """The token ids of each question, at most `MAX_TOKENS`; unknown words are 0.
+        """The tower's token ids of each question, at most `MAX_TOKENS`; unknown words are 0.
 
         Raises:
-          DataError: something that is not text; names its place.
+          DataError: a question that is not text; names its place.
         """
-        found = []
-        for place, question in enumerate(questions):
-            if not isinstance(question, str):
-                raise DataError(f"Question {place} is not text but {type(question).__name__}.")
-            found.append(self.vocabulary.encode(question)[:MAX_TOKENS])
-        return found
+        return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in checked_texts(questions)]
 
     def encode(self, questions: str | Sequence[str], processes: int | None = None) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
@@ -280,22 +221,50 @@ class DuplicateDetector:
 
         Args:
           questions: the texts; of thousands, each distinct one is encoded once.
-          processes: how many processes tokenize thousands; every core where None.
+          processes: how many processes work on thousands; every core where None.
+
+        Raises:
+          DataError: a question that is not text; names its place.
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
-        questions = list(questions)
-        if len(questions) < MANY or set(map(type, questions)) != {str}:
-            return self.encoder.encode(self.token_ids(questions))
+        texts = checked_texts(questions)
+        if len(texts) < MANY:
+            return self._joined(texts, self._tower_vectors(texts), processes)
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        some = list(distinct)
+        vectors = self._joined(some, self._tower_vectors(some, processes), processes)
+        return vectors[[distinct[text] for text in texts]]
+
+    def _tower_vectors(self, texts: list[str], processes: int | None = None) -> np.ndarray | None:
+        """The tower's vectors of texts, float32 [texts, d]; None without a tower."""
+        if self.tower is None:
+            return None
+        if len(texts) < MANY:
+            return self.tower_encoder.encode(self.token_ids(texts))
         from siamese.data.tokens import tokenize_questions
 
         options = {"processes": processes, "cache_dir": False, "progress": False}
-        tokenized = tokenize_questions(questions, vocabulary=self.vocabulary, **options)
-        ids = tokenized.encode(self.vocabulary)  # a row for each distinct question
+        tokenized = tokenize_questions(texts, **options)
+        ids = tokenized.encode(self.vocabulary)
         if ids.lengths.max() > MAX_TOKENS:
             ids = [row[:MAX_TOKENS].tolist() for row in ids]
-        vectors = self.encoder.encode(ids)
-        return vectors if len(vectors) == len(questions) else vectors[tokenized.rows]
+        return self.tower_encoder.encode(ids)[tokenized.rows]
+
+    def _joined(
+        self, texts: list[str], learned: np.ndarray | None, processes: int | None = None
+    ) -> np.ndarray:
+        """The texts' vectors, of the encoder's and those of the tower, float32 [texts, d]."""
+        if self.encoder is None:
+            return learned
+        frozen = self.encoder.encode(texts, processes=processes)
+        if learned is None:
+            return frozen
+        share = np.float32(self.encoder_share)
+        vectors = np.concatenate([np.sqrt(share) * frozen, np.sqrt(1 - share) * learned], axis=1)
+        # A text that one part has no vector for has the other's.
+        lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]
+        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
 
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
@@ -309,52 +278,25 @@ class DuplicateDetector:
             raise ArgumentError(
                 f"similarity compares pair by pair: {len(first)} first and {len(second)} second questions."
             )
-        cosines = self._cosines(first, second)
+        if self.tower is None or self.tower.mask_padding:
+            vectors = self.encode([*first, *second])
+        else:
+            vectors = self._joined([*first, *second], self._padded_as_pairs(first, second))
+        cosines = np.vecdot(vectors[: len(first)], vectors[len(first) :])
         return float(cosines[0]) if single else cosines
 
-    def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
-        """`similarity` of two lists of one length."""
+    def _padded_as_pairs(self, first: list[str], second: list[str]) -> np.ndarray:
+        """As the course's predict: both of a pair padded to the power of two of the longer one."""
         ids1, ids2 = self.token_ids(first), self.token_ids(second)
-        if self.tower.mask_padding:
-            vectors = self.encoder.encode([*ids1, *ids2])
-        else:  # As the course's predict: both padded to the power of two of the longer one.
-            longest = [max(len(a), len(b), 1) for a, b in zip(ids1, ids2)]
-            lengths = [1 << (n - 1).bit_length() for n in longest]
-            ids, lengths = [*ids1, *ids2], np.array([*lengths, *lengths])
-            vectors = np.zeros((len(ids), self.tower.output_size), np.float32)
-            for length in np.unique(lengths):
-                rows = np.flatnonzero(lengths == length)
-                vectors[rows] = self.encoder.encode([ids[i] for i in rows], length=int(length))
-        return self.pair_cosines(vectors[: len(first)], vectors[len(first) :])
-
-    @property
-    def has_pair_shares(self) -> bool:
-        """Whether pairs are judged with other shares of the blocks than searches."""
-        return bool(self.tower.static_size) and self.tower.is_learned
-
-    def pair_vectors(self, vectors: np.ndarray) -> np.ndarray:
-        """The vectors by whose dot products pairs are judged, of `encode`'s, float32 [..., d].
-
-        Over static vectors the blocks count with other shares than in `encode`: what was learned tells
-        duplicates from what merely looks alike, and a search among everything needs it less. Else they
-        are the same.
-        """
-        if not self.has_pair_shares:
-            return vectors
-        tower = self.tower
-        made = np.zeros_like(vectors)
-        learned = vectors[..., tower.blocks["learned"]]
-        learned = np.vecdot(learned, learned)[..., None]  # Its share, which depends on the length.
-        pair_learned = learned * (1 - tower.pair_static_share) / (1 - tower.static_share)
-        shares, wanted = tower.shares(1 - learned), tower.shares(1 - pair_learned)
-        for columns, share, pair_share in zip(tower.blocks.values(), shares, wanted):
-            ratio = np.divide(pair_share, share, out=np.zeros_like(learned), where=share > 0)
-            made[..., columns] = vectors[..., columns] * np.sqrt(ratio)
-        return made
-
-    def pair_cosines(self, vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
-        """The cosines by which pairs are judged, of `encode`'s vectors of both sides."""
-        return np.vecdot(self.pair_vectors(vectors1), self.pair_vectors(vectors2))
+        longest = [max(len(a), len(b), 1) for a, b in zip(ids1, ids2)]
+        lengths = [1 << (n - 1).bit_length() for n in longest]
+        ids, lengths = [*ids1, *ids2], np.array([*lengths, *lengths])
+        vectors = np.zeros((len(ids), self.tower.output_size), np.float32)
+        for length in np.unique(lengths):
+            rows = np.flatnonzero(lengths == length)
+            padded = [ids[row] for row in rows]
+            vectors[rows] = self.tower_encoder.encode(padded, length=int(length))
+        return vectors
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.
@@ -364,20 +306,20 @@ class DuplicateDetector:
         """
         if self.calibration is None:
             raise ArgumentError(
-                "This model has no calibration, so no probabilities. A model that `siamese train` "
-                "fits on a file with labelled held-out pairs has one; `siamese import-weights` makes none."
+                "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
+                "`siamese threshold MODEL --answers FILE`."
             )
         return self.calibrated(self.similarity(question1, question2))
 
     def calibrated(self, cosine):
         """The probability that belongs to a cosine (or to each of an array of them)."""
-        found = self.calibration(np.atleast_1d(np.asarray(cosine, np.float64)))
-        return float(found[0]) if np.ndim(cosine) == 0 else found
+        probabilities = self.calibration(np.atleast_1d(np.asarray(cosine, np.float64)))
+        return float(probabilities[0]) if np.ndim(cosine) == 0 else probabilities
 
     def judged(
         self, cosines: np.ndarray, threshold: float | None = None
     ) -> list[tuple[float, float | None, bool]]:
-        """(cosine, probability or None, is it a duplicate) of each of some `pair_cosines`, float32 [n]."""
+        """(cosine, probability or None, is it a duplicate) of each of some cosines, float32 [n]."""
         cut = self.threshold if threshold is None else threshold
         known = self.calibration is not None and len(cosines)
         probabilities = self.calibrated(cosines).tolist() if known else [None] * len(cosines)
@@ -393,5 +335,19 @@ class DuplicateDetector:
         return bool(answer) if np.ndim(answer) == 0 else answer
 
     def unknown_words(self, question: str) -> list[str]:
-        """The question's words that the model has never seen, in order: a usual reason for surprise."""
+        """The question's words that the model has never seen, in order: a usual reason for surprise.
+
+        None where there is an encoder, which reads every word.
+        """
+        if self.encoder is not None:
+            return []
         return [word for word in self.vocabulary.split(question) if word not in self.vocabulary]
+
+
+def checked_texts(questions: Iterable[Any]) -> list[str]:
+    """The questions as a list; DataError for one that is not text."""
+    texts = list(questions)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"Question {place} is not text but {type(text).__name__}.")
+    return texts

@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+# Printed with every answer by an encoder's default threshold.
+NO_LABELS = "No labels stand behind this threshold, a default; `siamese threshold` fits it to some."
+
 # What a terminal obeys, what turns the direction of writing, and what cannot be encoded.
 _HARMFUL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.subwords import Subwords
-from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
-from siamese.nn.encoder import PAD
-from siamese.search.detector import MAX_TOKENS, DuplicateDetector
+from siamese.search.detector import MAX_TOKENS, DuplicateDetector, checked_texts
 from siamese.search.display import harmless
 
 BAR = 20  # characters of the longest bar
@@ -98,50 +94,33 @@ class Explanation(NamedTuple):
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:
     """What each word of a pair of questions does to its similarity, by leaving the word out; print it.
 
+    Words stand between blanks; of a question the first `MAX_TOKENS` count.
+
     Raises:
       DataError: a question without words, or that is not text.
 
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
-    ids = detector.token_ids([question1, question2])
-    words = [_words(detector.vocabulary, question) for question in (question1, question2)]
-    variants = [*ids]
-    for name, side, found in zip(("question1", "question2"), ids, words):
-        if not found:
+    words = [text.split()[:MAX_TOKENS] for text in checked_texts([question1, question2])]
+    for name, some in zip(("question1", "question2"), words):
+        if not some:
             raise DataError(f"{name} has no words, so there is nothing to explain.")
-        variants += [side[: at.start] + side[at.stop :] for _, at, _ in found]
-    length = None
-    if not detector.tower.mask_padding:  # All padded to one length, as `similarity` does.
-        length = 1 << (max(map(len, ids)) - 1).bit_length()
-        # A question of nothing but padding still has a vector there; it says nothing.
-        variants = [variant or [PAD] for variant in variants]
-    vectors = detector.encoder.encode(variants, length=length)
-    similarity = float(detector.pair_cosines(vectors[0], vectors[1]))
-    split = 2 + len(words[0])
-    left_out = (
-        detector.pair_cosines(vectors[2:split], vectors[1]),
-        detector.pair_cosines(vectors[split:], vectors[0]),
-    )
-    sides = []
-    for side, without in zip(words, left_out):
-        effects = (similarity - without.astype(float)).tolist() if len(side) > 1 else [None]
-        sides.append([WordEffect(w, e, known) for (w, _, known), e in zip(side, effects)])
-    made = Explanation(question1, question2, similarity, detector.threshold, *sides)
-    return made._replace(unknown_note=unknown_note(detector, made.unknown_words))
-
-
-def _words(vocabulary: Vocabulary | Subwords, question: str) -> list[tuple[str, slice, bool]]:
-    """The words of a question: each, which tokens it is, and whether all of them are known."""
-    tokens = vocabulary.split(question)[:MAX_TOKENS]
-    words = [(token, 1) for token in tokens]
-    if isinstance(vocabulary, Subwords):
-        words = vocabulary.whole_words(tokens)
-    ends = itertools.accumulate(count for _, count in words)
-    places = [slice(end - count, end) for (_, count), end in zip(words, ends)]
-    return [
-        (word, at, all(token in vocabulary for token in tokens[at]))
-        for (word, _), at in zip(words, places)
+    texts = [" ".join(some) for some in words]
+    without = [
+        [" ".join([*some[:at], *some[at + 1 :]]) for at in range(len(some))] for some in words
     ]
+    others = [texts[1]] * len(words[0]), [texts[0]] * len(words[1])
+    similarity = detector.similarity(*texts)
+    sides = []
+    for some, variants, other in zip(words, without, others):
+        effects = [None]
+        if len(some) > 1:
+            effects = (similarity - detector.similarity(variants, other).astype(float)).tolist()
+        known = [not detector.unknown_words(word) for word in some]
+        sides.append(list(map(WordEffect, some, effects, known)))
+    explanation = Explanation(question1, question2, similarity, detector.threshold, *sides)
+    note = unknown_note(detector, explanation.unknown_words)
+    return explanation._replace(unknown_note=note)
 
 
 def unknown_note(detector: DuplicateDetector, words: list[str]) -> str:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese.compat.trax_files import read_course_model
 from siamese.data.files import opened
 from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.storage.atomic import explain
-from siamese.storage.trax_files import read_course_model
 
 
 def import_weights(

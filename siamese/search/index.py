@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import threading
 from collections import Counter
@@ -16,16 +15,14 @@ import numpy as np
 
 from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.errors import ArgumentError, CheckpointError, DataError
-from siamese.search.any_encoder import EncoderDetector, detector_of_index
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index_files import read_index, write_index
-from siamese.search.lexical import DEPTH, GENERAL_VECTOR_WEIGHT, VECTOR_WEIGHT
-from siamese.search.nearest import StoredVectors
+from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT
+from siamese.search.model_file import encoder_facts, model_path, saved_encoder
 from siamese.search.segments import Entries, Hit, Segment, State, hits_of, id_keys, same_marked
 from siamese.storage.store import Generation, find_current, generation, lock_store
 
 MODES = ("hybrid", "vectors", "words")
-LARGE = 500_000  # from so many questions on an index gets a graph unasked, where usearch is there
 
 
 class _Saved(NamedTuple):
@@ -64,9 +61,7 @@ class QuestionIndex:
         self._lock = threading.RLock()  # held while the index is changed
 
     def __repr__(self) -> str:
-        graph = ", with a graph" if self.has_graph else ""
-        storage = self._state.segments[0].vectors.storage
-        return f"QuestionIndex({len(self):,} questions, {storage}{graph})"
+        return f"QuestionIndex({len(self):,} questions)"
 
     @classmethod
     def build(
@@ -76,8 +71,6 @@ class QuestionIndex:
         *,
         ids: Sequence[str | int] | None = None,
         columns: Sequence[Mapping[str, Any]] | None = None,
-        storage: str = "float32",
-        approximate: bool | None = None,
         processes: int | None = None,
     ) -> QuestionIndex:
         """Encodes questions and keeps them.
@@ -87,25 +80,17 @@ class QuestionIndex:
           questions: the texts; equal ones may stand there several times.
           ids: an id of each (text or int, all different); numbers from 0 where None.
           columns: other columns of each question, JSON values, or None.
-          storage: 'float32', 'float16' (half the memory) or 'int8' (a quarter; similarities are
-            off by some thousandths).
-          approximate: make a graph for approximate search (needs usearch); None: from 500,000
-            questions on, where usearch is installed.
           processes: how many processes tokenize; every core where None.
 
         Raises:
           DataError: a question that is not text or has no words, or ids that are not all different.
-          ArgumentError: ids or columns of another number, or another storage.
+          ArgumentError: ids or columns of another number.
         """
-        none = StoredVectors.of(np.zeros((0, detector.output_size), np.float32), storage)
-        weight = GENERAL_VECTOR_WEIGHT if detector.has_pair_shares else VECTOR_WEIGHT
+        none = np.zeros((0, detector.output_size), np.float32)
+        weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
         segment = Segment(none, Entries.of([]), id_keys([]))
         index = cls(detector, State((segment,), vector_weight=weight))
         index.add(questions, ids=ids, columns=columns, processes=processes)
-        if approximate is None:
-            approximate = len(index) >= LARGE and importlib.util.find_spec("usearch") is not None
-        if approximate:
-            index.make_graph()
         return index
 
     # ---- Saving, loading, sharing ----
@@ -115,7 +100,7 @@ class QuestionIndex:
 
         What this directory has of the index already is not written again. An older index there is
         replaced, but not where it was changed by others since this one was loaded from there.
-        Tell where the model is saved, so that ``siamese search INDEX`` finds it.
+        Pass the path of the saved model as `model`, so that ``siamese search INDEX`` finds it.
 
         Raises:
           CheckpointError: it cannot be written, or was changed by others.
@@ -123,13 +108,11 @@ class QuestionIndex:
         where = Path(os.path.abspath(path))
         with self._lock:
             facts = {"model_checksum": self.detector.checksum, "next_id": self._next_id}
-            if isinstance(self.detector, EncoderDetector):
-                probe = [round(float(number), 5) for number in self.detector.probe]
-                facts["encoder"] = {"name": self.detector.name, "probe": probe}
-            if self._fit or "encoder" in facts:
+            facts["encoder"] = encoder_facts(self.detector)
+            if model is not None and os.path.exists(model):  # Else it is an encoder's name.
+                self._model = model_path(model).resolve()
+            if self._fit or (self._model is None and self.detector.tower is None):
                 facts["fit"] = self._fit or _fit_of(self.detector)
-            if model is not None:
-                self._model = Path(model).resolve()
             if self._model is not None:
                 # Relative first, so that model and index can be moved together.
                 facts["model"] = [os.path.relpath(self._model, where.resolve()), str(self._model)]
@@ -143,7 +126,7 @@ class QuestionIndex:
     def load(
         cls,
         path: str | os.PathLike,
-        detector: DuplicateDetector | str | os.PathLike | None = None,
+        detector: Any = None,
         *,
         check: bool = True,
     ) -> QuestionIndex:
@@ -151,32 +134,29 @@ class QuestionIndex:
 
         Args:
           path: the directory.
-          detector: the model, or its directory; the one that `save` was told of where None. For an
-            index made with an encoder of elsewhere, that encoder, or a detector made of it.
+          detector: a `DuplicateDetector`, or what `DuplicateDetector.load` takes as a path; the model
+            that `save` was told of where None, or the encoder that the index names. For an encoder that
+            is an object in Python, that object.
           check: compare every file's checksum, which reads each once; otherwise sizes only.
 
         Raises:
           CheckpointError: missing or damaged, or made by another model.
         """
-        found = read_index(path, check=check)
-        places = found[1].get("model", [])
+        state, facts, read = read_index(path, check=check)
+        places = facts.get("model", [])
         model = next((p for place in places if (p := Path(path, place)).exists()), None)
-        if "encoder" in found[1] or isinstance(detector, EncoderDetector):
-            detector = detector_of_index(path, found[1], detector)
-        elif not isinstance(detector, DuplicateDetector):
-            model = detector or model
-            if model is None:
-                raise CheckpointError(
-                    f"{path} does not say where its model is, or it is gone from there"
-                    f"{''.join(f' ({place})' for place in places[1:])}. Name the model (--model)."
-                )
-            detector = DuplicateDetector.load(model)
-        fit = found[1].get("fit")
-        if fit and "encoder" not in found[1]:
+        if isinstance(detector, (str, os.PathLike)):
+            model = detector
+        if not isinstance(detector, DuplicateDetector):
+            detector = _saved_detector(path, facts, model, None if model is detector else detector)
+        elif facts["encoder"] and detector.encoder is not None:
+            saved_encoder(path, facts["encoder"], detector.encoder)
+        if fit := facts.get("fit"):
             detector = detector.with_fit(fit)
-        index = cls(detector, found[0])
-        index._take(path, *found)
-        index._model = Path(model).resolve() if model else None
+        index = cls(detector, state)
+        index._take(path, state, facts, read)
+        if model is not None and os.path.exists(model):
+            index._model = model_path(model).resolve()
         index._fit = fit
         return index
 
@@ -194,7 +174,7 @@ class QuestionIndex:
     def open_for_change(
         cls,
         path: str | os.PathLike,
-        detector: DuplicateDetector | str | os.PathLike | None = None,
+        detector: Any = None,
     ) -> Iterator[QuestionIndex]:
         """Loads an index, and saves it when the block ends well; other writers wait meanwhile.
 
@@ -287,8 +267,7 @@ class QuestionIndex:
                 {"id": i, "question": question, "columns": dict(more)}
                 for i, question, more in zip(ids, questions, columns or [{}] * len(questions))
             )
-            stored = StoredVectors.of(vectors, self._state.segments[0].vectors.storage)
-            self._state = self._state.added(Segment(stored, entries, id_keys(ids)))
+            self._state = self._state.added(Segment(vectors, entries, id_keys(ids)))
         return ids
 
     def remove(self, ids: Iterable[str | int]) -> int:
@@ -303,12 +282,6 @@ class QuestionIndex:
             if rows:
                 self._state = self._state.without(rows)
         return len(rows)
-
-    def make_graph(self) -> None:
-        """Makes the graph for approximate search, on all cores; needs usearch."""
-        with self._lock:
-            if not self.has_graph:
-                self._state = self._state.with_graph()
 
     def _free_ids(self, count: int) -> list[str | int]:
         """The next numbers that are not ids of questions."""
@@ -335,19 +308,14 @@ class QuestionIndex:
         return state.entry(state.known_rows([i])[0])
 
     @property
-    def vectors(self) -> StoredVectors:
-        """The questions' vectors, as they are stored."""
+    def vectors(self) -> np.ndarray:
+        """The questions' vectors, float32 [questions, d]; may be mapped from the file."""
         return self._state.whole.vectors
 
     @property
     def entries(self) -> Entries:
         """Each question as a dict: id, question, columns."""
         return self._state.whole.entries
-
-    @property
-    def has_graph(self) -> bool:
-        """Whether approximate search can be done at once."""
-        return self._state.has_graph
 
     @property
     def vector_weight(self) -> float:
@@ -367,7 +335,6 @@ class QuestionIndex:
         k: int = 10,
         *,
         mode: str = "hybrid",
-        approximate: bool | None = None,
         threshold: float | None = None,
         where: Mapping[str, Any] | None = None,
         min_probability: float | None = None,
@@ -378,11 +345,8 @@ class QuestionIndex:
         Args:
           questions: a new question, or a list of them.
           k: how many to find; all there are where the index is smaller.
-          mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by BM25
-            and the cosine by which pairs are judged (`siamese.search.lexical.joined_scores`). A hit's
-            figures stay what they are.
-          approximate: vectors through the graph (made now where there is none); False: exactly, by
-            looking at all; None: through the graph where the index has one.
+          mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
+            (`siamese.search.lexical.joined_scores`). A hit's figures stay what they are.
           threshold: cosine above which `Hit.is_duplicate` is True; the model's own where None.
           where: only questions whose columns have these values, compared as text.
           min_probability: only hits at least so probable, among the first 300 or k.
@@ -400,19 +364,11 @@ class QuestionIndex:
             raise ArgumentError("This model has no calibration, so no probabilities to choose by.")
         asked = [questions] if isinstance(questions, str) else list(questions)
         queries = self.detector.encode(asked)
-        if approximate:
-            self.make_graph()
         state = self._state.where(where) if where else self._state
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         answers: list[list[Hit]] = [[] for _ in asked]
         worded = np.flatnonzero(queries.any(axis=1))  # One without words has no hits.
-        options = {
-            "k": depth,
-            "mode": mode,
-            "approximate": approximate is not False,
-            "pair_cosines": self.detector.pair_cosines,
-        }
-        ranked = state.rank(queries[worded], [asked[i] for i in worded], **options)
+        ranked = state.rank(queries[worded], [asked[i] for i in worded], depth, mode)
         for query, found in zip(worded, ranked):
             hits = hits_of(self.detector, state, queries[query], found[:, :depth], threshold)
             if min_probability is not None:
@@ -420,20 +376,33 @@ class QuestionIndex:
             answers[query] = same_marked(hits, k, merge_same)
         return answers[0] if isinstance(questions, str) else answers
 
-    def search_vectors(
-        self, queries: np.ndarray, k: int, *, approximate: bool | None = None
-    ) -> tuple[np.ndarray, np.ndarray, State]:
+    def search_vectors(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, State]:
         """`search` for vectors, float32 [queries, d]: (rows, cosines, what the rows count in)."""
-        if approximate:
-            self.make_graph()
         state = self._state
-        return *state.search(queries, k, approximate is not False), state
+        return *state.search(queries, k), state
+
+
+def _saved_detector(
+    path: str | os.PathLike, facts: Mapping[str, Any], model: Any, encoder: Any
+) -> DuplicateDetector:
+    """The model of an index, from its file, or of the encoder that the index names."""
+    if model is not None:
+        return DuplicateDetector.load(model, encoder)
+    places = facts.get("model", [])
+    if facts["encoder"] and not places:
+        encoder = saved_encoder(path, facts["encoder"], encoder)
+        return DuplicateDetector.from_encoder(encoder, threshold=facts["fit"]["threshold"])
+    raise CheckpointError(
+        f"{path} does not say where its model is, or it is gone from there"
+        f"{''.join(f' ({place})' for place in places[1:])}. Name the model (--model)."
+    )
 
 
 def _fit_of(detector: DuplicateDetector) -> dict[str, Any]:
     calibration = detector.calibration
     known = calibration.to_dict() if calibration else None
-    return {"threshold": detector.threshold, "calibration": known}
+    fit = {"threshold": detector.threshold, "calibration": known}
+    return {**fit, "threshold_from": detector.threshold_from}
 
 
 def _checked_id(value: Any) -> str | int:

@@ -1,8 +1,7 @@
 """The directory of a question index: segments that never change, and what was removed; no pickle.
 
 index/                       a store (`siamese.storage.store`); in its current generation:
-  NAME-vectors.npy           float32, float16 or int8 [rows, d]
-  NAME-scales.npy            float32 [rows], for int8 only
+  NAME-vectors.npy           float32 [rows, d]
   NAME-questions.jsonl       one JSON object a question: id, question, its other columns
   NAME-offsets.npy           int64 [rows + 1]: where each line of it starts
   NAME-keys.npy              uint64 [rows]: the keys of the ids (`siamese.search.segments.id_keys`)
@@ -11,7 +10,6 @@ index/                       a store (`siamese.storage.store`); in its current g
   NAME-rows.npy              int32 or int64 [postings], and
   NAME-counts.npy            uint16 [postings]: how often the word stands in the row
   NAME-lengths.npy           int32 [rows]: how many words each question has
-  NAME-graph.usearch         the graph over the first segment, where there is one
   index.json                 version, the model's checksum, the names and rows of the segments, and the rows
                              that were removed, counted through all segments
 
@@ -31,14 +29,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError
-from siamese.search.approximate import Graph
 from siamese.search.lexical import VECTOR_WEIGHT, Postings
-from siamese.search.nearest import STORAGES, StoredVectors
 from siamese.search.segments import Entries, Segment, State, as_text
 from siamese.storage.atomic import open_atomically
 from siamese.storage.store import Generation, check_files, generation, read_store, write_store
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 ROWS_PER_GROUP = 1 << 16  # of a Parquet file
 
 
@@ -53,9 +49,7 @@ def write_index(
     def fill(folder: Path, older: Path | None) -> None:
         for segment in state.segments:
             vectors, entries = segment.vectors, segment.entries
-            arrays = {"vectors": vectors.values, "offsets": entries.offsets, "keys": segment.keys}
-            if vectors.scales is not None:
-                arrays["scales"] = vectors.scales
+            arrays = {"vectors": vectors, "offsets": entries.offsets, "keys": segment.keys}
             start = f"{segment.name}-"
             files = {f"{start}{name}.npy": array for name, array in arrays.items()}
             if not _linked(older, folder, [*files, f"{start}questions.jsonl"]):
@@ -70,9 +64,6 @@ def write_index(
             if not _linked(older, folder, list(files)):
                 for name, array in files.items():
                     np.save(folder / name, array)
-            graph = f"{start}graph.usearch"
-            if segment.graph is not None and not _linked(older, folder, [graph]):
-                segment.graph.save(folder / graph)
         segments = [[segment.name, len(segment)] for segment in state.segments]
         rows = {"segments": segments, "removed": state.removed.tolist()}
         rows["vector_weight"] = state.vector_weight
@@ -107,7 +98,7 @@ def read_index(
                     f"{FORMAT_VERSION}. Make it again with `siamese index`."
                 )
             segments = tuple(_segment(folder, files, name, n) for name, n in facts["segments"])
-            if len({(s.vectors.values.dtype, s.vectors.values.shape[1]) for s in segments}) != 1:
+            if len({s.vectors.shape[1] for s in segments}) != 1:
                 raise ValueError("index.json names no segments, or of different vectors")
             removed, size = np.array(facts["removed"], np.int64), sum(map(len, segments))
             if (np.diff(removed, prepend=-1, append=size) <= 0).any():
@@ -146,32 +137,25 @@ def _segment(folder: Path, files: dict[str, Any], name: str, rows: int) -> Segme
             raise ValueError(f"{name}-{what} is {array.dtype} {array.shape}, not {kinds} {shape}")
         return np.asarray(array)  # Slicing np.memmap itself is slow.
 
-    values = mapped("vectors.npy", (rows, None), *STORAGES)
-    scales = mapped("scales.npy", (rows,), "float32") if values.dtype == np.int8 else None
-    vectors = StoredVectors(values, scales)
+    vectors = mapped("vectors.npy", (rows, None), "float32")
     offsets = mapped("offsets.npy", (rows + 1,), "int64")
     text = np.zeros(0, np.uint8)
     if rows:
         text = np.asarray(np.memmap(path("questions.jsonl"), np.uint8, "r"))
     if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) <= 0).any():
         raise ValueError("offsets.npy does not fit questions.jsonl")
-    graph = folder / f"{name}-graph.usearch"
-    graph = Graph.load(graph, vectors) if graph.name in files else None
     keys = mapped("keys.npy", (rows,), "uint64")
-    # An older index has none, or those of unstemmed words: they are counted when asked for.
-    postings = None
-    if f"{name}-stems.npy" in files:
-        words = mapped("stems.npy", (None,), "uint64")
-        starts = mapped("starts.npy", (len(words) + 1,), "int64")
-        places = mapped("rows.npy", (None,), "int32", "int64")
-        counts = mapped("counts.npy", (len(places),), "uint16")
-        if starts[0] != 0 or starts[-1] != len(places) or (np.diff(starts) < 0).any():
-            raise ValueError("starts.npy does not fit rows.npy")
-        if len(places) and not 0 <= places.min() <= places.max() < rows:
-            raise ValueError("rows.npy holds rows that are not there")
-        counts = csr_array((counts, places, starts), (len(words), rows))
-        postings = Postings(words, counts, mapped("lengths.npy", (rows,), "int32"))
-    return Segment(vectors, Entries(text, offsets), keys, name, graph, postings)
+    words = mapped("stems.npy", (None,), "uint64")
+    starts = mapped("starts.npy", (len(words) + 1,), "int64")
+    places = mapped("rows.npy", (None,), "int32", "int64")
+    counts = mapped("counts.npy", (len(places),), "uint16")
+    if starts[0] != 0 or starts[-1] != len(places) or (np.diff(starts) < 0).any():
+        raise ValueError("starts.npy does not fit rows.npy")
+    if len(places) and not 0 <= places.min() <= places.max() < rows:
+        raise ValueError("rows.npy holds rows that are not there")
+    counts = csr_array((counts, places, starts), (len(words), rows))
+    postings = Postings(words, counts, mapped("lengths.npy", (rows,), "int32"))
+    return Segment(vectors, Entries(text, offsets), keys, name, postings)
 
 
 def export_parquet(index: os.PathLike | str, path: os.PathLike | str) -> int:
@@ -197,7 +181,7 @@ def export_parquet(index: os.PathLike | str, path: os.PathLike | str) -> int:
     for entry in entries:
         whole = whole and isinstance(entry["id"], int) and -(1 << 63) <= entry["id"] < 1 << 63
         kept |= dict.fromkeys(entry["columns"])
-    own, d = ("id", "question", "vector"), vectors.values.shape[1]
+    own, d = ("id", "question", "vector"), vectors.shape[1]
     names = {column: f"column_{column}" if column in own else column for column in kept}
     texts = ("question", *names.values())
     schema = pyarrow.schema(
@@ -215,7 +199,7 @@ def export_parquet(index: os.PathLike | str, path: os.PathLike | str) -> int:
             columns = [[entry["id"] if whole else _written(entry["id"]) for entry in some]]
             columns.append([_written(entry["question"]) for entry in some])
             columns += [[_written(entry["columns"].get(name)) for entry in some] for name in names]
-            flat = pyarrow.array(vectors.rows(rows).ravel())
+            flat = pyarrow.array(vectors[rows].ravel())
             columns.append(pyarrow.FixedSizeListArray.from_arrays(flat, d))
             writer.write_table(pyarrow.table(columns, schema=schema))
     return len(entries)

@@ -18,26 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack
 
-from siamese.data.subwords import plain
+from siamese.data.text import folded
 
 DEPTH = 300  # rows of each list that are joined, at least
-# Of the cosine, chosen on Quora's validation rows: of a model trained over static vectors, and of others.
-GENERAL_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
+# Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a tower alone.
+ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
 K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
 
 _STEMMING = threading.Lock()
 _TILE = 64  # scores of which the largest is looked at first
 _WORD = re.compile(r"\w+")
-
-
-def folded(text: str) -> str:
-    """Text without differences of case, blanks, quotes and compatibility characters.
-
-    Example:
-      >>> folded("What’s  the “Ｑ”?")
-      'what\\'s the "q"?'
-    """
-    return plain(text).casefold()
 
 
 def words_in(text: str) -> list[str]:

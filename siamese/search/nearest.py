@@ -1,4 +1,4 @@
-"""Nearest vectors by brute force: stored in float32, float16 or int8, searched block by block.
+"""Nearest vectors by brute force, searched block by block.
 
 The scores of a block are reduced at once to the best of every 16 rows (a tile). A query's k best rows lie
 in the k tiles with the best maxima, so only those few rows are looked at one by one: nothing of the size
@@ -7,93 +7,33 @@ queries x rows is ever sorted or kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
-from siamese.errors import ArgumentError
-
-STORAGES = ("float32", "float16", "int8")
 TILE = 16  # rows of which the best score stands for all
 QUERIES_PER_CALL = 512
 SCORES_PER_BLOCK = 1 << 19  # 2 MiB of scores at a time stay in the processor's cache
-MOST_ROWS_PER_BLOCK = 1 << 12  # of float16 and int8, as float32: in the cache too
+MOST_ROWS_PER_BLOCK = 1 << 12  # in the cache too
 NUMBERS_PER_RANK = 1 << 20  # 4 MiB of candidates' vectors at a time
 
 
-@dataclass(frozen=True, eq=False)
-class StoredVectors:
-    """Vectors of length 1, kept in few bytes and handed out as float32; may be mapped from a file.
-
-    Args:
-      values: float32, float16 or int8 [rows, d].
-      scales: float32 [rows]; what each row of int8 is multiplied with, None for the others.
-    """
-
-    values: np.ndarray
-    scales: np.ndarray | None = None
-
-    @classmethod
-    def of(cls, vectors: np.ndarray, storage: str = "float32") -> StoredVectors:
-        """Stores float32 [rows, d] vectors; int8 is off by up to 0.4 % of a row's largest entry."""
-        if storage not in STORAGES:
-            raise ArgumentError(f"storage is {storage!r}; it must be one of {', '.join(STORAGES)}.")
-        vectors = np.asarray(vectors, np.float32)
-        if storage != "int8":
-            return cls(np.ascontiguousarray(vectors, np.dtype(storage)))
-        largest = np.abs(vectors).max(axis=1, initial=0)  # [rows]
-        scales = (largest / 127).astype(np.float32)
-        steps = vectors / np.where(scales > 0, scales, 1)[:, None]
-        return cls(np.rint(steps).astype(np.int8), scales)
-
-    @classmethod
-    def joined(cls, parts: Sequence[StoredVectors]) -> StoredVectors:
-        """Some vectors of one storage, one after the other."""
-        scales = [part.scales for part in parts if part.scales is not None]
-        values = np.concatenate([part.values for part in parts])
-        return cls(values, np.concatenate(scales) if scales else None)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def storage(self) -> str:
-        """'float32', 'float16' or 'int8'."""
-        return self.values.dtype.name
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the vectors take, in memory or in the mapped file."""
-        return self.values.nbytes + (0 if self.scales is None else self.scales.nbytes)
-
-    def rows(self, which) -> np.ndarray:
-        """Some of the vectors (a slice or positions) as float32 [rows, d]."""
-        found = np.asarray(self.values[which], np.float32)
-        return found if self.scales is None else found * self.scales[which][..., None]
-
-    def take(self, which) -> StoredVectors:
-        """Some of the vectors (a slice or positions), as they are stored."""
-        scales = None if self.scales is None else self.scales[which]
-        return StoredVectors(self.values[which], scales)
-
-
-def blocks(vectors: StoredVectors, rows_per_block: int) -> Iterator[tuple[int, np.ndarray]]:
+def blocks(vectors: np.ndarray, rows_per_block: int) -> Iterator[tuple[int, np.ndarray]]:
     """The vectors in order, (first row, float32 [rows, d]) at a time."""
     for start in range(0, len(vectors), rows_per_block):
-        yield start, vectors.rows(slice(start, start + rows_per_block))
+        yield start, vectors[start : start + rows_per_block]
 
 
 NONE = np.zeros(0, np.int64)
 
 
 def top_k(
-    vectors: StoredVectors, queries: np.ndarray, k: int, skip: np.ndarray = NONE
+    vectors: np.ndarray, queries: np.ndarray, k: int, skip: np.ndarray = NONE
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k rows with the largest dot product for each query, by looking at all of them.
 
     Args:
-      vectors: the rows to look through.
+      vectors: float32 [rows, d], the rows to look through; may be mapped from a file.
       queries: float32 [queries, d].
       k: how many rows to find, at most.
       skip: int64, rising; rows that do not count.
@@ -103,8 +43,8 @@ def top_k(
       the first row comes first.
 
     Example:
-      >>> kept = StoredVectors.of(np.eye(3, dtype=np.float32))
-      >>> rows, products = top_k(kept, np.array([[0.6, 0.8, 0]], np.float32), k=2)
+      >>> vectors = np.eye(3, dtype=np.float32)
+      >>> rows, products = top_k(vectors, np.array([[0.6, 0.8, 0]], np.float32), k=2)
       >>> rows.tolist(), products.round(1).tolist()
       ([[1, 0]], [[0.8, 0.6]])
     """
@@ -129,7 +69,7 @@ def top_k(
 
 
 def rank(
-    vectors: StoredVectors, queries: np.ndarray, candidates: np.ndarray, k: int
+    vectors: np.ndarray, queries: np.ndarray, candidates: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k best of some candidate rows for each query, as `top_k` returns them.
 
@@ -142,7 +82,7 @@ def rank(
     for start in range(0, len(queries), per_call):
         part = slice(start, start + per_call)
         some = candidates[part]  # [q, c]
-        found = np.vecdot(vectors.rows(some), queries[part, None])  # [q, c]
+        found = np.vecdot(vectors[some], queries[part, None])  # [q, c]
         found[some < 0] = -np.inf
         order = np.argsort(-found, axis=1, kind="stable")[:, :k]
         rows[part] = np.take_along_axis(some, order, axis=1)
@@ -150,7 +90,7 @@ def rank(
     return rows, products
 
 
-def _tile_maxima(vectors: StoredVectors, queries: np.ndarray, skip: np.ndarray) -> np.ndarray:
+def _tile_maxima(vectors: np.ndarray, queries: np.ndarray, skip: np.ndarray) -> np.ndarray:
     """The best product of every `TILE` rows, float32 [queries, tiles]."""
     count, n = len(queries), len(vectors)
     maxima = np.empty((-(-n // TILE), count), np.float32)

@@ -10,29 +10,27 @@ from __future__ import annotations
 import functools
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.data.text import folded
 from siamese.errors import ArgumentError
-from siamese.search.approximate import Graph
 from siamese.search.lexical import (
     DEPTH,
     VECTOR_WEIGHT,
     Postings,
     best_rows,
     bm25,
-    folded,
     joined_scores,
     text_key,
 )
-from siamese.search.nearest import NONE, StoredVectors, top_k
+from siamese.search.nearest import NONE, top_k
 
 MOST_SMALL = 0.1  # of the large segment's rows, in small segments or removed, before all are joined
 FEW = 8  # rows that are rather copied than kept in files of their own
-MOST_REMOVED = 0.5  # where there is a graph, which takes long to make anew
 
 
 class Entries(Sequence):
@@ -74,11 +72,10 @@ class Entries(Sequence):
 class Segment:
     """Questions row by row; none of it ever changes."""
 
-    vectors: StoredVectors
+    vectors: np.ndarray  # float32 [rows, d], may be mapped from a file
     entries: Entries  # ids, texts and columns
     keys: np.ndarray  # uint64 [rows], `id_keys` of the ids
     name: str = field(default_factory=lambda: secrets.token_hex(8))  # of its files in a directory
-    graph: Graph | None = None  # over the vectors
     postings: Postings | None = None  # None: the words are counted when they are first asked for
 
     def __len__(self) -> int:
@@ -107,17 +104,17 @@ class Segment:
 
     @classmethod
     def joined(cls, parts: Sequence[Segment]) -> Segment:
-        """Some segments, one after the other, without a graph."""
+        """Some segments, one after the other."""
         return cls(
-            StoredVectors.joined([part.vectors for part in parts]),
+            np.concatenate([part.vectors for part in parts]),
             Entries.joined([part.entries for part in parts]),
             np.concatenate([part.keys for part in parts]),
             postings=Postings.joined([part.words for part in parts]),
         )
 
     def take(self, rows: np.ndarray) -> Segment:
-        """Some of its questions, without a graph."""
-        vectors, entries = self.vectors.take(rows), self.entries.take(rows)
+        """Some of its questions."""
+        vectors, entries = self.vectors[rows], self.entries.take(rows)
         return Segment(vectors, entries, self.keys[rows], postings=self.words.take(rows))
 
 
@@ -144,7 +141,7 @@ class Hit(NamedTuple):
 class State:
     """All of an index at one moment. Rows are counted through all segments, removed ones included."""
 
-    segments: tuple[Segment, ...]  # The large one first, which may have a graph; at least one.
+    segments: tuple[Segment, ...]  # The large one first; at least one.
     removed: np.ndarray = field(
         default_factory=lambda: NONE
     )  # int64, rising: rows that do not count
@@ -159,11 +156,6 @@ class State:
     def size(self) -> int:
         """How many questions there are."""
         return self.starts[-1] - len(self.removed)
-
-    @property
-    def has_graph(self) -> bool:
-        """Whether the large segment has one."""
-        return self.segments[0].graph is not None
 
     @functools.cached_property
     def whole(self) -> Segment:
@@ -180,11 +172,11 @@ class State:
 
     def vectors_of(self, rows: np.ndarray) -> np.ndarray:
         """The vectors of some rows, float32 [rows, d]."""
-        found = np.empty((len(rows), self.segments[0].vectors.values.shape[1]), np.float32)
+        found = np.empty((len(rows), self.segments[0].vectors.shape[1]), np.float32)
         at = np.searchsorted(self.starts, rows, side="right") - 1
         for number in np.unique(at):
             here = at == number
-            found[here] = self.segments[number].vectors.rows(rows[here] - self.starts[number])
+            found[here] = self.segments[number].vectors[rows[here] - self.starts[number]]
         return found
 
     def rows_of(self, ids: Sequence[str | int]) -> dict[str | int, int]:
@@ -206,29 +198,20 @@ class State:
                 raise ArgumentError(f"There is no question with the id {i!r} in the index.")
         return list(rows.values())
 
-    def search(
-        self, queries: np.ndarray, k: int, approximate: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest rows of each query, int64, and their products; as `top_k`, or by the graph."""
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest rows of each query, int64, and their products; as `top_k`."""
         found = []
         for start, segment in zip(self.starts, self.segments):
             inside = np.searchsorted(self.removed, (start, start + len(segment)))
             skip = self.removed[slice(*inside)] - start
-            through = segment.graph.search if approximate and segment.graph else top_k
-            rows, products = through(segment.vectors, queries, k, skip)
+            rows, products = top_k(segment.vectors, queries, k, skip)
             found.append((rows + start, products))
         rows, products = (np.concatenate(part, axis=1) for part in zip(*found))
         best = np.argsort(-products, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(rows, best, axis=1), np.take_along_axis(products, best, axis=1)
 
     def rank(
-        self,
-        queries: np.ndarray,
-        questions: Sequence[str],
-        k: int,
-        mode: str,
-        approximate: bool,
-        pair_cosines: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        self, queries: np.ndarray, questions: Sequence[str], k: int, mode: str
     ) -> Iterator[np.ndarray]:
         """What is found for each question, best first: rows, ranks by vector, ranks by words.
 
@@ -236,12 +219,12 @@ class State:
         `queries` are the questions' vectors, float32 [questions, d].
 
         Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it, by
-        BM25 and the model's `pair_cosines`, those by which pairs are judged.
+        BM25 and cosine.
         """
         by_vector = np.zeros((len(queries), 0), np.int64)
         depth = max(k, DEPTH) if mode == "hybrid" else k
         if mode != "words":
-            by_vector, _ = self.search(queries, depth, approximate)
+            by_vector, _ = self.search(queries, depth)
         for query, question, near in zip(queries, questions, by_vector):
             if mode == "vectors":
                 yield np.stack([near, np.arange(1, len(near) + 1), np.zeros_like(near)])
@@ -249,7 +232,7 @@ class State:
             scores = bm25([segment.words for segment in self.segments], self.removed, question)
             worded = best_rows(scores, depth)
             rows = np.union1d(near, worded)  # rising
-            cosines = pair_cosines(self.vectors_of(rows), query)
+            cosines = np.vecdot(self.vectors_of(rows), query)
             ranks = np.zeros((2, len(rows)), np.int64)
             for ranked, some in zip(ranks, (near, worded)):
                 ranked[np.searchsorted(rows, some)] = np.arange(1, len(some) + 1)
@@ -287,23 +270,14 @@ class State:
         if sum(map(len, small)) <= MOST_SMALL * len(large):
             return replace(self, segments=(large, *small))
         joined = Segment.joined([large, *small]) if len(large) else new
-        if large.graph is not None:
-            joined = replace(joined, graph=large.graph.grown(joined.vectors))
         return replace(self, segments=(joined,))
 
     def without(self, rows: Iterable[int]) -> State:
         """Without some rows; where many are removed, the others move together."""
         made = replace(self, removed=np.union1d(self.removed, np.array([*rows], np.int64)))
-        if len(made.removed) <= (MOST_REMOVED if self.has_graph else MOST_SMALL) * self.starts[-1]:
+        if len(made.removed) <= MOST_SMALL * self.starts[-1]:
             return made
-        return made.with_graph() if self.has_graph else made._as_one(made.whole)
-
-    def with_graph(self) -> State:
-        """With all questions in one segment, and a graph over it."""
-        return self._as_one(replace(self.whole, graph=Graph.of(self.whole.vectors)))
-
-    def _as_one(self, segment: Segment) -> State:
-        return replace(self, segments=(segment,), removed=NONE)
+        return replace(made, segments=(made.whole,), removed=NONE)
 
 
 def hits_of(
@@ -311,7 +285,7 @@ def hits_of(
 ) -> list[Hit]:
     """The hits of one question, whose vector is `query`; the threshold is the model's own where None."""
     rows, *ranks = ranking
-    cosines = detector.pair_cosines(state.vectors_of(rows), query)  # those that pairs are judged by
+    cosines = np.vecdot(state.vectors_of(rows), query)
     found = zip(rows, detector.judged(cosines, threshold), *(part.tolist() for part in ranks))
     return [
         Hit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from siamese.errors import DataError, SiameseError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.display import harmless
+from siamese.search.display import NO_LABELS, harmless
 from siamese.search.explain import WordEffect, explain, unknown_note
 from siamese.serving.service import QuestionService
 
@@ -41,6 +41,8 @@ def comparison(
     if detector.calibration is not None:
         facts += f", probability {detector.calibrated(found.similarity):.0%}"
     notes = [f"{facts}.", found.unknown_note]
+    if detector.threshold_from == "default" and found.threshold == detector.threshold:
+        notes.append(NO_LABELS)
     if max(map(len, (found.words1, found.words2))) > MOST_SHOWN:
         notes.append(f"Of a longer question the first {MOST_SHOWN} words are shown.")
     words = [_words(side, found.largest_effect) for side in (found.words1, found.words2)]

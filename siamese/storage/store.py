@@ -1,4 +1,4 @@
-"""The one format of checkpoints, saved models and indexes: files with their sizes and checksums.
+"""The format of indexes: files with their sizes and checksums.
 
     index/
       CURRENT             the name of the current generation
@@ -7,8 +7,7 @@
 
 A writer fills the next generation beside the others (a file that stays as it is becomes a hard link),
 flushes and renames it, replaces CURRENT and removes the older ones. A reader reads CURRENT once; where that
-generation is removed meanwhile it starts again. A checkpoint of a run (`siamese.storage.checkpoints`) is
-one such directory of files, named by its step.
+generation is removed meanwhile it starts again.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import filelock
 
-from siamese.errors import CheckpointError, SiameseError
+from siamese.errors import CheckpointError
 from siamese.storage.atomic import (
     atomic_directory,
     explain,
@@ -48,7 +47,6 @@ _GENERATION = re.compile(r"gen-([0-9]{6,18})")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 # Kind in the manifest -> its name in messages, and what makes one.
 _KINDS = {
-    "detector": ("saved model", "`siamese train` or `siamese import-weights` makes one"),
     "index": ("index", "`siamese index MODEL FILE` makes one"),
 }
 
@@ -78,7 +76,7 @@ def write_store(
 
     Args:
       path: the store's directory. It may hold an older store of the same kind, but nothing else.
-      kind: 'detector' or 'index'.
+      kind: 'index'.
       fill: function (folder, older) -> None that writes the files; it may hard-link those of `older`,
         the current generation (None where there is none).
       replaces: the generation that the caller has read. Another one is not replaced.
@@ -148,7 +146,7 @@ def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], 
 
     Args:
       path: the store's directory.
-      kind: 'detector' or 'index'.
+      kind: 'index'.
       read: function (folder, manifest) -> result. It is called again where a writer removed the folder
         meanwhile.
 
@@ -335,20 +333,6 @@ def read_files(folder: Path, manifest: dict[str, Any]) -> dict[str, bytes]:
         if checksum(data) != manifest["files"][name]["sha256"]:
             raise _changed(folder / name)
     return contents
-
-
-@contextmanager
-def unreadable_explained(path: os.PathLike | str) -> Iterator[None]:
-    """Turns whatever goes wrong with content whose checksums are right into a CheckpointError."""
-    try:
-        yield
-    except SiameseError:
-        raise
-    except Exception as error:  # safetensors' own error is a bare Exception.
-        raise CheckpointError(
-            f"{path} cannot be read, though its checksums are right ({type(error).__name__}: "
-            f"{str(error)[:200]}). It was not written by this siamese; use another one."
-        ) from error
 
 
 def checksum(data: bytes) -> str:

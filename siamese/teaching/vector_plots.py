@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.loss import closest_negative, hinge, loss_from_scores, mean_negative
+from siamese.course.loss import EDITIONS, closest_negative, hinge, loss_from_scores, mean_negative
 from siamese.course.similarity import cosine_similarity
 from siamese.errors import ArgumentError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
@@ -57,7 +57,7 @@ def plot_angles(vector: Any, others: Mapping[str, Any]):
 
 
 def plot_loss_by_margin(scores: Any):
-    """The loss of one similarity matrix against the margin, and what each of its terms adds.
+    """The loss of 2022 of one similarity matrix against the margin, and what each of its terms adds.
 
     Args:
       scores: float [batch, batch]; positives on the diagonal.
@@ -69,11 +69,12 @@ def plot_loss_by_margin(scores: Any):
     positive = np.diagonal(scores)
     with new_picture(4.8, 4.4) as figure:
         axes = figure.add_subplot()
-        terms = {"mean": (mean_negative, LIGHT, "--"), "closest": (closest_negative, GREY, "-.")}
+        nearest = closest_negative(scores, EDITIONS[2022]["closest"])
+        terms = {"mean": (mean_negative(scores), LIGHT, "--"), "closest": (nearest, GREY, "-.")}
         for name, (negative, colour, line) in terms.items():
-            term = [hinge(positive, negative(scores), float(a)).mean() for a in margins]
+            term = [hinge(positive, negative, float(a)).mean() for a in margins]
             axes.plot(margins, term, line, color=colour, label=f"term of the {name} negative")
-        whole = [float(loss_from_scores(scores, float(a))) for a in margins]
+        whole = [float(loss_from_scores(scores, float(a), **EDITIONS[2022])) for a in margins]
         axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
         axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                   label="2 × margin: all vectors equal")  # fmt: skip

@@ -1,4 +1,4 @@
-"""TrainConfig: every choice of a training run, its presets, and its flags on the command line."""
+"""TrainConfig: the configuration of a training run, its presets, and its flags on the command line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from siamese.errors import ArgumentError
 
+_BOOLEANS = {"true": True, "false": False}
 _BOUNDS = {"at least": operator.ge, "above": operator.gt, "below": operator.lt}
 
 
@@ -28,7 +29,7 @@ def _choice(default: Any, help: str, *, least=None, above=None, below=None, **ne
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """All choices of a training run. The defaults are the course's; a preset overrides some of them.
+    """The configuration of a training run. The defaults are the course's; a preset overrides some of them.
 
     Raises:
       ArgumentError: a value outside what its field accepts; names the field and what it accepts.
@@ -40,41 +41,6 @@ class TrainConfig:
 
     # The text and the model
     lowercase: bool = _choice(False, "fold words to lower case before looking them up")
-    d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors", least=1)
-    mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
-    lstm_bias: str = _choice(
-        ("all_gates", "forget_gate"),
-        "where the LSTM's bias starts at 1: in all gates as in Trax, or in the forget gate alone",
-    )
-    bidirectional: bool = _choice(False, "add a second LSTM that reads each question from its end")
-    embedding: str = _choice(
-        "",
-        "static vectors under the tower: wordllama, a file of word2vec or GloVe (text, also .gz), or a "
-        ".safetensors file with its tokenizer.json; for --preset general",
-        mask_padding=True,
-        bidirectional=True,
-    )
-    static_share: float = _choice(
-        0.3,
-        "share of the static vectors in the cosine of training, beside what is learned",
-        least=0,
-        below=1,
-    )
-    pair_static_share: float = _choice(
-        0.6, "their share in the saved model's cosine of pairs", least=0, below=1
-    )
-    search_static_share: float = _choice(
-        0.75, "their share in the saved model's vectors, which order searches", above=0, below=1
-    )
-    character_share: float = _choice(
-        0.15, "the part of that share of vectors made of character trigrams", least=0, below=1
-    )
-    embedding_rate: float = _choice(
-        1.0, "the embedding's learning rate is the learning rate times it", above=0, lazy_adam=False
-    )
-    embedding_pull: float = _choice(
-        0.0, "weight of the embeddings' mean squared length in the loss", least=0, lazy_adam=False
-    )
     vocabulary: str = _choice(
         ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
     )
@@ -82,7 +48,14 @@ class TrainConfig:
     unknown_ids: int = _choice(
         0, "embeddings that unknown words share by hash; 0 gives them one", least=0
     )
-    embedding_init: float = _choice(
+    d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors", least=1)
+    mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
+    bidirectional: bool = _choice(False, "add a second LSTM that reads each question from its end")
+    lstm_bias: str = _choice(
+        ("all_gates", "forget_gate"),
+        "where the LSTM's bias starts at 1: in all gates as in Trax, or in the forget gate alone",
+    )
+    embedding_std: float = _choice(
         0.0, "standard deviation of the embedding's first values; 0 takes Trax's", least=0
     )
     embedding_dropout: float = _choice(
@@ -94,16 +67,39 @@ class TrainConfig:
     word_dropout: float = _choice(
         0.0, "share of words replaced by the unknown word in training", least=0, below=1
     )
-    # The pairs
+    encoder: str = _choice(
+        "", "frozen encoder beside the tower in the saved model, such as use or use+wordllama"
+    )
+    encoder_share: float = _choice(
+        0.75, "the encoder's share of the saved model's cosine", above=0, below=1
+    )
+    # The pairs and their batches
     transitive_closure: bool = _choice(
         False, "train also on duplicates that follow from others: a = b and b = c, so a = c"
+    )
+    batches: str = _choice(
+        ("course", "bucketed"),
+        "the course's generator, or batches of questions of like length: sides swapped at random, known "
+        "duplicates masked",
+    )
+    batch_size: int = _choice(256, "pairs in a batch", least=2)
+    topic_block: int = _choice(
+        1, "pairs in a topic-homogeneous block; 1 mixes all", least=1, batches="bucketed"
     )
     # The loss
     loss: str = _choice(
         ("triplet", "ranking"),
         "the course's triplet loss, or the multiple-negatives ranking loss",
     )
-    temperature: float = _choice(0.05, "the ranking loss divides cosines by it", above=0)
+    edition: int = _choice(
+        (2023, 2022, 2021, 2020),
+        "the course's edition: 2023 masks the closest negative and sums over the batch, the others take "
+        "the hardest and the mean",
+    )
+    margin: float = _choice(
+        0.25, "how much more similar a duplicate must be than a negative", least=0
+    )
+    direction: str = _choice(("rows", "columns", "both"), "which side's negatives count")
     pair_batch_size: int = _choice(
         0,
         "labelled pairs a batch for the auxiliary pairwise loss; 0 leaves it out",
@@ -111,48 +107,17 @@ class TrainConfig:
         loss="ranking",
         batches="bucketed",
     )
-    pair_loss_weight: float = _choice(1.0, "weight of the auxiliary pairwise loss", least=0)
-    pair_duplicates: float = _choice(
-        0.35, "share of duplicates among its labelled pairs", least=0, below=1
-    )
+    pair_loss_weight: float = _choice(2.0, "weight of the auxiliary pairwise loss", least=0)
     hard_negatives: int = _choice(
         0,
         "mined non-duplicates among its labelled pairs: similar words, different clusters",
         least=0,
         pair_batch_size=True,
     )
-    margin: float = _choice(
-        0.25, "how much more similar a duplicate must be than a negative", least=0
-    )
-    closest: str = _choice(("hardest", "semi_hard"), "which negative is the closest")
-    direction: str = _choice(("rows", "columns", "both"), "which side's negatives count")
-    precision: str = _choice(
-        ("float32", "bfloat16"),
-        "arithmetic inside the tower; weights and loss stay float32 (for accelerators)",
-    )
-    # The batches
-    batches: str = _choice(
-        ("course", "bucketed"), "the course's generator, or batches of questions of like length"
-    )
-    batch_size: int = _choice(256, "pairs in a batch", least=2)
-    swap: bool = _choice(False, "swap the two questions of a pair at random", batches="bucketed")
-    false_negatives: str = _choice(
-        ("keep", "mask"),
-        "pairs of one cluster in a batch: kept as negatives, or masked",
-        batches="bucketed",
-    )
-    topic_block: int = _choice(
-        0, "pairs in a topic-homogeneous block; 0 mixes all", least=0, batches="bucketed"
-    )
     # The optimizer
     learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up", least=0)
     adam_epsilon: float = _choice(
         1e-5, "Adam's epsilon; Trax's is large for the embeddings of rare words", above=0
-    )
-    lazy_adam: bool = _choice(
-        False,
-        "Adam moves only the embeddings of a batch's words: quicker with many words",
-        embedding="",
     )
     warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
     schedule: str = _choice(
@@ -160,20 +125,15 @@ class TrainConfig:
         "the learning rate after the warm-up: 1/sqrt(step), or linear to zero at the run's end",
     )
     # The run
-    steps: int = _choice(1000, "training steps, unless epochs is given", least=1)
+    steps: int = _choice(1000, "training steps, unless epochs is set", least=1)
     epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps", least=0)
-    train_share: float = _choice(
-        0.8, "share of the training duplicates trained on; the rest validates", above=0, below=1
-    )
     valid_duplicates: int = _choice(
         0,
-        "at most so many duplicates validate, the others train; 0 sets no limit (best: 3000, so that "
-        "nearly all of a large file's train)",
+        "at most so many duplicates validate, the others train; 0 is a fifth of them, as in the course",
         least=0,
     )
     eval_every: int = _choice(100, "steps between evaluations", least=1)
     checkpoint_every: int = _choice(100, "steps between checkpoints", least=1)
-    keep: int = _choice(3, "how many of the last checkpoints stay", least=1)
     patience: int = _choice(
         0, "stop after so many evaluations without a lower loss; 0 never does", least=0
     )
@@ -190,17 +150,17 @@ class TrainConfig:
             accepted = info.metadata["accepted"]
             if accepted and value not in accepted:
                 raise ArgumentError(
-                    f"{name} must be one of {', '.join(accepted)}; it is {value!r}."
+                    f"{name} must be one of {', '.join(map(str, accepted))}; it is {value!r}."
                 )
             for word, bound in info.metadata["bounds"].items():
                 if not _BOUNDS[word](value, bound):
                     raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
             for other, needed in info.metadata["needs"].items() if value != info.default else ():
-                found = getattr(self, other)
-                if needed is True and not found:
-                    raise ArgumentError(f"{name} needs {other}: give it too.")
-                if needed is not True and found != needed:
-                    raise ArgumentError(f"{name} needs {other}={needed!r}; it is {found!r}.")
+                current = getattr(self, other)
+                if needed is True and not current:
+                    raise ArgumentError(f"{name} needs {other}: set it too.")
+                if needed is not True and current != needed:
+                    raise ArgumentError(f"{name} needs {other}={needed!r}; it is {current!r}.")
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> TrainConfig:
@@ -213,37 +173,27 @@ class TrainConfig:
 
     @classmethod
     def course(cls, **changes: Any) -> TrainConfig:
-        """The course's own choices."""
+        """The course's own configuration."""
         return cls.preset("course", **changes)
 
     @classmethod
     def best(cls, **changes: Any) -> TrainConfig:
-        """The most accurate choices measured so far on labelled Quora rows; see docs/quality.md."""
+        """The most accurate tower measured on labelled Quora rows; see docs/quality.md."""
         return cls.preset("best", **changes)
 
     @classmethod
     def general(cls, **changes: Any) -> TrainConfig:
-        """For one's own data: `best`'s pairs and loss over static vectors; see docs/own_data.md."""
+        """For your own data: `best`'s tower beside a frozen encoder; see docs/own_data.md."""
         return cls.preset("general", **changes)
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
-        """From a dict of fields; ArgumentError where there are unknown ones."""
-        unknown = set(values) - set(cls.__dataclass_fields__)
-        if unknown:
-            raise ArgumentError(
-                f"Unknown fields of a training configuration: {sorted(unknown)}. Another version of "
-                "siamese wrote it: train anew, in another directory or with --overwrite."
-            )
-        return cls(**values)
-
-    def __str__(self) -> str:
-        lines = []
-        for name, value in dataclasses.asdict(self).items():
-            course = self.__dataclass_fields__[name].default
-            changed = "" if value == course else f"   (course: {course})"
-            lines.append(f"  {name:<21}{value}{changed}")
-        return "\n".join(lines)
+    def changes(self, preset: str = "course") -> dict[str, Any]:
+        """The fields that differ from a preset, with their values."""
+        base = type(self).preset(preset)
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if value != getattr(base, name)
+        }
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -254,68 +204,76 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_count": 3,
         "unknown_ids": 3000,
         "mask_padding": True,
-        "lstm_bias": "forget_gate",
         "bidirectional": True,
-        "embedding_init": 0.1,
+        "lstm_bias": "forget_gate",
+        "embedding_std": 0.1,
         "embedding_dropout": 0.3,
         "word_dropout": 0.05,
         "transitive_closure": True,
+        "batches": "bucketed",
+        "topic_block": 32,
         "loss": "ranking",
         "direction": "both",
         "pair_batch_size": 256,
-        "pair_loss_weight": 2.0,
-        "pair_duplicates": 0.4,
         "hard_negatives": 36_000,
-        "batches": "bucketed",
-        "false_negatives": "mask",
-        "swap": True,
-        "topic_block": 32,
-        "schedule": "linear",
-        "warmup_steps": 200,
         "adam_epsilon": 1e-8,
+        "warmup_steps": 200,
+        "schedule": "linear",
         "epochs": 7.0,
         "valid_duplicates": 3000,
         "eval_every": 250,
         "checkpoint_every": 500,
     },
 }
-PRESETS["general"] = {
-    **PRESETS["best"],
-    "lowercase": False,  # Subwords fold text themselves.
-    "min_count": 1,
-    "unknown_ids": 0,
-    "embedding_init": 0.0,
-    "embedding": "wordllama",
-    "learning_rate": 0.004,
-    "embedding_rate": 10.0,
-    "embedding_pull": 0.02,
-    "epochs": 6.0,
-}
+PRESETS["general"] = {**PRESETS["best"], "encoder": "use", "encoder_share": 0.75}
+
+# The fields that have a flag of their own; the others are set by `--set name=value`.
+_FLAGS = ("seed", "steps", "epochs", "batch_size", "learning_rate")
 
 
 def add_config_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--preset`` and a flag for every field of `TrainConfig`."""
+    """Adds ``--preset``, flags for the fields that change most often, and ``--set`` for all."""
     parser.add_argument(
-        "--preset", choices=[*PRESETS], default="course", help="set of choices to start from"
+        "--preset", choices=[*PRESETS], default="course", help="configuration to start from"
     )
-    group = parser.add_argument_group("training choices (the preset's value where not given)")
-    for name, kind in typing.get_type_hints(TrainConfig).items():
+    kinds = typing.get_type_hints(TrainConfig)
+    for name in _FLAGS:
         info = TrainConfig.__dataclass_fields__[name]
-        options: dict[str, Any] = {"type": kind, "metavar": kind.__name__.upper()}
-        if kind is bool:
-            options = {"action": argparse.BooleanOptionalAction}
-        elif info.metadata["accepted"]:
-            options = {"choices": info.metadata["accepted"]}
-        options["help"] = f"{info.metadata['help']} [course: {info.default}]"
-        group.add_argument(f"--{name.replace('_', '-')}", default=None, **options)
+        options = {"type": kinds[name], "metavar": kinds[name].__name__.upper()}
+        help = f"{info.metadata['help']} [course: {info.default}]"
+        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=help, **options)
+    names = ", ".join(name for name in kinds if name not in _FLAGS)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
+        help=f"another setting; may be repeated: {names} (docs/training.md)",
+    )  # fmt: skip
 
 
-def choices_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
-    """The fields that the parsed command line gives, beside the preset."""
-    names = TrainConfig.__dataclass_fields__
-    return {n: getattr(flags, n) for n in names if getattr(flags, n, None) is not None}
+def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
+    """The fields that the parsed command line sets, beside the preset.
+
+    Raises:
+      ArgumentError: a ``--set`` without a name and a value, or of a name or a type that no field has.
+    """
+    changes = {name: getattr(flags, name) for name in _FLAGS}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    kinds = typing.get_type_hints(TrainConfig)
+    for setting in flags.settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in kinds:
+            raise ArgumentError(
+                f"--set {setting} must be NAME=VALUE, with a name out of {', '.join(kinds)}."
+            )
+        try:
+            value = _BOOLEANS[text.lower()] if kinds[name] is bool else kinds[name](text)
+        except (KeyError, ValueError):
+            kind = "true or false" if kinds[name] is bool else kinds[name].__name__
+            raise ArgumentError(f"--set {name} takes {kind}; it is {text!r}.") from None
+        changes[name] = value
+    return changes
 
 
 def config_from_flags(flags: argparse.Namespace) -> TrainConfig:
     """The configuration that the parsed command line asks for."""
-    return TrainConfig.preset(flags.preset, **choices_from_flags(flags))
+    return TrainConfig.preset(flags.preset, **changes_from_flags(flags))

@@ -1,126 +1,127 @@
-"""The multiple-negatives ranking loss, and an auxiliary loss of labelled pairs.
+"""The losses of training, on a matrix of scores: the course's triplet loss and the ranking loss.
 
-For a similarity matrix S of B duplicate pairs and temperature t, each question is to find its duplicate
-among all questions of the other side, a softmax with cross-entropy::
+For a similarity matrix S of B duplicate pairs and temperature t, the multiple-negatives ranking loss asks
+each question to find its duplicate among all questions of the other side, a softmax with cross-entropy::
 
     loss_i = log(sum over allowed j of exp(S[i, j] / t)) - S[i, i] / t
 
-This is the multiple-negatives ranking loss (Henderson et al., 2017, arXiv:1705.00652), whose `scale` is
-1 / t, and InfoNCE (van den Oord et al., 2018, arXiv:1807.03748); in both directions it is CLIP's loss
-(Radford et al., 2021, arXiv:2103.00020).
+(Henderson et al., 2017, arXiv:1705.00652, whose `scale` is 1 / t; also InfoNCE, van den Oord et al., 2018,
+arXiv:1807.03748; in both directions CLIP's loss, Radford et al., 2021, arXiv:2103.00020.)
 
 Labelled pairs of both kinds take part through a logistic regression on their cosine c, with fixed slope and
 centre::
 
     loss_k = log(1 + exp(-s_k (c_k - centre) / t2)),  s_k = 1 for a duplicate, -1 for another pair
+
+The triplet loss is `siamese.course.loss.loss_from_scores`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from trax import layers as tl
 
-from siamese.compat.randomness import keeping_generators
-from siamese.course.loss import check_vectors, negative_mask, positives
-from siamese.course.similarity import similarity_matrix
+from siamese.course.loss import EDITIONS, loss_from_scores, negative_mask, positives
 from siamese.data.arguments import one_of
-from siamese.errors import ArgumentError, ShapeError
+from siamese.errors import ShapeError
+from siamese.training.config import TrainConfig
 
+TEMPERATURE = 0.05
 # Slope and centre of the pairwise loss. Learnt ones stayed at 9 to 11 and 0.53 to 0.56, so they are fixed.
 PAIR_TEMPERATURE, PAIR_CENTRE = 0.1, 0.55
-
 _AXES = {"rows": (1,), "columns": (0,), "both": (1, 0)}
 
 
-def RankingLossFn(
-    v1, v2, temperature: float = 0.05, *, direction: str = "both", false_negative_mask=None
-):
-    """Ranking loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
+def ranking_loss(scores, direction: str = "both", false_negative_mask=None):
+    """The multiple-negatives ranking loss of a similarity matrix.
 
     Args:
-      v1: float [batch, d], rows of length 1.
-      v2: float [batch, d], likewise.
-      temperature: what cosines are divided by; > 0. The smaller, the more the closest negatives count.
+      scores: float [batch, batch] cosines, positives on the diagonal.
       direction: 'rows' (question1 looks for its question2), 'columns', or 'both', their mean.
       false_negative_mask: None, or bool [batch, batch]: True where question1 of row i and question2 of
         row j are known duplicates off the diagonal; they do not count as negatives.
 
     Returns:
-      A JAX number >= 0; 0 where no row has a negative. ShapeError or ArgumentError for what does not fit.
+      float [batch], >= 0; 0 for a row without negatives.
+
+    Raises:
+      ShapeError: `scores` is not square, or the mask has another shape.
+      ArgumentError: another direction, or only one row.
 
     Example:
-      >>> round(float(RankingLossFn(np.eye(2), np.eye(2), temperature=1.0)), 4)  # log(1 + exp(-1))
-      0.3133
+      >>> ranking_loss(jnp.array([[1.0, 0.95], [0.95, 1.0]])).round(4).tolist()  # log(1 + exp(-1))
+      [0.3133, 0.3133]
     """
-    _check(temperature, direction)
-    check_vectors("RankingLossFn", v1, v2)
-    scores = similarity_matrix(jnp.asarray(v1), jnp.asarray(v2), normalize=False) / temperature
+    one_of(direction, "direction", tuple(_AXES))
+    logits = jnp.asarray(scores) / TEMPERATURE
     # The positive itself is part of the sum, beside the negatives.
-    counted = negative_mask(scores, false_negative_mask) | jnp.eye(len(scores), dtype=bool)
-    positive = positives(scores)  # [batch]
-    losses = [
-        jnp.mean(jax.nn.logsumexp(scores, axis=axis, where=counted) - positive)
-        for axis in _AXES[direction]
-    ]
-    return sum(losses) / len(losses)
+    counted = negative_mask(logits, false_negative_mask) | jnp.eye(len(logits), dtype=bool)
+    losses = [jax.nn.logsumexp(logits, axis=axis, where=counted) for axis in _AXES[direction]]
+    return sum(losses) / len(losses) - positives(logits)
 
 
-def PairLossFn(cosines, is_duplicate):
-    """Mean logistic loss, >= 0, of labelled pairs: float cosines, bool or integer labels, [pairs] each.
+def pair_loss(cosines, is_duplicate):
+    """The logistic loss of labelled pairs: float cosines, bool or integer labels, [pairs] each.
+
+    Returns:
+      float [pairs], >= 0.
+
+    Raises:
+      ShapeError: the two differ in shape, or are no flat rows.
 
     Example:
-      >>> round(float(PairLossFn(np.array([0.55, 0.55]), np.array([1, 0]))), 4)  # log 2
-      0.6931
+      >>> pair_loss(np.array([0.55, 0.55]), np.array([1, 0])).round(4).tolist()  # log 2
+      [0.6931, 0.6931]
     """
     if np.shape(cosines) != np.shape(is_duplicate) or np.ndim(cosines) != 1:
         raise ShapeError(
-            f"PairLossFn takes a cosine and a label for each pair; their shapes are "
+            f"pair_loss takes a cosine and a label for each pair; their shapes are "
             f"{np.shape(cosines)} and {np.shape(is_duplicate)}."
         )
     sign = jnp.where(jnp.asarray(is_duplicate) > 0, 1.0, -1.0)
-    logits = sign * (jnp.asarray(cosines) - PAIR_CENTRE) / PAIR_TEMPERATURE  # [pairs]
-    return -jnp.mean(jax.nn.log_sigmoid(logits))
+    return -jax.nn.log_sigmoid(sign * (jnp.asarray(cosines) - PAIR_CENTRE) / PAIR_TEMPERATURE)
 
 
-@keeping_generators()
-def RankingLoss(
-    temperature: float = 0.05,
-    *,
-    direction: str = "both",
-    false_negative_mask: bool = False,
-    pairs: bool = False,
-    pair_loss_weight: float = 1.0,
-):
-    """`RankingLossFn` as a Trax layer: (v1, v2), then mask and labels where asked for, to one number.
+def make_loss(config: TrainConfig) -> Callable[..., tuple[Any, Any]]:
+    """The loss of a configuration.
 
-    With `pairs` the layer takes one more input, is_duplicate [pairs]: so many rows at the end of v1 and v2
-    are labelled pairs, for `PairLossFn` alone, and `pair_loss_weight` is the weight of their mean loss.
+    Returns:
+      Function (scores [batch, batch], false_negative_mask, cosines [pairs], is_duplicate [pairs]), the last
+      three None where a batch has none, -> (the number that is minimised, the mean loss a pair). They
+      differ for the course's edition of 2023, which minimises the sum.
     """
-    _check(temperature, direction)
 
-    def ranking(v1, v2, mask=None):
-        return RankingLossFn(v1, v2, temperature, direction=direction, false_negative_mask=mask)
+    def loss(scores, false_negative_mask=None, cosines=None, is_duplicate=None):
+        if config.loss == "triplet":
+            edition = EDITIONS[config.edition]
+            losses = loss_from_scores(
+                scores,
+                config.margin,
+                closest=edition["closest"],
+                reduction="none",
+                direction=config.direction,
+                false_negative_mask=false_negative_mask,
+            )
+            mean = jnp.mean(losses)
+            return (jnp.sum(losses) if edition["reduction"] == "sum" else mean), mean
+        mean = jnp.mean(ranking_loss(scores, config.direction, false_negative_mask))
+        if cosines is not None:
+            mean = mean + config.pair_loss_weight * jnp.mean(pair_loss(cosines, is_duplicate))
+        return mean, mean
 
-    def with_pairs(v1, v2, mask, is_duplicate):
-        batch = v1.shape[0] - is_duplicate.shape[0]
-        cosines = (v1[batch:] * v2[batch:]).sum(axis=-1)
-        pair_loss = PairLossFn(cosines, is_duplicate)
-        return ranking(v1[:batch], v2[:batch], mask) + pair_loss_weight * pair_loss
-
-    # Trax reads a layer's number of inputs off its function.
-    forms = {
-        (False, False): lambda v1, v2: ranking(v1, v2),
-        (True, False): lambda v1, v2, mask: ranking(v1, v2, mask),
-        (False, True): lambda v1, v2, is_duplicate: with_pairs(v1, v2, None, is_duplicate),
-        (True, True): with_pairs,
-    }
-    return tl.Fn("RankingLoss", forms[bool(false_negative_mask), bool(pairs)])
+    return loss
 
 
-def _check(temperature: float, direction: str) -> None:
-    number = isinstance(temperature, (int, float, np.number)) and not isinstance(temperature, bool)
-    if not number or not 0 < temperature < float("inf"):
-        raise ArgumentError(f"temperature must be a number above 0; it is {temperature!r}.")
-    one_of(direction, "direction", tuple(_AXES))
+def plateau(config: TrainConfig) -> float | None:
+    """The mean loss a pair of a model that gives all questions the same vector; None for the ranking loss.
+
+    Mean and closest negative both exceed the positive by the margin there; with rounding, the closest
+    negative of the edition of 2023 is masked in about half of the rows.
+    """
+    if config.loss != "triplet":
+        return None
+    return config.margin * (2 if EDITIONS[config.edition]["closest"] == "hardest" else 1)

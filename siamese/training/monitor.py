@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from siamese.errors import CheckpointError, SiameseError
-from siamese.storage.atomic import explain, write_text_atomically
+from siamese.storage.atomic import explained, write_text_atomically
 
-# The loss must stay at twice the margin for so long to count as collapsed. Every run of the course's model
-# starts there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
+# A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
+# there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
 COLLAPSE_STEPS = 600
 
 
@@ -26,21 +28,17 @@ def check_finite(loss: float, step: int) -> None:
     if not math.isfinite(loss):
         raise TrainingError(
             f"The loss is {loss} at step {step}. Try a smaller learning rate, and look for questions "
-            "without tokens. Earlier checkpoints are complete: training can go on from the last."
+            "without tokens. The last checkpoint is complete: training can resume from it."
         )
 
 
-def is_collapsed(loss: float, margin: float | None) -> bool:
-    """Whether a mean loss is that of equal vectors, twice the margin; never with the margin None.
-
-    Every similarity is 1 then: the mean and the closest negative each exceed the positive by exactly the
-    margin.
-    """
-    return margin is not None and abs(loss - 2 * margin) < 0.004 * margin
+def is_on_plateau(loss: float, plateau: float | None) -> bool:
+    """Whether a mean loss is that of equal vectors (see `siamese.training.losses.plateau`)."""
+    return plateau is not None and abs(loss - plateau) < 0.002 * plateau
 
 
 class StopSignals:
-    """Within ``with StopSignals() as signals`` the first SIGINT or SIGTERM is only kept in ``received``.
+    """Within ``with StopSignals() as signals`` the first SIGINT or SIGTERM is only noted in ``received``.
 
     A second Ctrl-C raises KeyboardInterrupt at once. Python delivers signals to its main thread alone;
     in any other thread nothing is changed.
@@ -73,38 +71,28 @@ class StopSignals:
             raise SystemExit(128 + self.received)
 
 
-def forget_metrics_after(directory: str | Path, step: int) -> None:
-    """Takes out of metrics.jsonl what a killed run wrote after the checkpoint that the run goes on from."""
-
-    def is_kept(line: str) -> bool:
+def read_metrics(directory: str | os.PathLike, step: int) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl up to a step; removes the others, which a killed run wrote later."""
+    path = Path(directory, "metrics.jsonl")
+    lines, figures = [], []
+    with explained(path, "read"):
+        text = path.read_text("utf-8", "replace") if path.exists() else ""
+    for line in text.splitlines(keepends=True):
         try:
-            return line.endswith("\n") and json.loads(line)["step"] <= step
+            values = json.loads(line)
+            if line.endswith("\n") and values["step"] <= step:
+                lines.append(line)
+                figures.append(values)
         except (ValueError, KeyError, TypeError):
-            return False
+            continue  # The writer was killed within this line.
+    if "".join(lines) != text:
+        write_text_atomically(path, "".join(lines), CheckpointError)
+    return figures
 
+
+def add_metrics(directory: str | os.PathLike, figures: dict[str, float]) -> None:
+    """Appends figures to metrics.jsonl: a JSON object on a line of its own, with the time of day."""
     path = Path(directory, "metrics.jsonl")
-    try:
-        lines = path.read_text("utf-8", "replace").splitlines(keepends=True)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise CheckpointError(explain(error, path, "read")) from error
-    kept = list(filter(is_kept, lines))
-    if kept != lines:
-        write_text_atomically(path, "".join(kept), CheckpointError)
-
-
-def add_metrics(directory: str | Path, history, step: int) -> None:
-    """Appends to metrics.jsonl what Trax's `history` has for `step`: a JSON object on a line of its own."""
-    figures: dict[str, float] = {"step": step, "seconds": round(time.time(), 3)}
-    for mode, prefix in (("train", "metrics/"), ("train", "training/"), ("eval", "metrics/")):
-        for name in history.metrics_for_mode(mode):
-            points = history.get(mode, name)
-            if name.startswith(prefix) and points and points[-1][0] == step:
-                figures[f"{mode}/{name.removeprefix(prefix)}"] = float(points[-1][1])
-    path = Path(directory, "metrics.jsonl")
-    try:
-        with open(path, "a", encoding="utf-8") as lines:
-            lines.write(json.dumps(figures) + "\n")
-    except OSError as error:
-        raise CheckpointError(explain(error, path)) from error
+    line = json.dumps({**figures, "seconds": round(time.time(), 3)})
+    with explained(path), open(path, "a", encoding="utf-8") as file:
+        file.write(line + "\n")

@@ -9,19 +9,15 @@ import numpy as np
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
-from siamese.data.subwords import StaticVectors, Subwords
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
-from siamese.nn.characters import CharacterTable, StaticStart
 from siamese.nn.ragged import Ragged
-from siamese.search.detector import DuplicateDetector
 from siamese.training.config import TrainConfig
-from siamese.training.fine_tuning import started_vocabulary, started_weights, static_of
 
-# So many of the training questions are not longer than `TowerConfig.familiar_length`.
-FAMILIAR = 0.95
+TRAIN_SHARE = 0.8  # The course's share of the duplicates that train; the others validate.
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
+PAIR_DUPLICATES = 0.4  # The share of duplicates among the labelled pairs.
 
 
 @dataclass(frozen=True)
@@ -39,8 +35,6 @@ class TrainingData:
     # (rows1, rows2, is_duplicate), int32 labels: training pairs of both kinds for the auxiliary
     # loss of pairs; None where the configuration asks for none.
     labelled: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-    static: StaticStart | None = None  # Of the static vectors, where the configuration names some.
-    weights: dict[str, np.ndarray] | None = None  # Of the model that the run starts from.
 
 
 def prepare(
@@ -49,22 +43,22 @@ def prepare(
     *,
     valid: QuestionPairs | None = None,
     held_out_pairs: int = 10_000,
-    start: DuplicateDetector | None = None,
+    known_words: Vocabulary | None = None,
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
-    The vocabulary comes from all duplicates among `pairs` (or from all training pairs); the first
-    ``config.train_share`` of them is trained on (more where the rest exceeds ``config.valid_duplicates``),
-    the rest validates. The threshold is chosen on pairs of both labels that stand behind the last pair
-    trained on, at most `held_out_pairs`. Where `valid` is given, its pairs do both. The words of `start`,
-    the model that a run starts from, come first in the vocabulary; its subwords are the vocabulary.
+    The vocabulary comes from all duplicates among `pairs` (or from all training pairs). The first 0.8 of
+    the duplicates train (more where the rest exceeds ``config.valid_duplicates``), the rest validates. The
+    threshold is chosen on pairs of both labels behind the last pair that trains, at most `held_out_pairs`.
+    Where `valid` is given, its pairs do both. `known_words`, those of a model that the run starts from,
+    come first in the vocabulary.
 
     Raises:
       DataError: fewer than two duplicates on either side of the division, or fewer to train on than a
         batch of like length holds.
     """
     duplicates = np.flatnonzero(pairs.is_duplicate)
-    cut = len(duplicates) if valid is not None else int(len(duplicates) * config.train_share)
+    cut = len(duplicates) if valid is not None else int(len(duplicates) * TRAIN_SHARE)
     if config.valid_duplicates and valid is None:
         cut = max(cut, len(duplicates) - config.valid_duplicates)
     # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
@@ -72,22 +66,16 @@ def prepare(
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
-    vectors = StaticVectors.read(config.embedding) if config.embedding and not start else None
-    subwords = vectors.vocabulary if vectors else None
-    if start and isinstance(start.vocabulary, Subwords):
-        subwords = start.vocabulary
-    tokenized = tokenize_questions(texts, vocabulary=subwords)
+    tokenized = tokenize_questions(texts)
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    if subwords:
-        vocabulary = subwords
-    else:
-        options = {"lowercase": config.lowercase, "min_count": config.min_count}
-        vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
-        vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
-        if start:
-            vocabulary = started_vocabulary(start, vocabulary)
+    options = {"lowercase": config.lowercase, "min_count": config.min_count}
+    vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
+    if known_words is not None:
+        words = (*known_words.words, *vocabulary.words)
+        vocabulary = Vocabulary(words, lowercase=known_words.lowercase)
+    vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
     validation = rows[:, duplicates[cut:]]
@@ -105,20 +93,14 @@ def prepare(
             "`siamese data FILE` says where; take such rows out."
         )
 
-    # Before pairs that only follow from others are added.
-    familiar_length = int(np.quantile(ids.lengths[rows[:, :known]], FAMILIAR))
-    static = static_of(start, config, familiar_length) if start else None
-    if vectors:
-        characters = vocabulary.characters(ids.take(np.unique(rows[:, :known])))
-        static = static_start(vectors, characters, config, familiar_length)
     rows, sides, is_duplicate = _known_pairs(pairs.rows(0, known), rows[:, :known], config)
     train, labelled = np.flatnonzero(is_duplicate), None
     if config.batches == "bucketed" and len(train) < config.batch_size:
         raise DataError(
             f"There are {len(train)} duplicates to train on, fewer than the batch size of "
-            f"{config.batch_size}. Take a smaller one (--batch-size), or give more duplicates."
+            f"{config.batch_size}. Take a smaller one (--batch-size) or give more duplicates."
         )
-    if config.hard_negatives or config.topic_block:
+    if config.hard_negatives or config.topic_block > 1:
         similar = SimilarQuestions(ids, rows, sides, config.seed)
     if config.pair_batch_size:
         others = ~is_duplicate & (sides[0] != sides[1]) & (ids.lengths[rows] > 0).all(axis=0)
@@ -128,7 +110,7 @@ def prepare(
             mined = similar.hard_negatives(config.hard_negatives)
             negatives = np.concatenate([negatives, mined], axis=1)
         labelled = _labelled(rows[:, train], negatives, config)
-    if config.topic_block:
+    if config.topic_block > 1:
         train = train[similar.topic_order(train, config.topic_block)]
     return TrainingData(
         vocabulary,
@@ -139,19 +121,7 @@ def prepare(
         held_out,
         tuple(held_out_rows),
         labelled,
-        static,
-        started_weights(start, vocabulary) if start else None,
     )
-
-
-def static_start(
-    vectors: StaticVectors, characters: CharacterTable, config: TrainConfig, familiar_length: int
-) -> StaticStart:
-    """What a tower over these vectors starts from."""
-    shares = {name: getattr(config, name) for name in ("static_share", "character_share")}
-    shares["familiar_length"] = familiar_length
-    projection = vectors.principal(config.d_model)
-    return StaticStart(vectors.table, characters, projection, shares, vectors.checksum)
 
 
 def _known_pairs(pairs: QuestionPairs, rows: np.ndarray, config: TrainConfig):
@@ -175,7 +145,7 @@ def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig
             "pair_batch_size needs training pairs labelled as not duplicates, and there are none. "
             "Give some, or leave pair_batch_size and hard_negatives at 0."
         )
-    wanted = round(count * config.pair_duplicates / (1 - config.pair_duplicates))
+    wanted = round(count * PAIR_DUPLICATES / (1 - PAIR_DUPLICATES))
     draw = np.random.default_rng([config.seed, count])
     drawn = np.resize(draw.permutation(duplicates.shape[1]), wanted)
     rows1, rows2 = np.concatenate([negatives, duplicates[:, drawn]], axis=1)

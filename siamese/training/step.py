@@ -1,197 +1,225 @@
-"""One training step in one XLA program: loss, gradients, Adam, new weights and new slots.
+"""One training step as a function of its state: step(state, batch) -> state, metrics.
 
-Trax's trainer writes weights and slots to fresh memory at every step. Here the optimizer's slots, which
-nobody but the trainer holds, are donated: XLA writes the new ones in their place. The weights stay valid:
-`model.weights` may be held by anyone.
+The distinct words of a batch are found on the host: the tower computes once for each word what it would
+compute at each of its places (`siamese.nn.lstm`). Only these words' rows of the embedding have a gradient,
+so the loss sees them alone, as a small embedding. Adam moves every row, because the moments of absent words
+decay; XLA looks each row's gradient up inside Adam's loop, and the zeros are never stored.
 
-The distinct words of a batch are sought here, on the host: the model computes once for each of them what
-it would compute at each of their places (`siamese.nn.lstm`).
-
-The embedding's gradient is zero but for the rows of those words. So the model is given these rows alone,
-as a small embedding. Adam moves every row, because the moments of absent words decay; the zeros are neither
-written nor read. Lazy Adam (the LazyAdam of TensorFlow Addons, PyTorch's SparseAdam) moves only the rows of
-the batch's words.
+Several devices: the weights are copied to each one and the batch's rows are spread over them. XLA's
+partitioner sees one program over the whole batch, so the loss has the negatives of the whole batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import trax
-from trax import fastmath
+import optax
 
 from siamese.errors import ArgumentError
-from siamese.nn.tower import PAD, UNKNOWN, Words
-from siamese.training import devices
+from siamese.nn.tower import PAD, UNKNOWN, Dropout, TowerConfig, Words, encode
+from siamese.training.config import TrainConfig
 
-# Of no more words a batch names all: one shape, where compiling more would take longer than it saves.
+WEIGHT_DECAY = 1e-5  # Trax's Adam multiplies each weight by 1 minus this at every step.
+# With no more words a batch names all: one shape, where compiling more would take longer than it saves.
 SMALL_VOCABULARY = 4096
 
 
-def update_step(
-    trainer,
-    lazy_adam: bool = False,
-    embedding_rate: float = 1.0,
-    embedding_pull: float = 0.0,
+class State(NamedTuple):
+    """What training changes; with the position in the batches it is all that a resumed run needs."""
+
+    step: Any  # int32, the steps done
+    weights: dict[str, Any]  # see `siamese.nn.tower`
+    moments: Any  # the optimizer's state
+
+
+class Batch(NamedTuple):
+    """A batch as the compiled step takes it."""
+
+    words: Any  # int32 [words], see `words_of`
+    # int32 [2 * (batch + pairs), length]: the first questions of the duplicates and of the labelled pairs,
+    # then the second ones.
+    places: Any
+    false_negative_mask: Any = None  # bool [batch, batch]
+    is_duplicate: Any = None  # int32 [pairs]
+
+
+def make_optimizer(config: TrainConfig, total_steps: int) -> optax.GradientTransformation:
+    """Trax's Adam: with weight decay that the learning rate does not scale, see `learning_rate`."""
+    return optax.chain(
+        optax.scale_by_adam(eps=config.adam_epsilon),
+        optax.scale_by_learning_rate(partial(learning_rate, config, total_steps)),
+        optax.add_decayed_weights(-WEIGHT_DECAY),
+    )
+
+
+def learning_rate(config: TrainConfig, total_steps: int, step):
+    """The learning rate of a step, counted from 1.
+
+    'rsqrt' is the course's: it rises in a line during the warm-up and then falls with 1/sqrt(step).
+    'linear' falls in a line to zero, which it would reach one step after the run's last.
+    """
+    if config.schedule == "rsqrt":
+        full = config.warmup_steps + 1  # as Trax counts
+        up, down = step / full, jnp.sqrt(full / jnp.maximum(step, full))
+    else:
+        left = total_steps + 1
+        up = step / max(config.warmup_steps, 1)
+        down = jnp.maximum(0.0, (left - step) / max(left - config.warmup_steps, 1))
+    return config.learning_rate * jnp.minimum(up, down)
+
+
+def initial_state(weights: dict[str, Any], optimizer: optax.GradientTransformation) -> State:
+    """The state before the first step."""
+    # Trax counts the first step as 1 and corrects Adam's moments as in the second.
+    moments = optax.tree.set(optimizer.init(weights), count=np.int32(1))
+    # Copies: a step uses its state's arrays up.
+    return State(np.int32(0), {name: jnp.array(a) for name, a in weights.items()}, moments)
+
+
+def make_step(
+    tower: TowerConfig,
+    loss: Callable[..., tuple[Any, Any]],
+    optimizer: optax.GradientTransformation,
+    *,
+    dropout: Dropout | None = None,
+    seed: int = 0,
     mesh: jax.sharding.Mesh | None = None,
-) -> Callable:
-    """The step that `trax.optimizers.Trainer` runs, compiled anew.
+) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
+    """A training step, compiled once for each shape of batch.
 
     Args:
-      trainer: a `trax.optimizers.Trainer` of one device.
-      lazy_adam: move only the embedding rows of the batch's words. The weights are then donated too:
-        arrays taken from ``model.weights`` are gone after the next step, so copy what is to be kept.
-      embedding_rate: the model's first weights, an embedding, move so many times as far as Adam says.
-      embedding_pull: its rows' mean squared length times this is part of the loss that is minimised (and
-        not of the one reported): what a rare word has learned fades where nothing confirms it.
-      mesh: the devices that share each batch, see `siamese.training.devices`.
+      tower: the tower's shape.
+      loss: see `siamese.training.losses.make_loss`.
+      optimizer: see `make_optimizer`.
+      dropout: dropout rates.
+      seed: of the dropout; a step draws from the seed and its number alone.
+      mesh: the devices that share each batch, see `device_mesh`.
 
     Returns:
-      ((weights, slots), step, opt_params, batch, state, rng) -> ((weights, slots), state, stats).
+      step(state, batch) -> (state, metrics). The given state is used up. `batch` is (q1, q2), int32
+      [batch, length] each, or a `PairBatches`' batch; metrics are the mean loss a pair and the gradient's
+      norm, as JAX numbers.
+    """
+
+    @partial(jax.jit, donate_argnums=0)
+    def train_step(state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
+        key = jax.random.fold_in(jax.random.key(seed), state.step)
+        embedding = state.weights["embedding"]
+        rows = jnp.take(embedding, batch.words, axis=0, mode="clip")  # [words, d_model]
+        numbers = jnp.arange(len(batch.words), dtype=jnp.int32)
+
+        def loss_of(weights):
+            vectors = encode(weights, Words(numbers, batch.places), tower, dropout, key)
+            return batch_loss(loss, vectors, batch)
+
+        small = {**state.weights, "embedding": rows}
+        (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(small)
+        norm = optax.tree.norm(gradients)
+        # The place of each row's gradient; behind the end for rows of absent words, whose gradient is 0.
+        place = jnp.full(len(embedding), len(batch.words)).at[batch.words].set(numbers, mode="drop")
+        gradients["embedding"] = jnp.take(
+            gradients["embedding"], place, axis=0, mode="fill", fill_value=0
+        )
+        updates, moments = optimizer.update(gradients, state.moments, state.weights)
+        weights = optax.apply_updates(state.weights, updates)
+        return State(state.step + 1, weights, moments), {"loss": mean, "gradients_l2": norm}
+
+    return lambda state, batch: train_step(state, to_device(batch, tower.vocab_size, mesh))
+
+
+def make_evaluation(tower: TowerConfig, loss, mesh=None) -> Callable[[dict, tuple], Any]:
+    """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
+
+    @jax.jit
+    def evaluate(weights, batch: Batch):
+        vectors = encode(weights, Words(batch.words, batch.places), tower)
+        return batch_loss(loss, vectors, batch)[1]
+
+    return lambda weights, batch: evaluate(weights, to_device(batch, tower.vocab_size, mesh))
+
+
+def batch_loss(loss, vectors, batch: Batch):
+    """The loss of a batch's vectors, float32 [2 * (batch + pairs), d], in the order of its places."""
+    first, second = jnp.split(vectors, 2)
+    pairs = 0 if batch.is_duplicate is None else len(batch.is_duplicate)
+    v1, v2 = first[: len(first) - pairs], second[: len(second) - pairs]  # [batch, d]
+    # Accelerators multiply float32 in fewer bits unless told otherwise; the loss must not drift.
+    scores = jnp.matmul(v1, v2.T, precision="highest")  # [batch, batch]
+    if not pairs:
+        return loss(scores, batch.false_negative_mask)
+    cosines = jnp.sum(first[-pairs:] * second[-pairs:], axis=-1)  # [pairs]
+    return loss(scores, batch.false_negative_mask, cosines, batch.is_duplicate)
+
+
+def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None) -> Batch:
+    """A batch of questions as a `Batch`; with a mesh its rows are spread over the devices.
 
     Raises:
-      ArgumentError: lazy_adam with another optimizer than Adam, with clipped gradients, or with another
-        model than `Siamese`'s.
+      ArgumentError: the batch does not divide by the number of devices: to cut or fill it would change
+        the loss.
     """
-    by_rows = _moves_rows(trainer)
-    if lazy_adam and not by_rows:
-        raise ArgumentError(_why_not_lazy(trainer))
-    # Trax's own takes the norms by `vdot`, which XLA runs on one core.
-    trainer.optimizer._l2_norm = _l2_norm
-    update = partial(_update, embedding_rate, embedding_pull)
-    if lazy_adam or (by_rows and embedding_rate == 1 and not embedding_pull):
-        update = partial(_update_rows, lazy_adam)
-    update = partial(update, trainer._forward_and_backward_fn, trainer.optimizer)
-    # Slots before weights, in and out: JAX pairs donated arrays and results of one shape by their order.
-    # Embedding and moments have one shape, and a moment in the embedding's place would have to be copied.
-    compiled = jax.jit(update, donate_argnums=(0, 1) if lazy_adam else (0,))
-
-    takes_words = getattr(trainer.model_with_loss.sublayers[0], "takes_words", False)
-
-    def run(weights_and_slots, step, opt_params, batch, state, rng):
-        weights, slots = weights_and_slots
-        if takes_words:
-            vocab_size = fastmath.tree_flatten(weights)[0].shape[0]
-            batch = (*words_of([np.asarray(q) for q in batch[:2]], vocab_size), *batch[2:])
-        batch = devices.shard_batch(mesh, batch)
-        slots, weights, state, stats = compiled(slots, weights, step, opt_params, batch, state, rng)
-        return (weights, slots), state, stats
-
-    return run
+    q1, q2, *rest = (np.asarray(part) for part in batch)
+    names = getattr(batch, "_fields", ("q1", "q2"))[2:]
+    extra = dict(zip(names, rest))
+    sides = [[q1, extra.pop("labelled_q1", None)], [q2, extra.pop("labelled_q2", None)]]
+    parts = [part for side in sides for part in side if part is not None]
+    length = max(part.shape[1] for part in parts)
+    tokens = np.concatenate([
+        np.pad(part, ((0, 0), (0, length - part.shape[1])), constant_values=PAD) for part in parts
+    ])  # fmt: skip
+    words, places = words_of(tokens, vocab_size)
+    result = Batch(words, places, **extra)
+    if mesh is None:
+        return result
+    count = mesh.devices.size
+    if len(q1) % count or len(tokens) // 2 % count:
+        raise ArgumentError(
+            f"A batch of {len(q1)} pairs does not divide by {count} devices. "
+            f"Use a batch size of {-(-len(q1) // count) * count}."
+        )
+    spec = jax.sharding.PartitionSpec
+    spread, whole = (jax.sharding.NamedSharding(mesh, s) for s in (spec("batch"), spec()))
+    placed = [None if a is None else jax.device_put(a, spread) for a in result[1:]]
+    return Batch(jax.device_put(words, whole), *placed)
 
 
-def words_of(batches: list[np.ndarray], vocab_size: int) -> list[Words]:
-    """The batches by the distinct words of all of them together.
+def device_mesh() -> jax.sharding.Mesh | None:
+    """A one-dimensional mesh over all devices, or None where there is only one."""
+    devices = jax.devices()
+    return jax.sharding.Mesh(np.asarray(devices), ("batch",)) if len(devices) > 1 else None
+
+
+def words_of(tokens: np.ndarray, vocab_size: int) -> Words:
+    """The distinct words of a batch and the place of each token among them.
 
     Args:
-      batches: int [batch, length] each; as in a look-up, a number beyond the vocabulary is its last word.
+      tokens: int [batch, length]; as in a look-up, a number beyond the vocabulary is its last word.
       vocab_size: how many words there are.
 
     Returns:
-      `Words` for each, with the same words. Their number is filled up to 256, 384, 512, 768, 1024, ...,
-      with vocab_size, which is no word: few shapes to compile, a function of the batches alone; up to
-      `SMALL_VOCABULARY` words a function of vocab_size.
+      `Words`. The words are filled up to 256, 384, 512, 768, 1024, ... with vocab_size, which is no word:
+      few shapes to compile, a function of the batch alone; up to `SMALL_VOCABULARY` words a function of
+      vocab_size.
 
     Example:
-      >>> [found] = words_of([np.array([[7, 5, 1]])], 40)
-      >>> found.places.tolist(), found.words[:5].tolist(), len(found.words)
+      >>> words = words_of(np.array([[7, 5, 1]]), 40)
+      >>> words.places.tolist(), words.words[:5].tolist(), len(words.words)
       ([[3, 2, 1]], [0, 1, 5, 7, 40], 256)
     """
-    batches = [np.clip(batch, 0, vocab_size - 1) for batch in batches]
+    tokens = np.clip(tokens, 0, vocab_size - 1)
     present = np.zeros(max(vocab_size, PAD + 1), bool)
     present[[UNKNOWN, PAD]] = True
-    for batch in batches:
-        present[batch] = True
-    found = np.flatnonzero(present)
-    needed = vocab_size if vocab_size <= SMALL_VOCABULARY else len(found)
+    present[tokens] = True
+    distinct = np.flatnonzero(present)
+    needed = vocab_size if vocab_size <= SMALL_VOCABULARY else len(distinct)
     size = 256
     while size < needed:
         size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
     words = np.full(size, vocab_size, np.int32)
-    words[: len(found)] = found
-    place = np.cumsum(present, dtype=np.int32) - 1
-    return [Words(words, place[batch]) for batch in batches]
-
-
-def _l2_norm(arrays):
-    return jnp.sqrt(sum(jnp.sum(array * array) for array in arrays))
-
-
-def _update(rate, pull, gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
-    (loss, state), gradients = gradient(batch, weights, state, rng)
-    before = fastmath.tree_flatten(weights)[0]
-    if pull:
-        first, *others = fastmath.tree_flatten(gradients)
-        first = first + (2 * pull / len(before)) * before
-        gradients, _ = fastmath.tree_unflatten([first, *others], gradients)
-    weights, slots, stats = optimizer.tree_update(
-        step, gradients, weights, slots, opt_params, store_slots=False
-    )
-    if rate != 1:
-        embedding, *others = fastmath.tree_flatten(weights)
-        embedding = before + rate * (embedding - before)
-        weights, _ = fastmath.tree_unflatten([embedding, *others], weights)
-    return slots, weights, state, {**stats, "loss": loss}
-
-
-def _update_rows(lazy, gradient, optimizer, slots, weights, step, opt_params, batch, state, rng):
-    """The model sees a small embedding of the batch's words; its gradient is as small."""
-    embedding, *others = fastmath.tree_flatten(weights)
-    words = batch[0].words
-    small = _rows(embedding, words)
-    small_weights, _ = fastmath.tree_unflatten([small, *others], weights)
-    numbers = jnp.arange(len(words), dtype=jnp.int32)
-    small_batch = (*(Words(numbers, q.places) for q in batch[:2]), *batch[2:])
-
-    (loss, state), gradients = gradient(small_batch, small_weights, state, rng)
-    small_gradient, *other_gradients = fastmath.tree_flatten(gradients)
-    stats = {"gradients_l2": _l2_norm([small_gradient, *other_gradients]), "loss": loss}
-    if lazy:
-        found = small, tuple(_rows(slot, words) for slot in slots[0])
-        moved, moved_slots = optimizer.update(step, small_gradient, *found, opt_params)
-
-        def put(whole, rows):  # What fills the words up is beyond the end, and dropped.
-            return whole.at[words].set(rows, mode="drop")
-
-        first = put(embedding, moved), tuple(map(put, slots[0], moved_slots))
-    else:
-        stats["weights_l2"] = _l2_norm([embedding, *others])
-        # Each row looks its gradient up inside XLA's loop for Adam: that of the whole is never stored.
-        place = jnp.full(len(embedding), len(words)).at[words].set(numbers, mode="drop")
-        whole = jnp.take(small_gradient, place, axis=0, mode="fill", fill_value=0)
-        first = optimizer.update(step, whole, embedding, slots[0], opt_params)
-    updated = [first] + [
-        optimizer.update(step, *given, opt_params)
-        for given in zip(other_gradients, others, slots[1:], strict=True)
-    ]
-    moved, slots = zip(*updated)
-    weights, _ = fastmath.tree_unflatten(moved, weights)
-    return slots, weights, state, stats
-
-
-def _rows(whole, words):
-    return jnp.take(whole, words, axis=0, mode="clip")
-
-
-def _moves_rows(trainer) -> bool:
-    """Whether Adam alone moves an embedding of which a batch's words can be taken by themselves."""
-    optimizer, model = trainer.optimizer, trainer.model_with_loss.sublayers[0]
-    is_adam = isinstance(optimizer, trax.optimizers.adam.Adam)
-    return is_adam and optimizer._clip_grad_norm is None and getattr(model, "takes_rows", False)
-
-
-def _why_not_lazy(trainer) -> str:
-    model = trainer.model_with_loss.sublayers[0]
-    if getattr(model, "takes_rows", False):
-        return (
-            "lazy_adam needs trax.optimizers.Adam without clip_grad_norm; the optimizer is "
-            f"{type(trainer.optimizer).__name__}."
-        )
-    return (
-        "lazy_adam needs a model that Siamese has made, with fast=True and without static vectors; it "
-        f"was given a {type(model).__name__}."
-    )
+    words[: len(distinct)] = distinct
+    return Words(words, (np.cumsum(present, dtype=np.int32) - 1)[tokens])

@@ -12,10 +12,10 @@ from small_models import make_detector
 from siamese import DuplicateDetector
 from siamese.cli.doctor import trax_problems
 from siamese.cli.main import build_parser, main
-from siamese.storage.store import find_current
+from siamese.data.pairs import read_pairs
 
 COMMANDS = list(build_parser()._subparsers._group_actions[0].choices)
-SMALL = ["--steps", "6", "--d-model", "8", "--batch-size", "16", "--eval-every", "3"]
+SMALL = ["--steps", "6", "--batch-size", "16", "--set", "d_model=8", "--set", "eval_every=3"]
 
 
 @pytest.fixture(scope="module")
@@ -63,17 +63,15 @@ def test_train_reports_and_saves(run):
     assert code == 0, err
     for words in ("accuracy at threshold 0.7", "held-out pairs", "word overlap", "Saved in"):
         assert words in out
-    assert "Choices (preset course)" in err and "(course: 256)" in err
-    assert {"detector.json", "manifest.json", "vocabulary.json", "weights.safetensors"} == {
-        path.name for path in find_current(output / "model", "detector").iterdir()
-    }
+    assert "Preset course: d_model=8, batch_size=16, steps=6, eval_every=3." in err
+    assert (output / "model.safetensors").is_file()
 
 
 def test_the_same_command_goes_on_and_another_asks(run, train):
     _, code, _, err = train("--steps", "8")
     assert code == 0 and "at step 6" in err, err
-    _, code, _, err = train("--margin", "0.5")
-    assert code == 2 and "margin 0.25 there, 0.5 asked for" in err
+    _, code, _, err = train("--set", "margin=0.5")
+    assert code == 2 and "margin 0.25 there, 0.5 here" in err
     assert "--resume" in err and "--overwrite" in err
 
 
@@ -102,8 +100,8 @@ def test_predict_and_evaluate_answer_without_trax(run, questions_csv):
     ("arguments", "message"),
     [
         (["train", "--questions", "nowhere.csv"], "nowhere.csv"),
-        (["predict", "nowhere", "a", "b"], "There is no saved model at nowhere"),
-        (["evaluate", ".", "--questions", "x"], "holds no saved model"),
+        (["predict", "nowhere", "a", "b"], "There is no model at nowhere"),
+        (["evaluate", ".", "--questions", "x"], "There is no model at model.safetensors"),
         (["data", "nowhere.csv"], "nowhere.csv"),
         (["train", "--questions", "x", "--batch-size", "1"], "batch_size must be at least 2"),
     ],
@@ -119,7 +117,8 @@ def test_errors_are_one_message_and_exit_code_2(arguments, message, tmp_path, mo
 def test_doctor_tells_versions_devices_and_patches():
     shown = siamese("doctor")
     assert shown.returncode == 0, shown.stderr
-    for words in ("trax", "1.4.1", "devices", "inspect in trax.layers.assert_shape", "All is well"):
+    patched, ran = "inspect in trax.layers.assert_shape", "OK: a tiny Trax model ran"
+    for words in ("trax", "1.4.1", "devices", patched, ran):
         assert words in shown.stdout
 
 
@@ -138,14 +137,13 @@ def test_doctor_says_what_another_trax_will_do(tmp_path):
 def test_the_demo_beats_chance_and_word_overlap(tmp_path, capsys):
     # A fifth of the steps it takes by itself: enough for `best` to be far beyond both, and `course` beyond.
     assert main(["demo", "--output", str(tmp_path / "demo"), "--steps", "60", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    simple = max(found["base_rate"], 1 - found["base_rate"], found["overlap_accuracy"])
-    for preset, accuracy, roc_auc in (("course", 0.01, 0.05), ("best", 0.05, 0.15)):
-        report = found["presets"][preset]
-        assert report["tuned_accuracy"] > simple + accuracy
-        assert report["roc_auc"] > found["overlap_roc_auc"] + roc_auc
-    assert len(found["answers"]) == 2
-    assert found["presets"]["best"]["roc_auc"] > found["presets"]["course"]["roc_auc"]
+    facts = json.loads(capsys.readouterr().out)
+    course, best = facts["models"]["course"], facts["models"]["best"]
+    simple = max(best["base_rate"], 1 - best["base_rate"], best["overlap_accuracy"])
+    for figures, accuracy, roc_auc in ((course, 0.01, 0.05), (best, 0.05, 0.15)):
+        assert figures["tuned_accuracy"] > simple + accuracy
+        assert figures["roc_auc"] > best["overlap_roc_auc"] + roc_auc
+    assert len(facts["answers"]) == 2 and best["roc_auc"] > course["roc_auc"]
     assert main(["predict", str(tmp_path / "demo" / "best"), "Is it far?", "How far is it?"]) == 0
 
 
@@ -160,3 +158,31 @@ def test_no_rows_to_evaluate_are_refused(tmp_path, questions_csv, capsys):
     model = make_detector().save(tmp_path / "model")
     assert main(["evaluate", str(model), "--questions", str(questions_csv), "--rows", "0"]) == 2
     assert "leaves none of 400 pairs" in capsys.readouterr().err
+
+
+def test_evaluate_measures_the_rows_that_train_tests(tmp_path, capsys):
+    # Rows 1 and 4 of the file have an empty question: they count as rows, and are no pairs.
+    rows = [f"how far {n},{'how' if n % 2 else 'how far'} {n},{n % 3 % 2}" for n in range(12)]
+    rows[1], rows[4] = ",how,1", "how,,0"
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(["question1,question2,is_duplicate", *rows]))
+    tested = read_pairs(path).split_rows(6, 4)[1]
+    assert tested.row_numbers.tolist() == [0, 1, 2, 3] and tested.question1[0] == "how far 6"
+    model = str(make_detector(threshold=0.5).save(tmp_path / "model"))
+    command = ["evaluate", model, "--questions", str(path), "--json"]
+    assert main([*command, "--skip-rows", "6", "--rows", "4"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    (tmp_path / "tested.csv").write_text(
+        "\n".join(["question1,question2,is_duplicate", *rows[6:10]])
+    )
+    assert main([*command[:3], str(tmp_path / "tested.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == figures and figures["n"] == 4
+    assert main([*command, "--skip-rows", "10"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 2
+    for flags in (
+        ["--skip-rows", "12"],
+        ["--skip-rows", "-3"],
+        ["--skip-rows", "4", "--rows", "1"],
+    ):
+        assert main([*command, *flags]) == 2
+        assert "leaves none of 10 pairs" in capsys.readouterr().err

@@ -1,64 +1,77 @@
 """NLTK's names as the course calls them: no network, no data, NLTK's own tokens.
 
-Reference: `siamese.word_tokenize`, which tests/test_tokenizer.py compares with NLTK's rules.
+Reference: `siamese.word_tokenize`, which tests/data/test_tokenizer.py compares with NLTK's rules.
 """
 
 from __future__ import annotations
 
-import types
-
+import nltk
 import pytest
+from nltk.tokenize import punkt
 from programs import output_of
 
 from siamese import word_tokenize
 from siamese.data.course_nltk import provide_punkt
 
 TEXT = "Mr. Smith can't go. Why? It costs $3.50!"
+SENTENCES = ["Mr. Smith can't go.", "Why?", "It costs $3.50!"]
 
 
-class FakeNltk(types.ModuleType):
-    """NLTK's three names, with or without the data."""
-
-    def __init__(self, has_data):
-        super().__init__("nltk")
-        self.calls = []
-
-        def tokenize(text, language="english", preserve_line=False):
-            self.calls.append((text, language, preserve_line))
-            if not has_data and not preserve_line:
-                raise LookupError("punkt_tab not found")
-            return ["nltk", *text.split()]
-
-        def download(*args, **options):
-            self.calls.append((args, options))
-            return "downloaded"
-
-        self.word_tokenize = tokenize
-        self.tokenize = types.SimpleNamespace(word_tokenize=tokenize)
-        self.download = download
-        self.downloader = types.SimpleNamespace(download=download)
-        provide_punkt(self)
+@pytest.fixture
+def no_data(monkeypatch):
+    """NLTK finds no model of its own."""
+    monkeypatch.setattr(nltk.data, "path", [])
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
+    yield
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
 
 
-def test_tokens_are_nltks_with_its_data_and_siameses_without():
-    nltk = FakeNltk(has_data=False)
-    for _ in range(3):
-        assert nltk.word_tokenize(TEXT) == word_tokenize(TEXT)
-    assert nltk.tokenize.word_tokenize(TEXT) == word_tokenize(TEXT)
-    assert len(nltk.calls) == 1  # NLTK looked for its files once
-    assert FakeNltk(has_data=True).word_tokenize("a b") == ["nltk", "a", "b"]
-    # Another language and whole lines stay NLTK's.
-    assert nltk.word_tokenize("a b", preserve_line=True) == ["nltk", "a", "b"]
-    with pytest.raises(LookupError, match="punkt_tab"):
-        nltk.word_tokenize("a b", language="german")
+def test_tokens_and_sentences_are_nltks_without_its_data(no_data):
+    """L9: what the download promises."""
+    assert nltk.download("punkt_tab", quiet=True) is True
+    assert nltk.sent_tokenize("Hi. You?") == ["Hi.", "You?"]
+    assert nltk.sent_tokenize(TEXT) == nltk.tokenize.sent_tokenize(TEXT) == SENTENCES
+    assert nltk.word_tokenize(TEXT) == nltk.tokenize.word_tokenize(TEXT) == word_tokenize(TEXT)
+    assert punkt.PunktTokenizer("english").tokenize(TEXT) == SENTENCES
+    assert punkt.PunktTokenizer().tokenize(TEXT) == SENTENCES
 
 
-def test_punkt_alone_is_not_downloaded(capsys):
-    nltk = FakeNltk(has_data=False)
+def test_another_language_and_whole_lines_stay_nltks(no_data):
+    assert nltk.word_tokenize("Go. Now", preserve_line=True) == ["Go.", "Now"]
+    for function in (nltk.word_tokenize, nltk.sent_tokenize):
+        with pytest.raises(LookupError, match="punkt_tab"):
+            function("a b", language="german")
+
+
+def test_nltks_own_data_are_used_where_they_are(tmp_path, monkeypatch, no_data):
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True)
+    for name, text in {
+        "abbrev_types.txt": "zorb\n",
+        "collocations.tab": "",
+        "sent_starters.txt": "",
+        "ortho_context.tab": "",
+    }.items():
+        (folder / name).write_text(text)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    assert nltk.sent_tokenize("A zorb. Like this. Go") == ["A zorb. Like this.", "Go"]
+
+
+def test_punkt_alone_is_not_downloaded(capsys, monkeypatch):
+    calls = []
+
+    def download(*args, **options):
+        calls.append((args, options))
+        return "downloaded"
+
+    for module, name in ((nltk, "download"), (nltk.downloader, "download")):
+        monkeypatch.setattr(module, name, download)
+    monkeypatch.setattr(punkt.PunktTokenizer, "load_lang", punkt.PunktTokenizer.load_lang)
+    provide_punkt(nltk)
     assert nltk.download("punkt") is True
     assert "nothing was downloaded" in capsys.readouterr().out
     assert nltk.download("punkt_tab", quiet=True) is True
-    assert capsys.readouterr().out == "" and not nltk.calls
+    assert capsys.readouterr().out == "" and not calls
     for args, options in (
         *((("stopwords",), {}), (("punkt", "there"), {})),
         *((("punkt",), {"force": True}), ((), {})),
@@ -76,8 +89,9 @@ def test_the_real_nltk_in_a_clean_process(first, tmp_path, monkeypatch):
         import siamese
         {first}
         import nltk
-        from nltk.tokenize import word_tokenize
+        from nltk.tokenize import sent_tokenize, word_tokenize
         assert nltk.download("punkt")
+        assert sent_tokenize({TEXT!r}) == nltk.sent_tokenize({TEXT!r}) == {SENTENCES!r}
         assert nltk.word_tokenize({TEXT!r}) == siamese.word_tokenize({TEXT!r}) == word_tokenize({TEXT!r})
         print(*nltk.word_tokenize({TEXT!r}))
     """)

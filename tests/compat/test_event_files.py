@@ -1,8 +1,8 @@
 import pytest
 
 from siamese.compat.event_files import EventFileWriter, make_tensor_proto, tensorboard
+from siamese.compat.loop import _disk_errors_explained
 from siamese.errors import CheckpointError
-from siamese.training.loop import disk_errors_explained
 
 
 def an_event(value, step):
@@ -42,14 +42,14 @@ def test_a_disk_error_is_raised_where_it_happens_and_once(tmp_path):
     writer.add_event(an_event(0.5, 1))
     writer._writer._py_recordio_writer._writer = open("/dev/full", "wb")  # noqa: SIM115
     writer.add_event(an_event(0.5, 2))
-    full = pytest.raises(CheckpointError, match=r"the disk is full\. Free some space")
-    with full, disk_errors_explained(tmp_path):
+    full = pytest.raises(CheckpointError, match=r"No space left on device\. Free some space")
+    with full, _disk_errors_explained(tmp_path):
         writer.flush()
     writer.close()
 
 
 def test_other_system_errors_pass_as_they_are(tmp_path):
-    with pytest.raises(FileNotFoundError), disk_errors_explained(tmp_path):
+    with pytest.raises(FileNotFoundError), _disk_errors_explained(tmp_path):
         open(tmp_path / "missing")  # noqa: SIM115
 
 

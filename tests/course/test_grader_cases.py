@@ -22,7 +22,6 @@ import siamese
 from siamese import (
     Siamese,
     TripletLoss,
-    TripletLossFn,
     classify,
     data_generator,
     predict,
@@ -113,10 +112,14 @@ FOUR = {
 @pytest.mark.parametrize("vectors", [PAIR, FOUR], ids=["pair", "four"])
 @pytest.mark.parametrize("margin", [{}, {"margin": 0.8}, {"margin": 0.0}])
 @pytest.mark.parametrize("kind", [np.asarray, jnp.asarray, np.ndarray.tolist])
-def test_triplet_loss_fn(vectors, margin, kind):
-    loss = TripletLossFn(**{name: kind(v) for name, v in vectors.items()}, **margin)
+@pytest.mark.parametrize("year", [2020, 2022, 2023])
+def test_triplet_loss_fn(vectors, margin, kind, year):
+    loss_fn = siamese.edition(year).TripletLossFn
+    loss = loss_fn(**{name: kind(v) for name, v in vectors.items()}, **margin)
     assert isinstance(loss, DeviceArray) and loss.shape == ()
-    expected = reference.triplet_loss(vectors["v1"] @ vectors["v2"].T, **margin)
+    words = ("hardest", "mean") if year < 2023 else ("semi_hard", "sum")
+    scores = vectors["v1"] @ vectors["v2"].T
+    expected = reference.triplet_loss(scores, margin.get("margin", 0.25), *words)
     assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
@@ -124,16 +127,17 @@ def test_triplet_loss_fn(vectors, margin, kind):
     ("given", "expected"),
     [(PAIR, 0.70350766), (FOUR, 0.30219173), ({**FOUR, "margin": 0.8}, 2.426249)],
 )
-def test_the_loss_of_the_later_edition_is_two_options_away(given, expected):
-    """A later edition of the course takes the lecture's closest negative, and the sum."""
-    loss = TripletLossFn(**given, closest="semi_hard", reduction="sum")
-    assert isinstance(loss, DeviceArray)
-    assert float(loss) == pytest.approx(expected, abs=2 * golden.LOSS_TOLERANCE)
+def test_the_loss_of_2023_takes_the_lectures_closest_negative_and_the_sum(given, expected):
+    for loss_fn in (siamese.TripletLossFn, siamese.edition(2023).TripletLossFn):
+        loss = loss_fn(**given)
+        assert isinstance(loss, DeviceArray)
+        assert float(loss) == pytest.approx(expected, abs=2 * golden.LOSS_TOLERANCE)
 
 
-def test_the_assignments_cell_prints_a_half():
-    assert f"Triplet Loss: {TripletLossFn(**PAIR)}" == "Triplet Loss: 0.5"
-    assert str(TripletLoss()) == "TripletLoss_in2"
+def test_the_assignments_cell_prints_a_half_until_2022():
+    assert f"Triplet Loss: {siamese.edition(2022).TripletLossFn(**PAIR)}" == "Triplet Loss: 0.5"
+    assert f"Triplet Loss: {siamese.TripletLossFn(**PAIR)}" == "Triplet Loss: 0.703507661819458"
+    assert str(TripletLoss()) == str(siamese.edition(2022).TripletLoss()) == "TripletLoss_in2"
 
 
 # ---- train_model ----
@@ -151,7 +155,25 @@ def cell_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_di
     return training.Loop(Siamese(), train_task, eval_task=eval_task, output_dir=output_dir)
 
 
-@pytest.mark.parametrize("function", [train_model, cell_of_2020])
+def call_of_2020(Siamese, TripletLoss, train_generator, val_generator, output_dir="model/"):
+    """The call of the edition of 2020: the schedule is the third argument."""
+    schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+    generators = {"train_generator": train_generator, "val_generator": val_generator}
+    return train_model(Siamese, TripletLoss, schedule, **generators, output_dir=output_dir)
+
+
+def call_of_2020_by_position(Siamese, TripletLoss, *rest, output_dir="model/"):
+    schedule = trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+    return siamese.edition(2020).train_model(Siamese, TripletLoss, schedule, *rest, output_dir)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(train_model, siamese.edition(2022).train_model, siamese.edition(2023).train_model),
+        *(call_of_2020, call_of_2020_by_position, cell_of_2020),
+    ],
+)
 def test_train_model(function, tmp_path):
     batches = [data_generator(Q1, Q2, batch_size=2, pad=1, shuffle=False) for _ in range(2)]
     model = functools.partial(Siamese, 200, 16)
@@ -184,15 +206,14 @@ def test_the_output_dir_keeps_the_slash_of_the_courses_default(tmp_path, monkeyp
     assert loop._output_dir == "model/"
 
 
-def test_siameses_own_loop_takes_eval_task_too():
-    batches = data_generator(Q1, Q2, batch_size=2)
-    task = training.TrainTask(batches, TripletLoss(), trax.optimizers.Adam(0.01))
-    eval_task = training.EvalTask(batches, [TripletLoss()])
-    loop = type(
-        train_model(functools.partial(Siamese, 200, 16), TripletLoss, batches, batches, None)
-    )
-    assert loop is not training.Loop
-    assert loop(Siamese(200, 16), task, eval_task=eval_task).eval_tasks == [eval_task]
+def test_a_schedule_given_twice_or_in_another_place_is_refused():
+    batches, model = data_generator(Q1, Q2, batch_size=2), functools.partial(Siamese, 200, 16)
+    with pytest.raises(TypeError):
+        train_model(model, TripletLoss, batches, lambda step: 0.1, batches, None)
+    with pytest.raises(TypeError):
+        train_model(model, TripletLoss, lambda step: 0.1, batches)
+    with pytest.raises(TypeError):
+        train_model(model, TripletLoss, batches, batches, None, on_step=print)
 
 
 # ---- classify and predict: the model is a table of the batches it was asked about ----

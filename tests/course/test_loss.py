@@ -1,5 +1,7 @@
 """The modified triplet loss against the documents' numbers, float64 loops and its own laws."""
 
+from functools import partial
+
 import golden
 import jax
 import numpy as np
@@ -8,8 +10,9 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from trax import layers as tl
 
-from siamese import ArgumentError, ShapeError, TripletLoss, TripletLossFn
+from siamese import ArgumentError, ShapeError, TripletLoss, TripletLossFn, edition
 from siamese.course.loss import (
     CLOSEST,
     DIRECTIONS,
@@ -68,14 +71,14 @@ def test_hand_made_scores_give_the_documents_negatives_and_row_losses(run):
     close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
     scores = golden.SCORES
     np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE, **close)
-    np.testing.assert_allclose(run(closest_negative)(scores), golden.CLOSEST_HARDEST, **close)
     np.testing.assert_allclose(
-        run(closest_negative)(scores, closest="semi_hard"),
-        golden.CLOSEST_BELOW_POSITIVE,
-        **close,
+        run(closest_negative)(scores), golden.CLOSEST_BELOW_POSITIVE, **close
     )
     np.testing.assert_allclose(
-        run(loss_from_scores)(scores, closest="semi_hard", reduction="none"),
+        run(closest_negative)(scores, closest="hardest"), golden.CLOSEST_HARDEST, **close
+    )
+    np.testing.assert_allclose(
+        run(loss_from_scores)(scores, reduction="none"),
         golden.LOSS_PER_ROW_BELOW_POSITIVE,
         **close,
     )
@@ -86,9 +89,9 @@ def test_document_002(run):
     scores = golden.MATRICES[2][3]
     close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
     np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE_002, **close)
-    negatives = run(closest_negative)(scores, closest="semi_hard")
+    negatives = run(closest_negative)(scores)
     np.testing.assert_allclose(negatives, golden.CLOSEST_NEGATIVE_002, **close)
-    cost = run(loss_from_scores)(scores, closest="semi_hard", reduction="sum")
+    cost = run(loss_from_scores)(scores)
     assert float(cost) == pytest.approx(golden.COST_002, abs=golden.LOSS_TOLERANCE)
 
 
@@ -130,7 +133,7 @@ def test_value_equals_the_loop(case, chosen):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("closest", CLOSEST[:2])
+@pytest.mark.parametrize("closest", CLOSEST)
 def test_compiled_in_float64_equals_the_loop(closest, direction):
     options = {"closest": closest, "direction": direction, "reduction": "none"}
     draw = np.random.RandomState(1)
@@ -146,7 +149,7 @@ def test_compiled_in_float64_equals_the_loop(closest, direction):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("closest", CLOSEST[:2])
+@pytest.mark.parametrize("closest", CLOSEST)
 def test_gradient_equals_the_loops(closest, direction):
     options = {"closest": closest, "direction": direction}
     draw = np.random.RandomState(2)
@@ -166,13 +169,15 @@ def test_gradient_equals_the_loops(closest, direction):
 
 def test_gradient_at_a_hinge_of_exactly_zero_counts_half():
     scores = np.array([[0.5, 0.25], [0.25, 0.5]])  # each gap: 0.25 - 0.5 + 0.25
-    expected = reference.triplet_gradient(scores)
-    np.testing.assert_array_equal(expected, [[-0.5, 0.5], [0.5, -0.5]])
-    np.testing.assert_array_equal(jax.grad(loss_from_scores)(jax.numpy.asarray(scores)), expected)
+    for reduction, half in (("mean", 0.5), ("sum", 1.0)):
+        expected = reference.triplet_gradient(scores, reduction=reduction)
+        np.testing.assert_array_equal(expected, [[-half, half], [half, -half]])
+        gradient = jax.grad(partial(loss_from_scores, reduction=reduction))
+        np.testing.assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("closest", CLOSEST[:2])
+@pytest.mark.parametrize("closest", CLOSEST)
 def test_gradient_of_the_vectors_equals_the_loops(closest, direction):
     options = {"closest": closest, "direction": direction}
     draw = np.random.RandomState(3)
@@ -191,13 +196,11 @@ def test_gradient_of_the_vectors_equals_the_loops(closest, direction):
 def test_a_row_without_a_negative_below_its_positive_adds_its_mean_alone(run):
     scores = np.array([[-0.9, 0.8, 0.6], [0.1, 0.7, 0.2], [0.0, 0.9, 0.9]])
     lonely = 0.7 + 0.9 + 1.5  # row 0: mean of its negatives - positive + margin
-    found = run(loss_from_scores)(
-        scores, margin=1.5, closest="semi_hard", reduction="none", direction="rows"
-    )
+    found = run(loss_from_scores)(scores, margin=1.5, reduction="none", direction="rows")
     expected = reference.triplet_loss(scores, 1.5, "semi_hard", "none")
     assert expected[0] == pytest.approx(lonely)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    nearest = run(closest_negative)(scores, closest="semi_hard")
+    nearest = run(closest_negative)(scores)
     np.testing.assert_allclose(nearest, [-2, 0.2, 0.9], rtol=1e-6)  # a tie with the positive counts
 
 
@@ -256,21 +259,104 @@ def test_the_layer_prints_and_computes_as_the_course_s():
     layer = TripletLoss()
     assert str(layer) == "TripletLoss_in2"
     found = layer((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2))
-    assert float(found) == pytest.approx(0.5, abs=golden.LOSS_TOLERANCE)
+    assert float(found) == pytest.approx(0.703508, abs=golden.LOSS_TOLERANCE)
     same = np.zeros((2, 2), bool)
     assert str(TripletLoss(false_negative_mask=True)) == "TripletLoss_in3"
-    masked = TripletLoss(false_negative_mask=True)(
-        (golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, same)
-    )
-    assert float(masked) == pytest.approx(0.5, abs=golden.LOSS_TOLERANCE)
+    for year, expected in ((2022, 0.5), (2023, 0.703508)):
+        masked = edition(year).TripletLoss(false_negative_mask=True)
+        value = masked((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, same))
+        assert float(value) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+        one_known = masked((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, ~np.eye(2, dtype=bool)))
+        assert float(one_known) == 0  # No negative is left.
 
 
 @both
-def test_all_vectors_equal_cost_twice_the_margin(run):
+def test_all_vectors_equal_cost_twice_the_margin_a_row(run):
     """Collapse: every negative ties with every positive."""
     for closest in CLOSEST:
-        found = run(TripletLossFn)(np.ones((4, 1)), np.ones((4, 1)), closest=closest)
-        assert float(found) == pytest.approx(0.5, abs=1e-7)
+        for reduction, expected in (("mean", 0.5), ("sum", 2.0)):
+            loss = run(TripletLossFn)(
+                np.ones((4, 1)), np.ones((4, 1)), closest=closest, reduction=reduction
+            )
+            assert float(loss) == pytest.approx(expected, abs=1e-7)
+
+
+# ---- The editions ----
+
+
+@pytest.mark.parametrize(("v1", "v2", "margin", "expected"), golden.TRAX_2023)
+@pytest.mark.parametrize("kind", [np.asarray, jax.numpy.asarray, np.ndarray.tolist])
+def test_the_edition_of_2023_is_the_default(v1, v2, margin, expected, kind):
+    v1, v2 = kind(v1), kind(v2)
+    for loss in (
+        TripletLossFn(v1, v2, margin),
+        TripletLossFn(v1=v1, v2=v2, margin=margin, closest="semi_hard", reduction="sum"),
+        edition(2023).TripletLossFn(v1, v2, margin=margin),
+        loss_from_scores(np.asarray(v1) @ np.asarray(v2).T, margin),
+    ):
+        assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+    assert isinstance(TripletLossFn(v1, v2), jax.Array)
+
+
+@pytest.mark.parametrize("year", [2020, 2021, 2022])
+def test_the_editions_before_take_the_hardest_negative_and_the_mean(year):
+    fn = edition(year).TripletLossFn
+    loss = fn(golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2)
+    assert isinstance(loss, jax.Array) and f"Triplet Loss: {loss}" == "Triplet Loss: 0.5"
+    for margin in (0.25, 0.8):
+        expected = reference.triplet_loss(
+            golden.FOUR_V1 @ golden.FOUR_V2.T, margin, "hardest", "mean"
+        )
+        value = fn(golden.FOUR_V1, golden.FOUR_V2, margin=margin)
+        assert float(value) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+    masked = fn(golden.FOUR_V1, golden.FOUR_V2, closest="semi_hard", reduction="sum")
+    assert float(masked) == pytest.approx(0.302192, abs=golden.LOSS_TOLERANCE)
+
+
+def test_the_calls_that_the_questions_document():
+    """L7: docs/questions.md; the TensorFlow edition's cell has its minus sign in v2."""
+    a, b = golden.ASSIGNMENT_V1[0], golden.ASSIGNMENT_V2[1]
+    v1, v2 = [a, b], [a, -b]
+    for loss, expected in (
+        (TripletLossFn(v1, v2, direction="columns"), 0.703508),
+        (TripletLossFn(v2, v1), 0.703508),
+        (TripletLossFn(v1, v2), 2.203508),
+        (edition(2022).TripletLossFn(v2, v1), 0.5),
+    ):
+        assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+
+
+def test_directions_equal_the_loop_on_the_assignments_pairs():
+    v = golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2
+    columns = TripletLossFn(*v, direction="columns")
+    assert float(columns) == pytest.approx(float(TripletLossFn(*v[::-1])), abs=1e-6)
+    scores = v[0] @ v[1].T
+    for direction in DIRECTIONS:
+        expected = reference.triplet_loss(scores, direction=direction)
+        assert float(TripletLossFn(*v, direction=direction)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("year", [2019, 2024, "2023", None, 22])
+def test_other_years_are_refused(year):
+    with pytest.raises(ArgumentError, match=f"of 2020 to 2023; year is {year!r}"):
+        edition(year)
+
+
+@pytest.mark.parametrize("year", [2022, 2023])
+def test_the_assignments_own_cell_makes_a_layer(year):
+    """L14: `tl.Fn` takes no function of keyword arguments without an end."""
+    v, losses = (golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2), {2022: 0.5, 2023: 0.703508}
+    fn = edition(year).TripletLossFn
+    for layer in (
+        tl.Fn("TripletLoss", partial(fn, margin=0.25)),
+        tl.Fn("TripletLoss", partial(fn, margin=0.25, direction="rows")),
+        edition(year).TripletLoss(),
+        edition(year).TripletLoss(margin=0.25),
+    ):
+        assert str(layer) == "TripletLoss_in2"
+        assert float(layer(v)) == pytest.approx(losses[year], abs=golden.LOSS_TOLERANCE)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'closests'"):
+        fn(*v, closests="hardest")
 
 
 @pytest.mark.parametrize(

@@ -167,3 +167,57 @@ def test_shapes_that_do_not_go_together_are_named(function, shape1, shape2):
 def test_numpy_arrays_are_compared_while_another_thread_imports_jax(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", types.ModuleType("jax"))  # begun, and not done
     assert cosine_similarity([1.0, 0.0], [1.0, 0.0]) == 1
+
+
+EXTREME = [
+    np.array([300, 400], np.float16),
+    np.array([60_000] * 3, np.float16),
+    np.array([1e-7, 6e-8], np.float16),
+    np.array([1e20, -3e20], np.float32),
+    np.array([3e38, 3e38], np.float32),
+    np.array([1e-25, 2e-25], np.float32),
+    np.array([1e160, 1e160]),
+    np.array([1e-170, 0.0, 3e-170]),
+    np.array([1e300, 1e-300]),
+]
+
+
+@pytest.mark.parametrize("v", EXTREME, ids=lambda v: f"{v.dtype} {v[0]}")
+def test_vectors_whose_squares_overflow_or_underflow(v):
+    """L4. Reference: the same vector divided by its largest magnitude, in float64."""
+    unit = v.astype(np.float64) / np.abs(v.astype(np.float64)).max()
+    unit /= np.linalg.norm(unit)
+    tolerance = 1e-3 if v.dtype == np.float16 else 1e-6
+    with np.errstate(all="raise", under="ignore"), jax.enable_x64(True):
+        for x in (v, jax.numpy.asarray(v)):
+            result = l2_normalize(x)
+            assert result.dtype == v.dtype
+            np.testing.assert_allclose(np.asarray(result, float), unit, rtol=0, atol=tolerance)
+            assert float(cosine_similarity(x, x)) == pytest.approx(1, abs=tolerance)
+            assert float(cosine_similarity(x, -x)) == pytest.approx(-1, abs=tolerance)
+            np.testing.assert_allclose(
+                similarity_matrix([v] * 2, [v, -v]), [[1, -1]] * 2, atol=1e-3
+            )
+        compiled = jax.jit(cosine_similarity)(v, v)
+        assert float(compiled) == pytest.approx(1, abs=tolerance)
+
+
+def test_gradients_of_vast_and_tiny_vectors():
+    """The gradient of x / |x| falls as 1 / |x|: that of c * x is that of x, divided by c."""
+    x = np.array([[0.6, -0.2, 0.4], [0.0, 0.0, 0.0]], np.float32)
+    weights = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    def gradient(x):
+        return jax.grad(lambda x: (l2_normalize(x) * weights).sum())(jax.numpy.asarray(x))
+
+    expected = np.asarray(gradient(x))
+    assert np.all(expected[1] == 0) and np.abs(expected[0]).max() > 1
+    for scale in (1e20, 1e-20, 1e-15):
+        scaled = np.asarray(gradient((x * np.float64(scale)).astype(np.float32)), np.float64)
+        np.testing.assert_allclose(scaled * scale, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_usual_vectors_are_divided_by_their_length_exactly_as_in_the_course():
+    x = np.random.RandomState(0).randn(5, 8).astype(np.float32)
+    course = x / np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    np.testing.assert_array_equal(l2_normalize(x), course)

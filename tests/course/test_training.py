@@ -1,12 +1,11 @@
-"""train_model and Loop: the course's arithmetic, exact resume, clean stops, one loss on any devices."""
+"""train_model and its Loop: the course's arithmetic and files, and an end that loses nothing."""
 
 import functools
 import itertools
-import json
 import os
 import random
+import re
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -14,21 +13,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trax
+from trax.supervised import training
 
 from siamese import (
+    ArgumentError,
     CheckpointError,
+    DataError,
     Siamese,
     SiameseError,
     TripletLoss,
     data_generator,
+    edition,
     train_model,
 )
-from siamese.storage.checkpoints import list_checkpoints
-from siamese.training import devices
-from siamese.training.monitor import COLLAPSE_STEPS
+from siamese.compat.loop import COLLAPSE_STEPS
+from siamese.compat.trax_files import read_course_model
+from siamese.course.model import tower_weights
 
 VOCAB, D_MODEL, BATCH = 120, 16, 32
 small_siamese = functools.partial(Siamese, VOCAB, D_MODEL)
+COLLAPSE = "all questions have nearly the same vector (collapse)"
 
 
 def questions(n=150, seed=0):
@@ -48,21 +53,61 @@ def generators(seed=34):
     )
 
 
-def losses_of(output_dir, runs, **options):
-    """The loss of every step of a training that is made anew for each number of steps in `runs`."""
+def made(output_dir=None, loss=TripletLoss, model=small_siamese, batches=None, **options):
+    train, valid = batches or generators()
+    return train_model(model, loss, train, valid, output_dir, random_seed=7, **options)
+
+
+def losses_of(loop, steps):
+    """The loss of every step."""
     losses = []
-    for steps in runs:
-        loop = train_model(
-            small_siamese,
-            TripletLoss,
-            *generators(),
-            output_dir,
-            random_seed=7,
-            on_step=lambda loop, loss: losses.append(float(loss)),
-            **options,
-        )
-        loop.run(steps)
-    return losses, loop
+    for _ in range(steps):
+        loop.run(1)
+        losses.append(float(loop._loss))
+    return losses
+
+
+def drawn_batches():
+    """Batches drawn beforehand: Trax's own Loop seeds `random`, which they depend on."""
+    train, valid = generators()
+    return iter([next(train) for _ in range(9)]), iter([next(valid) for _ in range(9)])
+
+
+def stock(output_dir=None):
+    """The same in stock Trax: its own Loop over the same model and batches."""
+    train, valid = drawn_batches()
+    task = training.TrainTask(
+        train,
+        TripletLoss(),
+        trax.optimizers.Adam(0.01),
+        trax.lr.warmup_and_rsqrt_decay(400, 0.01),
+    )
+    eval_task = training.EvalTask(valid, [TripletLoss()])
+    return training.Loop(
+        small_siamese(), task, eval_tasks=[eval_task], output_dir=output_dir, random_seed=7
+    )
+
+
+# ---- The course's loop ----
+
+
+def test_it_is_trax_s_loop_with_trax_s_figures(tmp_path, capsys):
+    ours = made(str(tmp_path / "ours"), batches=drawn_batches())
+    theirs = stock(str(tmp_path / "theirs"))
+    assert isinstance(ours, training.Loop) and type(theirs) is training.Loop
+    printed = []
+    for loop in (ours, theirs):
+        capsys.readouterr()
+        loop.run(3)
+        printed.append(re.sub(r"in .* secs", "", capsys.readouterr().out))
+    assert printed[0] == printed[1] and "Step      1: train TripletLoss" in printed[0]
+    assert ours.history.get("train", "metrics/TripletLoss") == theirs.history.get(
+        "train", "metrics/TripletLoss"
+    )
+    for name, array in tower_weights(theirs.model).items():
+        np.testing.assert_array_equal(tower_weights(ours.model)[name], array)
+    files = [{path.name for path in (tmp_path / name).iterdir()} for name in ("ours", "theirs")]
+    assert files[0] == files[1] and "model.pkl.gz" in files[0]
 
 
 def test_the_callers_random_generators_stay_as_they_were():
@@ -74,83 +119,126 @@ def test_the_callers_random_generators_stay_as_they_were():
     assert np.random.get_state()[1].tolist() == numpy
 
 
-def test_resume_equals_no_interruption_bit_for_bit(tmp_path):
-    whole, loop = losses_of(tmp_path / "whole", [12])
-    parts, resumed = losses_of(tmp_path / "parts", [1, 2, 9])
-    assert parts == whole
-    assert resumed.resumed_from is not None and loop.resumed_from is None
-    for a, b in zip(loop.model.weights[0][0], resumed.model.weights[0][0]):
-        np.testing.assert_array_equal(a, b)
-    assert resumed.history.to_dict()["_values"].keys() == loop.history.to_dict()["_values"].keys()
-
-
-def test_another_models_checkpoint_is_refused_and_left_alone(tmp_path):
-    losses_of(tmp_path, [2])
-    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
-    with pytest.raises(CheckpointError) as refused:
-        train_model(functools.partial(Siamese, 77, D_MODEL), TripletLoss, *generators(), tmp_path)
-    message = str(refused.value)
-    assert "(120, 16)" in message and "(77, 16)" in message  # both shapes
-    assert "another directory" in message  # the way out
-    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
-
-
 def test_course_arguments_that_are_already_made_are_refused_with_the_way_out():
     with pytest.raises(SiameseError, match="pass the function TripletLoss itself"):
         train_model(small_siamese, TripletLoss(), *generators(), None)
+    with pytest.raises(
+        ArgumentError, match=r"val_generator must be an endless iterator .* not list"
+    ):
+        train_model(small_siamese, TripletLoss, generators()[0], [1, 2], None)
 
 
-def test_metrics_go_to_json_lines_and_tensorboard(tmp_path):
-    losses_of(tmp_path, [3], eval_at=lambda step: True)
-    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines] == [1, 2, 3]
-    assert all(np.isfinite(line["train/TripletLoss"]) for line in lines)
-    assert all(np.isfinite(line["eval/TripletLoss"]) for line in lines)
-    assert any((tmp_path / "train").glob("events.*"))
+def test_eval_at_says_when_to_evaluate():
+    loop = made(eval_at=lambda step: step % 2 == 0)
+    loop.run(5)
+    for mode in ("train", "eval"):
+        points = loop.history.get(mode, "metrics/TripletLoss")
+        assert [step for step, _ in points] == [2, 4]
 
 
-def test_a_loss_that_is_no_number_stops_with_advice_and_saves_nothing(tmp_path):
+# ---- Files ----
+
+
+def test_a_second_run_in_one_directory_goes_on(tmp_path):
+    first = made(tmp_path)
+    first.run(3)
+    second = made(tmp_path)
+    assert second.step == 3
+    for name, array in tower_weights(first.model).items():
+        np.testing.assert_array_equal(tower_weights(second.model)[name], array)
+    for saved, slots in zip(first._trainer_per_task[0].slots, second._trainer_per_task[0].slots):
+        for a, b in zip(saved, slots, strict=True):
+            np.testing.assert_array_equal(a, b)
+    second.run(2)
+    assert read_course_model(tmp_path).step == 5
+    q = next(generators()[1])
+    fresh = small_siamese()
+    fresh.init_from_file(
+        str(tmp_path / "model.pkl.gz"), weights_only=True, input_signature=trax.shapes.signature(q)
+    )
+    np.testing.assert_array_equal(fresh(q)[0], second.eval_model(q)[0])
+
+
+def test_a_directory_of_trax_s_own_loop_goes_on_and_ours_is_read_by_trax(tmp_path):
+    theirs = stock(str(tmp_path))
+    theirs._checkpoint_at = lambda step: step == 2
+    theirs.run(2)
+    ours = made(tmp_path)
+    assert ours.step == 2
+    ours.run(1)
+    assert stock(str(tmp_path)).step == 3
+
+
+def test_another_models_checkpoint_is_refused_and_left_alone(tmp_path):
+    made(tmp_path).run(2)
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+    with pytest.raises(CheckpointError) as refused:
+        made(tmp_path, model=functools.partial(Siamese, 77, D_MODEL))
+    message = str(refused.value)
+    assert "(120, 16)" in message and "(77, 16)" in message  # both shapes
+    assert "another file or output_dir" in message  # the way out
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+# ---- How a run ends ----
+
+
+@pytest.mark.parametrize("batches", [5, 2])
+def test_a_train_generator_that_ends_is_one_sentence_and_its_last_step_is_saved(batches, tmp_path):
+    """L2. The first batch gave the shapes, so the steps are one fewer."""
+    train, valid = generators()
+    loop = made(tmp_path, batches=(itertools.islice(train, batches), valid))
+    with pytest.raises(DataError) as ended:
+        loop.run(12)
+    assert str(ended.value) == f"train_generator ended after {batches} batches: it must be endless."
+    assert loop.step == read_course_model(tmp_path).step == batches - 1
+    saved = made(tmp_path).model
+    for name, array in tower_weights(loop.model).items():
+        np.testing.assert_array_equal(tower_weights(saved)[name], array)
+
+
+def test_other_generators_that_end_are_named_too(tmp_path):
+    train, valid = generators()
+    for name, batches in (
+        ("train_generator ended after 0 batches", (iter([]), valid)),
+        ("val_generator ended after 0 batches", (train, iter([]))),
+        ("train_generator ended after 1 batch:", (itertools.islice(train, 1), valid)),
+        ("val_generator ended after 1 batch:", (train, itertools.islice(valid, 1))),
+        ("val_generator ended after 3 batches", (train, itertools.islice(valid, 3))),
+    ):
+        with pytest.raises(DataError, match=name):
+            made(None, batches=batches, eval_at=lambda step: True).run(4)
+
+
+def test_an_error_of_the_generator_reaches_the_caller_and_the_run_can_go_on():
+    def failing(train):
+        yield next(train)
+        yield next(train)
+        raise KeyError("no such question")
+
+    train, valid = generators()
+    loop = made(None, batches=(failing(train), valid))
+    with pytest.raises(KeyError, match="no such question"):
+        loop.run(3)
+    assert loop.step == 1
+
+
+def test_the_last_step_of_a_run_is_saved(tmp_path):
+    loop = made(tmp_path)
+    loop.run(4)  # Trax saves at step 1 and at each 100th.
+    assert read_course_model(tmp_path).step == 4
+
+
+def test_weights_that_are_no_numbers_stop_with_advice_and_are_not_saved(tmp_path):
     nan_schedule = lambda step: float("nan") if step > 3 else 0.01  # noqa: E731
-    with pytest.raises(SiameseError, match="smaller learning rate"):
-        losses_of(
-            tmp_path, [8], lr_schedule=nan_schedule, checkpoint_at=lambda step: step in (2, 6)
-        )
-    assert [saved.step for saved in list_checkpoints(tmp_path)] == [2]
-
-
-@pytest.mark.slow
-def test_collapse_is_noticed_once(caplog):
-    # Trax's own start: every vector is almost the same, and a learning rate of 0 leaves it there.
-    loop = train_model(
-        functools.partial(Siamese, VOCAB, 4), TripletLoss, *generators(), None,
-        lr_schedule=lambda step: 0.0, eval_at=lambda step: step % 10 == 0,
-        random_seed=3,  # Other seeds start as far as 0.002 from 0.5.
-    )  # fmt: skip
-    loop.run(COLLAPSE_STEPS + 40)
-    losses = [loss for _, loss in loop.history.get("train", "metrics/TripletLoss")]
-    np.testing.assert_allclose(losses, 0.5, rtol=0, atol=0.02)  # Twice the margin, nearly.
-    assert caplog.text.count("all questions have the same vector (collapse)") == 1
-
-
-def test_metrics_of_lost_steps_are_taken_out_when_a_run_goes_on(tmp_path):
-    losses_of(tmp_path, [4], eval_at=lambda step: True, checkpoint_at=lambda step: step == 4)
-    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4]
-    with open(tmp_path / "metrics.jsonl", "a") as file:  # A run killed after step 6, in a line.
-        file.write('{"step": 5}\n{"step": 6, "seconds')
-    losses_of(tmp_path, [2], eval_at=lambda step: True)
-    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
-    assert "eval/TripletLoss" in json.loads(lines[4])
-
-
-def test_another_vocabulary_is_refused_though_the_shapes_agree(tmp_path):
-    words = {"words": ["a", "b"]}
-    losses_of(tmp_path, [2], checkpoint_extras=lambda: {"vocabulary": words})
-    with pytest.raises(CheckpointError, match="same token ids would mean other words"):
-        losses_of(tmp_path, [2], checkpoint_extras=lambda: {"vocabulary": {"words": ["b", "a"]}})
-    losses_of(tmp_path, [2], checkpoint_extras=lambda: {"vocabulary": words})
-    assert list_checkpoints(tmp_path)[0].step == 4
+    loop = made(tmp_path, lr_schedule=nan_schedule)
+    loop.run(2)
+    with pytest.raises(SiameseError, match="not saved: use a smaller learning rate") as stopped:
+        loop.run(6)
+    assert "\n" not in str(stopped.value)
+    assert read_course_model(tmp_path).step == 2
+    with pytest.raises(SiameseError, match="at step 5"):
+        made(None, lr_schedule=nan_schedule, eval_at=lambda step: step == 5).run(9)
 
 
 def run_script(text, *args, **options):
@@ -167,116 +255,100 @@ def run_script(text, *args, **options):
 
 
 @pytest.mark.slow
-def test_a_directory_of_trax_own_loop_goes_on_and_ours_is_read_by_trax(tmp_path):
-    import trax
-    from trax.supervised import training
-
-    train, valid = generators()
-    task = training.TrainTask(
-        train, TripletLoss(), trax.optimizers.Adam(0.01), n_steps_per_checkpoint=4
-    )
-    stock = training.Loop(small_siamese(), task, output_dir=str(tmp_path), random_seed=3)
-    stock.run(4)
-    ours = train_model(small_siamese, TripletLoss, train, valid, tmp_path)
-    assert ours.step == 4 and ours.resumed_from == tmp_path / "model.pkl.gz"
-    np.testing.assert_array_equal(ours.model.weights[0][0][0], stock.model.weights[0][0][0])
-    for found, expected in zip(ours._trainer_per_task[0].slots, stock._trainer_per_task[0].slots):
-        np.testing.assert_array_equal(found[0], expected[0]) if len(expected) else None
-    ours.run(2)
-
-    q1, q2 = next(valid)
-    fresh = small_siamese()
-    fresh.init_from_file(
-        str(tmp_path / "model.pkl.gz"),
-        weights_only=True,
-        input_signature=trax.shapes.signature((q1, q2)),
-    )
-    np.testing.assert_array_equal(fresh((q1, q2))[0], ours.eval_model((q1, q2))[0])
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.slow
-def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path, number):
+def test_ctrl_c_stops_after_the_step_which_is_saved(tmp_path):
     script = """
-        import sys, test_training as t
-        options = {"eval_at": lambda step: step == 30, "checkpoint_at": lambda step: False}
-        t.losses_of(sys.argv[1], [10**6], **options)
+        import sys, siamese, test_training as t
+        t.made(sys.argv[1], eval_at=lambda step: step == 30).run(10**6)
     """
     process = run_script(script, tmp_path)
     before = list(itertools.takewhile(lambda line: "Step     30" not in line, process.stdout))
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     rest = "".join(before) + process.stdout.read()
-    code = process.wait(600)
-    assert code == (143 if number == signal.SIGTERM else -signal.SIGINT), rest
-    (saved,) = list_checkpoints(tmp_path)
-    assert saved.step >= 30 and f"Stopped by {number.name} after step {saved.step}" in rest
+    assert process.wait(600) == -signal.SIGINT, rest
+    step = read_course_model(tmp_path).step
+    assert step >= 30 and f"Stopped by Ctrl-C after step {step}" in rest
+    assert made(tmp_path).step == step
 
 
-@pytest.fixture(scope="module")
-def losses_of_one_device():
-    return losses_of(None, [20])[0]
+# ---- Collapse ----
+
+STUCK = {"lr_schedule": lambda step: 0.0, "eval_at": lambda step: step % 10 == 0}
 
 
-def check_losses(process, expected):
-    output = process.communicate(timeout=1200)[0]
-    line = [text for text in output.splitlines() if text.startswith("LOSSES")]
-    assert line, output
-    assert "donated" not in output  # JAX warns where a buffer cannot be reused.
-    found = json.loads(line[0].removeprefix("LOSSES"))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+@pytest.mark.parametrize("year", [2022, 2023])
+def test_a_run_that_ends_collapsed_says_so_once(year, caplog):
+    """L15. Trax's own start: every vector is almost the same; a learning rate of 0 leaves it there."""
+    model = functools.partial(Siamese, VOCAB, 4)
+    loop = made(loss=edition(year).TripletLoss, model=model, **STUCK)
+    loss = 2 * 0.25 * (1 if year == 2022 else BATCH)
+    vectors = np.ones((BATCH, 1), np.float32)
+    assert float(edition(year).TripletLoss()((vectors, vectors))) == pytest.approx(loss)
+    set_equal_vectors(loop)
+    for _ in range(3):
+        loop.run(2)
+    assert caplog.text.count(COLLAPSE) == 1 and f"The loss is {loss:.3f} at step 2" in caplog.text
+
+
+def set_equal_vectors(loop):
+    """Zero embeddings: every question of one length has the same vector."""
+    (embedding, *rest), shared = loop.model.weights
+    loop.update_weights_and_state(weights=((0 * np.asarray(embedding), *rest), shared))
+
+
+def test_a_run_that_learns_says_nothing(caplog):
+    model = functools.partial(small_siamese, lstm_bias="forget_gate")
+    for year in (2022, 2023):
+        made(loss=edition(year).TripletLoss, model=model).run(30)
+    assert COLLAPSE not in caplog.text
 
 
 @pytest.mark.slow
-def test_the_loss_of_eight_devices_is_that_of_one(losses_of_one_device):
+def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog):
+    class Enough(Exception):
+        pass
+
+    def until(train):
+        for batch in train:
+            if COLLAPSE in caplog.text:
+                raise Enough
+            yield batch
+
+    train, valid = generators()
+    loop = made(
+        None, model=functools.partial(Siamese, VOCAB, 4), batches=(until(train), valid), **STUCK
+    )
+    set_equal_vectors(loop)
+    with pytest.raises(Enough):
+        loop.run(COLLAPSE_STEPS + 100)
+    assert loop.step == COLLAPSE_STEPS
+
+
+def test_a_learners_own_loss_is_watched_too(caplog):
+    from stock_trax import COURSE
+
+    loop = made(loss=functools.partial(COURSE["TripletLoss"], margin=0.4), **STUCK)
+    set_equal_vectors(loop)
+    loop.run(1)
+    assert "The loss is 0.800 at step 1, that of equal vectors" in caplog.text
+
+
+# ---- Devices ----
+
+
+@pytest.mark.slow
+def test_of_four_devices_one_is_used_and_the_log_says_so_once():
     script = """
-        import os, sys, json
-        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-        import test_training as t
-        losses, loop = t.losses_of(None, [20])
+        import os, json
+        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+        import siamese, test_training as t
+        losses = t.losses_of(t.made(), 8)
+        t.made().run(1)
         import jax
-        assert len(jax.devices()) == 8
+        assert len(jax.devices()) == 4
         print("LOSSES", json.dumps(losses))
     """
-    check_losses(run_script(script), losses_of_one_device)
-
-
-@pytest.mark.slow
-def test_two_processes_joined_have_the_losses_of_one(tmp_path, losses_of_one_device):
-    script = """
-        import sys, json, jax
-        port, number, folder = sys.argv[1:]
-        from siamese.training import devices
-        devices.connect(f"localhost:{port}", 2, int(number))
-        import test_training as t
-        losses, loop = t.losses_of(folder, [20], checkpoint_at=lambda step: step == 20)
-        assert jax.process_count() == 2
-        print("LOSSES", json.dumps(losses))
-    """
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    for process in [run_script(script, port, number, tmp_path) for number in range(2)]:
-        check_losses(process, losses_of_one_device)
-    assert len(list_checkpoints(tmp_path)) == 1  # one process writes
-
-
-def test_a_batch_that_does_not_divide_by_the_devices_names_two_that_do():
-    class FourDevices:
-        devices = np.zeros(4)
-
-    batch = (np.zeros((30, 8), np.int32),) * 2
-    with pytest.raises(SiameseError, match=r"30 pairs does not divide by 4 devices.* 28 or 32"):
-        devices.shard_batch(FourDevices(), batch)
-
-
-def test_the_course_s_piece_makes_trax_s_own_loop_which_starts_with_the_same_loss():
-    from trax.supervised import training
-
-    from siamese.course import train_model as course
-
-    ours, _ = losses_of(None, [1])
-    stock = course.train_model(small_siamese, TripletLoss, *generators(), None, random_seed=7)
-    assert type(stock) is training.Loop
-    stock.run(1)
-    ((step, loss),) = stock.history.get("train", "metrics/TripletLoss")
-    assert step == 1 and float(loss) == pytest.approx(ours[0], abs=1e-6)
+    output = run_script(script).communicate(timeout=1200)[0]
+    (line,) = [text for text in output.splitlines() if text.startswith("LOSSES")]
+    losses = [float(text) for text in re.findall(r"[\d.]+(?:e-?\d+)?", line)]
+    np.testing.assert_allclose(losses, losses_of(made(), 8), rtol=1e-5)
+    assert output.count("train_model uses one of 4 devices") == 1, output

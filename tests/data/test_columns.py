@@ -6,8 +6,8 @@ import pytest
 
 from siamese import DataError, read_pairs
 from siamese.data.question_list import read_questions
+from siamese.data.split import split
 from siamese.errors import ArgumentError
-from siamese.training.split import split
 
 TITLES = "key,title1,title2,body1,body2,same\n1,A?,B?,more a,,1\n2,C?,D?,,more d,0\n"
 

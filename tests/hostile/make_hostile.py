@@ -103,7 +103,6 @@ WHOLE = {
     "weights-of-text": course(b"](" + text("ab") + b"e") + b".",
     "weights-elsewhere": course(b"K\x02") + b".",
     "step-negative": course(more=text("step") + b"J\xff\xff\xff\xff") + b".",
-    "history-odd": course(more=text("history") + b"}" + text("_values") + b"](K\x01es") + b".",
 }  # fmt: skip
 
 
@@ -121,6 +120,8 @@ def calls(command: bytes, python: bytes) -> dict[str, bytes]:
         "BUILD-setstate": b"ctypes\nSimpleNamespace\n)R}" + text("__setstate__") + b"cposix\nsystem\nsb"
         + command + b"b",
         "BUILD-on-a-known-name": b"cnumpy\ndtype\nN}" + text("__call__") + b"cposix\nsystem\ns\x86b",
+        "BUILD-changes-a-known-name": b"cnumpy\ndtype\n(N}" + text("__func__") + b"cnumpy\nndarray\nstb",
+        "BUILD-changes-a-known-class": SHAPE + b"(N}" + text("__setstate__") + b"cnumpy\ndtype\nstb",
         "BUILD-on-a-list": b"]}" + text("a") + b"K\x01sb",
         "dotted": b"\x8c\x05numpy\x8c\x13core.os.system.call\x93(" + command + b"tR",
         "numpy-through-module": b"cnumpy.testing._private.utils\nruncmd\n(" + command + b"tR",
@@ -224,6 +225,12 @@ def bomb(head: bytes) -> bytes:
     return file.getvalue()
 
 
+def image_header(size: int) -> bytes:
+    """The head of a .npy image of so many bytes."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+
+
 def gzips(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yields (name, damaged gzip file) around any content."""
     good = gzip.compress(content, 2)
@@ -250,8 +257,7 @@ def write_corpus(directory: Path) -> list[Path]:
         files[f"{name}.npy.gz"] = gzip.compress(content, 2)
     # A bomb that is all zeros, and one whose head is a good file that claims as much.
     text = b"\x80\x03}(X\x0c\0\0\0flat_weightsB" + struct.pack("<I", ZEROS)
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({ZEROS},), }}\n".encode()
-    image = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+    image = image_header(ZEROS)
     for name, head in (("bomb", b""), ("bomb-with-head", text), ("bomb-with-image", image)):
         files[f"{name}.pkl.gz"] = files[f"{name}.npy.gz"] = bomb(head)
     weights = io.BytesIO()

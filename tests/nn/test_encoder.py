@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 from trax import shapes
 
-from siamese import Siamese
-from siamese.compat import process
-from siamese.course.model import tower_weights
-from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import Encoder, encode_few
 from siamese.nn.tower import PAD, Dropout, TowerConfig, drop_numbers, drop_words, encode
+
+sys.path.append(str(Path(__file__).parents[1] / "course"))
+from stock_trax import COURSE as COURSE_CELLS
+from stock_trax import named
 
 VOCAB, D_MODEL = 50, 8
 CONFIGS = [
@@ -42,7 +44,7 @@ def padded(rows, length):
 
 @pytest.fixture(scope="module")
 def trax_model():
-    model = Siamese(VOCAB, D_MODEL, fast=False)
+    model = COURSE_CELLS["Siamese"](VOCAB, D_MODEL)
     batch = padded(questions(4), 16)
     model.init(shapes.signature((batch, batch)))
     return model
@@ -51,7 +53,7 @@ def trax_model():
 @pytest.mark.parametrize("length", [1, 2, 16, 64])
 def test_equals_the_trax_model_on_the_same_weights(trax_model, length):
     batch = padded([row[:length] for row in questions(5)], length)
-    weights = tower_weights(trax_model)
+    weights = named(trax_model.weights[0])
     expected = trax_model.sublayers[0](batch)
     np.testing.assert_allclose(encode(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
     np.testing.assert_allclose(encode_few(weights, batch, COURSE), expected, rtol=0, atol=1e-6)
@@ -95,23 +97,6 @@ def test_order_is_kept_whatever_the_number_and_the_lengths():
         rows = questions(count, longest=longest)
         expected = encode_few(weights, padded(rows, longest), MASKED)
         np.testing.assert_allclose(encoder.encode(rows), expected, rtol=0, atol=2e-6)
-
-
-def test_precision_rounds_many_questions_and_leaves_a_few_as_they_are(monkeypatch):
-    weights, rows = weights_of(MASKED), questions(100)
-    exact = Encoder(MASKED, weights).encode(rows)
-    rounded = Encoder(MASKED, weights, "bfloat16")
-    found = rounded.encode(rows)
-    assert rounded.config == MASKED  # The model is the same, and so is its checksum.
-    assert 1e-5 < np.abs(found - exact).max() < 0.03
-    np.testing.assert_array_equal(
-        rounded.encode(rows[:5]), Encoder(MASKED, weights).encode(rows[:5])
-    )
-    for processor, same in (("X (AVX2)", exact), ("X (AVX2, AMX)", found), ("arm64", exact)):
-        monkeypatch.setattr(process, "processor", lambda name=processor: name)
-        np.testing.assert_array_equal(Encoder(MASKED, weights, "auto").encode(rows), same)
-    with pytest.raises(ArgumentError, match="bfloat16; it is 'float16'"):
-        Encoder(MASKED, weights, "float16")
 
 
 def test_no_questions_and_no_tokens():

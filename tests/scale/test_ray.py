@@ -11,7 +11,6 @@ import pytest
 from small_corpus import corpus_detector, corpus_questions
 
 from siamese.search.lists.linkage import similar_pairs
-from siamese.search.nearest import StoredVectors
 
 ray = pytest.importorskip("ray", reason="needs Ray, LanceDB and Qdrant: make scale")
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +87,7 @@ def test_a_list_is_encoded_also_when_a_worker_is_killed(cluster, folder, questio
 def test_pairs_inside_clusters_are_those_of_the_list(questions):
     """Without Ray's shuffle: rows of a cluster are brought together here."""
     vectors = corpus_detector().encode(questions)
-    found = [(i.tolist(), j.tolist()) for i, j, _ in similar_pairs(StoredVectors(vectors), 0.9)]
+    found = [(i.tolist(), j.tolist()) for i, j, _ in similar_pairs(vectors, 0.9)]
     wanted = {pair for i, j in found for pair in zip(i, j)}
     lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), vectors.shape[1])
     table = pyarrow.table({"id": range(len(questions)), "vector": lists})

@@ -27,7 +27,7 @@ def test_similarity_is_the_product_of_the_encoders_vectors(detector):
         length = None
         if not detector.tower.mask_padding:
             length = 1 << (max(map(len, ids)) - 1).bit_length()
-        v1, v2 = detector.encoder.encode(ids, length=length).astype(np.float64)
+        v1, v2 = detector.tower_encoder.encode(ids, length=length).astype(np.float64)
         assert detector.similarity(one, two) == pytest.approx(v1 @ v2, abs=1e-6)
         assert detector.similarity(one, two) == pytest.approx(detector.similarity(two, one))
 

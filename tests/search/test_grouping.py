@@ -9,7 +9,6 @@ from siamese.evaluation.clustering import b_cubed
 from siamese.search.lists import groups, linkage
 from siamese.search.lists.groups import duplicate_groups, joined_groups
 from siamese.search.lists.linkage import average_linkage, best_cut, similar_pairs
-from siamese.search.nearest import StoredVectors
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +34,7 @@ def rows_of(found):
 @pytest.mark.parametrize("threshold", [0.9, -0.5])
 def test_pairs_equal_the_whole_matrix(n, threshold):
     vectors = unit(n)
-    found = list(similar_pairs(StoredVectors.of(vectors), threshold))
+    found = list(similar_pairs(vectors, threshold))
     pairs = [(int(j), int(i)) for a, b, _ in found for i, j in zip(a, b)]
     assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
     for a, b, similarities in found:
@@ -50,18 +49,14 @@ def decaying(n, d=64):
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
-def test_pairs_by_shorter_vectors_equal_the_whole_matrix(monkeypatch, storage):
+def test_pairs_by_shorter_vectors_equal_the_whole_matrix(monkeypatch):
     monkeypatch.setattr(linkage, "SAMPLE", 128)
-    kept = StoredVectors.of(decaying(300), storage)
-    vectors = kept.rows(slice(None))
-    shorter = linkage.upper_bounds(kept, 0.9)
-    assert shorter.values.shape[1] < vectors.shape[1]
-    products, bounds = (
-        v.astype(np.float64) @ v.T.astype(np.float64) for v in (vectors, shorter.values)
-    )
+    vectors = decaying(300)
+    shorter = linkage.upper_bounds(vectors, 0.9)
+    assert shorter.shape[1] < vectors.shape[1]
+    products, bounds = (v.astype(np.float64) @ v.T.astype(np.float64) for v in (vectors, shorter))
     assert (bounds > products - 1e-6).all()
-    found = list(similar_pairs(kept, 0.9))
+    found = list(similar_pairs(vectors, 0.9))
     pairs = [(int(j), int(i)) for a, b, _ in found for i, j in zip(a, b)]
     assert len(pairs) == len(set(pairs)) > 100 and set(pairs) == reference_pairs(vectors, 0.9)
     for a, b, similarities in found:
@@ -70,18 +65,17 @@ def test_pairs_by_shorter_vectors_equal_the_whole_matrix(monkeypatch, storage):
 
 def test_shorter_vectors_are_not_taken_where_they_leave_much(monkeypatch):
     monkeypatch.setattr(linkage, "SAMPLE", 128)
-    assert linkage.upper_bounds(StoredVectors.of(unit(300, 64)), 0.3) is None
-    assert linkage.upper_bounds(StoredVectors.of(decaying(100)), 0.9) is None  # a short list
+    assert linkage.upper_bounds(unit(300, 64), 0.3) is None
+    assert linkage.upper_bounds(decaying(100), 0.9) is None  # a short list
 
 
 @pytest.mark.parametrize("most_edges", [10, 4_000_000])
-@pytest.mark.parametrize("storage", ["float32", "float16"])
-def test_groups_equal_connected_components(monkeypatch, most_edges, storage):
+def test_groups_equal_connected_components(monkeypatch, most_edges):
     monkeypatch.setattr(groups, "MOST_EDGES", most_edges)
-    kept = StoredVectors.of(unit(400), storage)
-    labels = connected_groups(400, np.array(sorted(reference_pairs(kept.rows(slice(None)), 0.93))))
+    vectors = unit(400)
+    labels = connected_groups(400, np.array(sorted(reference_pairs(vectors, 0.93))))
     wanted = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
-    found = duplicate_groups(kept, 0.93, linkage="single")
+    found = duplicate_groups(vectors, 0.93, linkage="single")
     assert rows_of(found) == {g for g in wanted if len(g) > 1}
     sizes = [len(group) for group in found]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
@@ -106,20 +100,19 @@ def scipy_groups(vectors, threshold):
 def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
     vectors = unit(400)
-    merges = average_linkage(StoredVectors.of(vectors), threshold)
+    merges = average_linkage(vectors, threshold)
     assert (np.diff(merges.similarity) <= 0).all()
     for cut in (threshold, 0.8, 0.95):
         if cut >= threshold:
             labels = merges.labels(cut)
             found = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
             assert {group for group in found if len(group) > 1} == scipy_groups(vectors, cut)
-    kept = StoredVectors.of(vectors)
-    assert rows_of(duplicate_groups(kept, threshold)) == scipy_groups(vectors, threshold)
+    assert rows_of(duplicate_groups(vectors, threshold)) == scipy_groups(vectors, threshold)
 
 
 def test_a_chain_is_not_a_group():
     angles = np.arange(0, 60, 2) * np.pi / 60
-    chain = StoredVectors.of(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     assert len(duplicate_groups(chain, 0.97, linkage="single")[0]) == 30
     assert len(duplicate_groups(chain, 0.97)[0]) < 8
 
@@ -127,7 +120,7 @@ def test_a_chain_is_not_a_group():
 @pytest.mark.parametrize("most_pairs", [20, 4_000_000])
 def test_largest_is_a_bound_also_for_equal_questions(monkeypatch, most_pairs):
     monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
-    same = StoredVectors.of(np.repeat(unit(3), 40, axis=0))
+    same = np.repeat(unit(3), 40, axis=0)
     assert [len(group) for group in duplicate_groups(same, 0.999)] == [40] * 3
     found = duplicate_groups(same, 0.999, largest=7)
     assert max(map(len, found)) == 7 and all(
@@ -143,7 +136,7 @@ def test_the_best_cut_finds_groups_that_were_planted():
     truth = np.repeat(np.arange(30), 5)
     vectors = unit(30, 16)[truth] + 0.03 * rng.standard_normal((150, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    merges = average_linkage(StoredVectors.of(vectors), 0.2)
+    merges = average_linkage(vectors, 0.2)
     cut, value = best_cut(merges, lambda labels: b_cubed(labels, truth).f, 0.2)
     assert value == 1 and (merges.labels(cut) == truth).all()
 
@@ -151,19 +144,18 @@ def test_the_best_cut_finds_groups_that_were_planted():
 def test_rounding_does_not_order_the_questions_of_a_group():
     same = np.array([[1, 0], [1, 0], [1, 0], [0.9, 0.43588989]], np.float32)
     for noise in np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32):
-        (group,) = duplicate_groups(StoredVectors.of(same + noise), 0.5)
+        (group,) = duplicate_groups(same + noise, 0.5)
         assert [member.row for member in group] == [0, 1, 2, 3] and group[0].is_central
 
 
 def test_new_questions_join_groups_by_their_mean_cosine():
     vectors = unit(200)
-    kept = StoredVectors.of(vectors)
-    found = duplicate_groups(kept, 0.8)
+    found = duplicate_groups(vectors, 0.8)
     new = np.concatenate([unit(220)[200:], np.zeros((1, 6), np.float32)])
     rows = {frozenset(m.row for m in group) for group in found}
     alone = set(range(200)) - set().union(*rows)
     every = [*map(sorted, rows), *([row] for row in alone)]
-    joined = joined_groups(kept, found, new, 0.8)
+    joined = joined_groups(vectors, found, new, 0.8)
     counts = set()
     for question, groups_of_it in zip(new, joined):
         means = [(float((vectors[group] @ question).mean()), group) for group in every]
@@ -176,9 +168,9 @@ def test_new_questions_join_groups_by_their_mean_cosine():
 
 
 def test_nothing_everything_and_no_cosine():
-    assert duplicate_groups(StoredVectors.of(np.zeros((0, 4), np.float32)), 0.5) == []
-    assert duplicate_groups(StoredVectors.of(unit(50)), 1.0) == []
-    assert len(duplicate_groups(StoredVectors.of(unit(50)), -1.0)[0]) == 50
+    assert duplicate_groups(np.zeros((0, 4), np.float32), 0.5) == []
+    assert duplicate_groups(unit(50), 1.0) == []
+    assert len(duplicate_groups(unit(50), -1.0)[0]) == 50
     for threshold in (1.5, -2, float("nan")):
         with pytest.raises(ArgumentError, match="threshold"):
-            list(similar_pairs(StoredVectors.of(unit(3)), threshold))
+            list(similar_pairs(unit(3), threshold))

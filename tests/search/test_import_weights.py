@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from trax_weights import write_trax_weights
 
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig, encode
 from siamese.search.detector import DuplicateDetector
 from siamese.search.import_weights import import_weights, read_vocabulary
-from siamese.storage.trax_files import write_course_model
 
 WORDS = ["how", "far", "is", "it", "?"]
 VOCABULARY = Vocabulary.from_words(WORDS)
@@ -20,7 +20,7 @@ def write_arrays(path, rows, dtype=np.float32, count=3):
     rng, d = np.random.default_rng(0), 4
     shapes = [(rows, d), (2 * d, 4 * d), (4 * d,)][:count]
     arrays = [rng.standard_normal(shape).astype(dtype) for shape in shapes]
-    write_course_model(path, arrays, input_signature=None)
+    write_trax_weights(path, arrays)
     return arrays
 
 

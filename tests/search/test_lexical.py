@@ -7,15 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import Stemmer
-from small_models import WORDS, make_detector, random_questions
+from small_models import make_detector, make_mixed_detector, random_questions
 
-from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
-from siamese.nn.encoder import TowerConfig
-from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.search.lexical import best_rows, folded, words_in
-from siamese.storage.store import MANIFEST, find_current, write_manifest
 
 STEMMER = Stemmer.Stemmer("english")
 
@@ -42,21 +38,6 @@ def bm25_by_hand(texts, question):
 @pytest.fixture(scope="module")
 def detector():
     return make_detector()
-
-
-def make_static_detector():
-    """Its searches and its pairs weigh the blocks of a vector otherwise."""
-    rng, vocabulary = np.random.default_rng(0), Vocabulary.from_words(WORDS)
-    tower = TowerConfig(
-        vocabulary.size, 8, True, True, static_size=6, static_share=0.75, pair_static_share=0.3
-    )
-    weights = {
-        name: rng.standard_normal(shape).astype(np.float32)
-        for name, shape in tower.shapes().items()
-    }
-    detector = DuplicateDetector(weights, vocabulary, tower)
-    assert detector.has_pair_shares
-    return detector
 
 
 @pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])  # The last two by the maxima of tiles.
@@ -96,7 +77,7 @@ def test_words_alone_are_bm25_of_the_live_questions(detector, tmp_path):
         assert index.search("xyzzy plugh", mode="words") == []
 
 
-@pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_static_detector, 0.75)])
+@pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)])
 def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
     detector = make()
     index, loaded = changed_index(detector, tmp_path)
@@ -142,23 +123,6 @@ def test_words_are_stemmed_alike_in_threads():
     wanted = [[STEMMER.stemWord(word) for word in text.split()] for text in texts]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(words_in, texts)) == wanted
-
-
-def test_an_index_of_unstemmed_words_counts_them_anew(detector, tmp_path):
-    index = QuestionIndex.build(detector, random_questions(50))
-    index.save(tmp_path / "i")
-    folder = find_current(tmp_path / "i", "index")
-    for path in folder.glob("*-stems.npy"):
-        path.rename(path.with_name(path.name.replace("stems", "words")))
-    (folder / MANIFEST).unlink()
-    write_manifest(folder, kind="index")
-    older = QuestionIndex.load(tmp_path / "i", detector)
-    assert older.search("how far", 9) == index.search("how far", 9)
-    older.add("how far is rice")
-    older.save(tmp_path / "i")
-    loaded = QuestionIndex.load(tmp_path / "i", detector)
-    assert loaded.search("how far", 9) == older.search("how far", 9)
-    assert list(find_current(tmp_path / "i", "index").glob("*-stems.npy"))
 
 
 def test_the_weight_is_saved_and_chooses_between_the_parts(detector, tmp_path):

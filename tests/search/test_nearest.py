@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from siamese.errors import ArgumentError
-from siamese.search.nearest import QUERIES_PER_CALL, STORAGES, TILE, StoredVectors, top_k
+from siamese.search.nearest import QUERIES_PER_CALL, TILE, top_k
 
 
 @pytest.mark.parametrize("n", [0, 1, TILE - 1, TILE, TILE + 1, 1000, 70_001])
@@ -14,7 +13,7 @@ def test_top_k_equals_brute_force_with_rows_left_out(n, k):
     vectors = rng.standard_normal((n, 16)).astype(np.float32)
     queries = rng.standard_normal((5, 16)).astype(np.float32)
     for skip in (np.zeros(0, np.int64), np.flatnonzero(rng.random(n) < 0.3)):
-        rows, products = top_k(StoredVectors.of(vectors), queries, k, skip)
+        rows, products = top_k(vectors, queries, k, skip)
         scores = vectors.astype(np.float64) @ queries.astype(np.float64).T  # [n, 5]
         scores[skip] = -np.inf
         order = np.argsort(-scores, axis=0, kind="stable")[: min(k, n - len(skip))]
@@ -24,29 +23,12 @@ def test_top_k_equals_brute_force_with_rows_left_out(n, k):
 
 def test_top_k_is_the_same_alone_and_in_company_and_equal_rows_stay_in_order():
     rng = np.random.default_rng(3)
-    kept = StoredVectors.of(rng.standard_normal((5000, 16)).astype(np.float32))
+    kept = rng.standard_normal((5000, 16)).astype(np.float32)
     queries = rng.standard_normal((QUERIES_PER_CALL + 88, 16)).astype(np.float32)
     rows, products = top_k(kept, queries, 7)
     for i in (0, 299, QUERIES_PER_CALL, QUERIES_PER_CALL + 87):
         alone = top_k(kept, queries[i : i + 1], 7)
         np.testing.assert_array_equal(alone[0][0], rows[i])
         np.testing.assert_array_equal(alone[1][0], products[i])
-    rows, _ = top_k(StoredVectors.of(np.ones((100, 4), np.float32)), np.ones((1, 4)), 5)
+    rows, _ = top_k(np.ones((100, 4), np.float32), np.ones((1, 4)), 5)
     assert rows[0].tolist() == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(("storage", "error"), [*zip(STORAGES, (1e-9, 1e-3, 1e-2))])
-def test_smaller_storage_is_close_and_exact_on_what_it_keeps(storage, error):
-    rng = np.random.default_rng(5)
-    vectors = rng.standard_normal((3000, 32)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors[17] = 0
-    kept = StoredVectors.of(vectors, storage)
-    found = kept.rows(slice(None))
-    assert np.abs(found - vectors).max() < error
-    assert kept.nbytes <= vectors.nbytes * {"float32": 1, "float16": 0.5, "int8": 0.3}[storage]
-    rows, products = top_k(kept, vectors[5:6], 10)
-    np.testing.assert_array_equal(rows[0], np.argsort(-(found @ vectors[5]), kind="stable")[:10])
-    np.testing.assert_allclose(products[0], found[rows[0]] @ vectors[5], atol=1e-5)
-    with pytest.raises(ArgumentError, match="float32, float16, int8"):
-        StoredVectors.of(vectors, "int4")

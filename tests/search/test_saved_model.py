@@ -1,17 +1,14 @@
-"""A saved model that was damaged or crafted ends in a message, whatever in it is wrong."""
-
-import json
+"""A saved model whose content was changed or crafted ends in a message, whatever in it is wrong."""
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
 
-from siamese import CheckpointError, DuplicateDetector, SiameseError, Vocabulary
+from siamese import CheckpointError, DuplicateDetector, Vocabulary
 from siamese.nn.encoder import TowerConfig
-from siamese.storage.store import MANIFEST, find_current, write_manifest
+from siamese.search.model_file import read_file, write_file
 
 WORDS = Vocabulary.from_words(["how", "old", "are", "you"])
-TOWER = {"vocab_size": WORDS.size, "d_model": 4}
+TOWER = {"vocab_size": WORDS.size, "d_model": 4, "mask_padding": True, "bidirectional": False}
 
 
 def arrays(dtype="float32"):
@@ -22,70 +19,79 @@ def arrays(dtype="float32"):
 
 @pytest.fixture
 def saved(tmp_path):
-    """The directory of the files of a saved model."""
-    made = DuplicateDetector(
+    """The file of a saved model, in the directory of a run."""
+    detector = DuplicateDetector(
         arrays(), WORDS, TowerConfig(**TOWER), threshold=0.6, card={"steps": 3}
     )
-    return find_current(made.save(tmp_path / "model"), "detector")
-
-
-def load(folder):
-    return DuplicateDetector.load(folder.parent)
-
-
-def replace(folder, name, content):
-    """Puts another file into a saved model, with a manifest that fits it: what an attacker can make."""
-    if isinstance(content, dict):
-        facts = {**json.loads((folder / name).read_text()), **content}
-        content = json.dumps({k: v for k, v in facts.items() if v != "left out"}).encode()
-    (folder / name).write_bytes(content)
-    (folder / MANIFEST).unlink()
-    write_manifest(folder, kind="detector", step=0)
+    path = detector.save(tmp_path)
+    assert path == tmp_path / "model.safetensors"
+    return path
 
 
 def test_what_is_saved_returns(saved):
-    found = load(saved)
+    loaded = DuplicateDetector.load(saved)
     for name, array in arrays().items():
-        np.testing.assert_array_equal(found.weights[name], array)
-    assert (found.threshold, found.card, found.vocabulary) == (0.6, {"steps": 3}, WORDS)
-    assert DuplicateDetector.load(saved.parents[1]).threshold == 0.6  # the run's directory will do
+        np.testing.assert_array_equal(loaded.weights[name], array)
+    assert (loaded.threshold, loaded.card, loaded.vocabulary) == (0.6, {"steps": 3}, WORDS)
+    assert loaded.calibration is None and loaded.encoder is None
+    run = DuplicateDetector.load(saved.parent)  # The run's directory will do.
+    assert run.checksum == loaded.checksum
+    assert run.with_fit({"threshold": 0.5, "calibration": None}).checksum == loaded.checksum
+    changed = {**arrays(), "lstm/bias": arrays()["lstm/bias"] + 1}
+    other = DuplicateDetector(changed, WORDS, TowerConfig(**TOWER))
+    assert other.checksum != loaded.checksum
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "detector.json", "vocabulary.json"])
-def test_each_damaged_file_is_named(saved, name):
-    content = bytearray((saved / name).read_bytes())
-    content[len(content) // 2] ^= 1
-    for damaged in (content, content[:-5]):
-        (saved / name).write_bytes(damaged)
-        with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
-            load(saved)
+def test_a_directory_without_a_model_is_refused_in_a_sentence(tmp_path):
+    for path in (tmp_path, tmp_path / "none", str(tmp_path / "none")):
+        with pytest.raises(CheckpointError, match=r"There is no model at .*\. `siamese train`"):
+            DuplicateDetector.load(path)
+    (tmp_path / "CURRENT").write_text("gen-000001")
+    with pytest.raises(CheckpointError, match=r"an earlier version of siamese.*is one file"):
+        DuplicateDetector.load(tmp_path)
 
 
-MISSING = "a word is missing or added"
-CRAFTED = {
-    "detector.json": [
-        b"", b"[]", b"3", b"{}", b"\xff", b"[" * 100_000, b'{"version": 1}',
-        ({"version": 99}, "format version 99"), {"tower": None}, {"tower": "left out"},
-        {"tower": {"vocab_size": "many"}}, {"tower": {**TOWER, "pooling": "max"}},
-        ({"tower": {**TOWER, "compute": "none"}}, "detector.json: compute must be float32 or bfloat16"),
-        ({"tower": {**TOWER, "bidirectional": "yes"}}, "bidirectional must be True .* 'yes'"),
-        {"tower": {**TOWER, "d_model": -4}}, ({"tower": {"vocab_size": 2}}, MISSING),
-        {"threshold": None}, {"threshold": "high"}, {"threshold": float("nan")},
-        {"calibration": {"method": "none known"}}, {"calibration": 3}, {"card": 3},
-    ],
-    "weights.safetensors": [b"", b"\xff" * 16, b"\x02\0\0\0\0\0\0\0{}", b"x" * 100,
-        save({"embedding": np.zeros((2, 2), "float32")}), (save(arrays("int32")), "its dtype is int32")],
-    "vocabulary.json": [b"", b"{}", b"[]", b"\xff", b'{"words": 3}',
-        ({"lowercase": "no"}, "say whether it is lowercase"),
-        ({"words": [*WORDS.words, "today"]}, MISSING), ({"words": WORDS.words[:-1]}, MISSING)],
-}  # fmt: skip
+VOCABULARY = {"words": list(WORDS.words), "lowercase": False, "unknown_ids": 0}
+SIZES = "its vocabulary needs .* rows, and its embedding has"
+CRAFTED = [
+    *({"tower": value} for value in (None, "left out", 3, {"vocab_size": 4}, {**TOWER, "d_model": -4},
+        {**TOWER, "vocab_size": "many"})),
+    ({"tower": {**TOWER, "bidirectional": "yes"}}, "bidirectional must be True .* 'yes'"),
+    ({"tower": {**TOWER, "vocab_size": 2}}, SIZES),
+    *({"threshold": value} for value in (None, "high", float("nan"), "left out")),
+    *({"calibration": value} for value in ({"method": "none known"}, 3, "left out")),
+    *({"card": value} for value in (3, "text", "left out")),
+    *({"vocabulary": value} for value in (None, 3, [], {}, {**VOCABULARY, "words": "text"},
+        {**VOCABULARY, "unknown_ids": -1}, {**VOCABULARY, "lowercase": "no"}, "left out")),
+    ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"] * 2}}, "each word once"),
+    ({"vocabulary": {**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}}, SIZES),
+    ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"][:-1]}}, SIZES),
+    *({"encoder": value} for value in (3, [], "use", {}, {"name": "use"}, "left out",
+        *({"name": "use", "fingerprint": "", "share": share} for share in (2, "half", None)),
+        {"name": "use", "fingerprint": 3, "share": 1})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", CRAFTED)
+def test_crafted_facts_with_a_right_checksum_are_refused(saved, changes):
+    changes, message = changes if isinstance(changes, tuple) else (changes, "damaged|do not fit")
+    content, facts = read_file(saved, "model")
+    facts = {name: value for name, value in {**facts, **changes}.items() if value != "left out"}
+    write_file(saved, "model", content, facts)
+    with pytest.raises(CheckpointError, match=message):
+        DuplicateDetector.load(saved)
 
 
 @pytest.mark.parametrize(
-    "name, content", [(name, content) for name, contents in CRAFTED.items() for content in contents]
+    ("content", "message"),
+    [
+        ({}, "do not fit its configuration"),
+        ({"embedding": np.zeros((2, 2), np.float32)}, "do not fit its configuration"),
+        (arrays("int32"), "its dtype is int32"),
+        ({**arrays(), "lstm/bias": np.full(16, np.nan, np.float32)}, "finite"),
+    ],
 )
-def test_crafted_content_with_right_checksums_is_refused(saved, name, content):
-    content, message = content if isinstance(content, tuple) else (content, None)
-    replace(saved, name, content)
-    with pytest.raises(SiameseError, match=message):
-        load(saved)
+def test_crafted_arrays_with_a_right_checksum_are_refused(saved, content, message):
+    write_file(saved, "model", content, read_file(saved, "model")[1])
+    with pytest.raises(CheckpointError, match=message):
+        DuplicateDetector.load(saved)

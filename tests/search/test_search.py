@@ -8,7 +8,6 @@ from small_models import ODD, make_detector, random_questions
 
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.index import QuestionIndex
-from siamese.search.nearest import STORAGES
 from siamese.storage.store import find_current
 
 
@@ -43,17 +42,15 @@ def test_questions_without_words_and_other_k(detector):
     assert len(index) == 1
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-def test_odd_questions_ids_columns_and_storage_survive(detector, tmp_path, storage):
+def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
     odd = [text for text in ODD.values() if text.strip()]
     columns = [{"who": "ä", "n": i} for i in range(len(odd))]
     ids = [f"q{i}" if i % 2 else i for i in range(len(odd))]
-    index = QuestionIndex.build(detector, odd, ids=ids, columns=columns, storage=storage)
+    index = QuestionIndex.build(detector, odd, ids=ids, columns=columns)
     index.save(tmp_path / "i")
     loaded = QuestionIndex.load(tmp_path / "i", detector)
-    assert loaded.vectors.storage == storage
     for text, hits in zip(odd, loaded.search(odd, k=50)):
-        assert hits[0].similarity == pytest.approx(1, abs=0.02 if storage == "int8" else 2e-3)
+        assert hits[0].similarity == pytest.approx(1, abs=1e-5)
         assert {(hit.id, hit.question, hit.columns["n"]) for hit in hits} == {
             *zip(ids, odd, range(9))
         }
@@ -92,14 +89,10 @@ def test_hits_have_the_detectors_similarity_and_probability():
         assert [hit.is_duplicate for hit in hits] == (cosines > 0.5).tolist()
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_searches_while_others_add_and_remove(detector, approximate):
+def test_searches_while_others_add_and_remove(detector):
     """Every answer must be that of some whole state: rows, ids and texts go together."""
-    if approximate:
-        pytest.importorskip("usearch")
     questions = random_questions(200)
-    index = QuestionIndex.build(detector, questions[:50], columns=[{"n": i} for i in range(50)],
-                                approximate=approximate)  # fmt: skip
+    index = QuestionIndex.build(detector, questions[:50], columns=[{"n": i} for i in range(50)])
     faults = []
 
     def change():
@@ -120,7 +113,7 @@ def test_searches_while_others_add_and_remove(detector, approximate):
         thread.start()
     for thread in threads:
         thread.join()
-    assert not faults and len(index) == 150 and index.has_graph == approximate
+    assert not faults and len(index) == 150
     fresh = QuestionIndex.build(detector, [entry["question"] for entry in index.entries])
     found, wanted = index.search("how far", k=9), fresh.search("how far", k=9)
     assert [h.similarity for h in found] == pytest.approx([h.similarity for h in wanted], abs=1e-5)

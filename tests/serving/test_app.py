@@ -51,7 +51,7 @@ def test_user_errors_exit_2(model, tmp_path, capsys):
         taken.listen()
         port = str(taken.getsockname()[1])
         for arguments, words in (
-            ([str(tmp_path / "none")], "no saved model"),
+            ([str(tmp_path / "none")], "There is no model at"),
             ([str(model), "--index", str(tmp_path / "none")], "does not exist"),
             ([str(model), "--index", str(tmp_path / "others")], "another model"),
             ([str(model), "--port", port], "cannot be had"),

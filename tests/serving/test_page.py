@@ -1,8 +1,9 @@
 """What the page shows, without Gradio: the detector's own answers, control characters escaped."""
 
 import pytest
-from small_models import make_detector, random_questions
+from small_models import letters, make_detector, random_questions
 
+from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.serving import page
 from siamese.serving.service import QuestionService
@@ -35,6 +36,12 @@ def test_the_probability_is_shown_where_the_model_has_one():
     detector.calibration = lambda cosine: cosine * 0 + 0.25
     assert "probability 25%" in page.comparison(detector, "how far", "how old")[1]
     assert "(25%)" in hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][1]
+
+
+def test_a_default_threshold_is_named_as_one():
+    detector = DuplicateDetector.from_encoder(letters, "letters")
+    assert "No labels stand behind" in page.comparison(detector, "how far", "how old")[1]
+    assert "No labels" not in page.comparison(detector, "how far", "how old", 0.5)[1]
 
 
 def test_questions_without_words_get_a_sentence(detector):

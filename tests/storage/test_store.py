@@ -4,8 +4,8 @@ import os
 import shutil
 
 import pytest
+from programs import run_dying_at
 from small_disks import mounted_tmpfs
-from test_checkpoints import run_dying_at
 
 from siamese.errors import CheckpointError
 from siamese.storage.store import (
@@ -53,8 +53,7 @@ def test_other_directories_are_neither_read_nor_replaced(tmp_path):
     (tmp_path / "file").write_text("keep")
     (tmp_path / "flat").mkdir()  # As the first edition wrote them: one set of files, no CURRENT.
     write_manifest(tmp_path / "flat", kind="index", step=0, metrics={})
-    write(tmp_path / "model", "m", "detector")
-    for path in ("mine", "file", "flat", "model"):
+    for path in ("mine", "file", "flat"):
         with pytest.raises(CheckpointError, match=r"something other than|not a directory"):
             write(tmp_path / path, "x")
         with pytest.raises(CheckpointError, match=r"holds no index\. `siamese index"):
@@ -62,7 +61,6 @@ def test_other_directories_are_neither_read_nor_replaced(tmp_path):
     with pytest.raises(CheckpointError, match=r"There is no index at .*none: .*`siamese index"):
         read(tmp_path / "none")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == (tmp_path / "file").read_text()
-    assert read(tmp_path / "model", "detector") == "m"
 
 
 @pytest.mark.parametrize("name", ["CURRENT", "manifest.json", "part-1"])

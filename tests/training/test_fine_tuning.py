@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from small_models import WORDS
 
-from siamese import DuplicateDetector, QuestionPairs
+from siamese import DuplicateDetector, QuestionPairs, Trainer
 from siamese.cli.main import main
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.training.fine_tuning import fine_tuning_config
-from siamese.training.trainer import Trainer
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +99,7 @@ def test_a_run_goes_on_only_from_its_own_model(model, pairs, one_length, tmp_pat
     trainer = Trainer(pairs, config, init_from=model, **run)
     trainer.train()
     again = Trainer(pairs, config, init_from=model, **run)
-    assert again.loop.step == 2
+    assert again.step == 2
     np.testing.assert_array_equal(
         again.save().weights["embedding"], trainer.save().weights["embedding"]
     )
@@ -137,21 +136,29 @@ def test_fewer_duplicates_to_validate_on_than_a_batch_has(model, pairs):
     Trainer(pairs, config, init_from=model, valid=few, quiet=True).train()
 
 
+class Lengths:
+    """A made-up encoder: the shares of a few letters in a text."""
+
+    name = "letters"
+
+    def encode(self, texts):
+        return np.array([[text.count(letter) + 0.1 for letter in "aeiou"] for text in texts])
+
+
 @pytest.mark.slow
-def test_models_over_static_vectors(pairs, tmp_path):
-    from small_vectors import write_vectors
-
-    from siamese.search.ready import ready_detector
-
-    ready = ready_detector(write_vectors(tmp_path / "vectors"))
-    config = fine_tuning_config(ready, pairs.is_duplicate, d_model=128, steps=1)
-    assert config.embedding == str(tmp_path / "vectors") and config.static_share == 0.3
-    first = Trainer(pairs, config, init_from=ready, quiet=True)
-    first.train()
-    tuned = first.save()
-    assert tuned.tower.is_learned and tuned.threshold == ready.threshold
-    again = Trainer(
-        pairs, fine_tuning_config(tuned, pairs.is_duplicate), init_from=tuned, quiet=True
-    )
+def test_an_encoder_alone_gets_a_tower_and_a_tower_beside_one_keeps_it(model, pairs):
+    alone = DuplicateDetector.from_encoder(Lengths(), "letters", threshold=0.6)
+    config = fine_tuning_config(alone, pairs.is_duplicate, d_model=8, steps=1)
+    assert config.encoder == "letters" and config.encoder_share == 0.75
+    trainer = Trainer(pairs, config, init_from=alone, quiet=True)
+    trainer.train()
+    tuned = trainer.save()
+    assert tuned.tower.d_model == 8 and tuned.encoder.name == "letters" and tuned.threshold == 0.6
     texts = ["how do i cook rice", "old cats"]
-    np.testing.assert_allclose(again.save().encode(texts), tuned.encode(texts), atol=2e-3)
+    np.testing.assert_allclose(
+        tuned.encode(texts)[:, :5], np.sqrt(0.75) * alone.encode(texts), atol=1e-6
+    )
+    again = fine_tuning_config(tuned, pairs.is_duplicate)
+    assert again.encoder_share == 0.75
+    started = Trainer(pairs, again, init_from=tuned, quiet=True).save()
+    np.testing.assert_allclose(started.encode(texts), tuned.encode(texts), atol=1e-5)

@@ -1,4 +1,4 @@
-"""RankingLoss and the auxiliary pairwise loss against loops in float64."""
+"""The ranking loss and the loss of labelled pairs against loops in float64; a configuration's loss."""
 
 import math
 
@@ -7,13 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from siamese import ArgumentError, ShapeError
+from siamese import ArgumentError, ShapeError, TrainConfig
+from siamese.course.loss import loss_from_scores
 from siamese.training.losses import (
     PAIR_CENTRE,
     PAIR_TEMPERATURE,
-    PairLossFn,
-    RankingLoss,
-    RankingLossFn,
+    TEMPERATURE,
+    make_loss,
+    pair_loss,
+    plateau,
+    ranking_loss,
 )
 
 MASK = np.zeros((6, 6), bool)
@@ -25,43 +28,47 @@ def vectors(rows=6, d=5, seed=0):
     return drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
 
 
-def loop_loss(v1, v2, temperature, direction="both", mask=None):
-    """-log of the positive's share of exp(cosine / temperature), row by row."""
+def matrix(**options):
+    v1, v2 = vectors(**options)
+    return v1 @ v2.T
 
-    def one_side(a, b, known):
+
+def loop_loss(scores, direction="both", mask=None):
+    """-log of the positive's share of exp(cosine / temperature), for each row."""
+
+    def one_side(scores, known):
         losses = []
-        for i in range(len(a)):
+        for i in range(len(scores)):
             terms = [
-                math.exp(float(a[i] @ b[j]) / temperature)
-                for j in range(len(a))
+                math.exp(float(scores[i, j]) / TEMPERATURE)
+                for j in range(len(scores))
                 if j == i or known is None or not known[i][j]
             ]
-            losses.append(math.log(sum(terms)) - float(a[i] @ b[i]) / temperature)
-        return sum(losses) / len(a)
+            losses.append(math.log(sum(terms)) - float(scores[i, i]) / TEMPERATURE)
+        return np.array(losses)
 
-    rows = one_side(v1, v2, mask)
-    columns = one_side(v2, v1, None if mask is None else np.transpose(mask))
+    rows = one_side(scores, mask)
+    columns = one_side(scores.T, None if mask is None else np.transpose(mask))
     return {"rows": rows, "columns": columns, "both": (rows + columns) / 2}[direction]
 
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("direction", ["rows", "columns", "both"])
-@pytest.mark.parametrize("temperature", [0.002, 0.05, 1.0])  # 0.002: exp() alone would overflow.
-def test_equals_the_loop(direction, temperature, mask):
-    v1, v2 = vectors()
+def test_equals_the_loop(direction, mask):
+    scores = matrix()
+    expected = loop_loss(scores, direction, mask)
     with jax.enable_x64(True):
-        found = RankingLossFn(v1, v2, temperature, direction=direction, false_negative_mask=mask)
-    np.testing.assert_allclose(found, loop_loss(v1, v2, temperature, direction, mask), rtol=1e-12)
-    single = RankingLossFn(v1, v2, temperature, direction=direction, false_negative_mask=mask)
-    np.testing.assert_allclose(single, found, rtol=1e-3)
+        losses = ranking_loss(scores, direction, mask)
+    np.testing.assert_allclose(losses, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        ranking_loss(scores, direction, mask), expected, rtol=1e-3, atol=1e-5
+    )
 
 
 def test_a_row_without_negatives_has_neither_loss_nor_gradient():
-    v1, v2 = (jnp.asarray(v, jnp.float32) for v in vectors(rows=2))
+    scores = jnp.asarray(matrix(rows=2), jnp.float32)
     mask = jnp.asarray(~np.eye(2, dtype=bool))
-    loss, gradient = jax.value_and_grad(
-        lambda v: RankingLossFn(v, v2, 0.05, false_negative_mask=mask)
-    )(v1)
+    loss, gradient = jax.value_and_grad(lambda s: ranking_loss(s, "both", mask).sum())(scores)
     assert float(loss) == 0.0
     np.testing.assert_array_equal(gradient, np.zeros_like(gradient))
 
@@ -72,35 +79,42 @@ def test_pair_loss_equals_the_loop():
     for cosine, label in zip(cosines, labels):
         probability = 1 / (1 + math.exp(-(cosine - PAIR_CENTRE) / PAIR_TEMPERATURE))
         losses.append(-math.log(probability if label else 1 - probability))
-    np.testing.assert_allclose(PairLossFn(cosines, labels), np.mean(losses), rtol=1e-6)
+    np.testing.assert_allclose(pair_loss(cosines, labels), losses, rtol=1e-5)
 
 
-def test_the_layer_divides_duplicates_from_labelled_pairs():
-    v1, v2 = (v.astype(np.float32) for v in vectors(rows=9))
-    labels = np.array([0, 1, 0], np.int32)
-    layer = RankingLoss(0.1, false_negative_mask=True, pairs=True, pair_loss_weight=2.0)
-    wanted = RankingLossFn(v1[:6], v2[:6], 0.1, false_negative_mask=MASK)
-    wanted += 2 * PairLossFn(np.sum(v1[6:] * v2[6:], axis=1), labels)
-    assert float(layer((v1, v2, MASK, labels))) == pytest.approx(float(wanted), rel=1e-5)
-    assert str(layer) == "RankingLoss_in4"
-    assert RankingLoss().n_in == 2
-    assert RankingLoss(false_negative_mask=True).n_in == RankingLoss(pairs=True).n_in == 3
+def test_the_loss_of_a_configuration():
+    scores, cosines, labels = matrix(), np.array([0.3, 0.8]), np.array([0, 1])
+    weighted = TrainConfig.best(pair_loss_weight=0.5)
+    pairs = np.mean(np.asarray(pair_loss(cosines, labels)))
+    expected = float(loop_loss(scores, "both", MASK).mean() + 0.5 * pairs)
+    for number in make_loss(weighted)(scores, MASK, cosines, labels):
+        assert float(number) == pytest.approx(expected, rel=1e-5)
+    for edition, closest, total in ((2022, "hardest", np.mean), (2023, "semi_hard", np.sum)):
+        config = TrainConfig.course(edition=edition, margin=0.3)
+        rows = loss_from_scores(scores, 0.3, closest=closest, reduction="none")
+        minimised, mean = make_loss(config)(scores)
+        assert float(minimised) == pytest.approx(float(total(rows)), rel=1e-5)
+        assert float(mean) == pytest.approx(float(np.mean(rows)), rel=1e-5)
 
 
-ONE, TWO = vectors()
+def test_equal_vectors_have_the_loss_of_the_plateau():
+    equal = np.ones((8, 8))
+    assert float(make_loss(TrainConfig.course(edition=2022))(equal)[1]) == 0.5
+    assert plateau(TrainConfig.course(edition=2022)) == 0.5
+    # All other questions a little nearer than the duplicate: each closest negative is masked.
+    nearer = equal + 1e-7 * (1 - np.eye(8))
+    assert float(make_loss(TrainConfig.course())(nearer)[1]) == pytest.approx(0.25, abs=1e-5)
+    assert plateau(TrainConfig.course()) == 0.25 and plateau(TrainConfig.best()) is None
 
 
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda: RankingLossFn(ONE, TWO[:4]), ShapeError, "one shape"),
-        (lambda: RankingLossFn(ONE, TWO, false_negative_mask=MASK[:2, :2]), ShapeError, "mask"),
-        (lambda: RankingLossFn(ONE[:1], TWO[:1]), ArgumentError, "at least 2"),
-        (lambda: PairLossFn(np.zeros(3), np.zeros((3, 1))), ShapeError, "label"),
-        (lambda: RankingLoss(direction="across"), ArgumentError, "direction"),
-        (lambda: RankingLoss(0), ArgumentError, "temperature"),
-        (lambda: RankingLoss(math.nan), ArgumentError, "temperature"),
-        (lambda: RankingLoss("0.05"), ArgumentError, "temperature"),
+        (lambda: ranking_loss(np.ones((6, 4))), ShapeError, "square"),
+        (lambda: ranking_loss(matrix(), "both", MASK[:2, :2]), ShapeError, "mask"),
+        (lambda: ranking_loss(np.ones((1, 1))), ArgumentError, "at least 2"),
+        (lambda: ranking_loss(matrix(), "across"), ArgumentError, "direction"),
+        (lambda: pair_loss(np.zeros(3), np.zeros((3, 1))), ShapeError, "label"),
     ],
 )
 def test_arguments_that_do_not_fit(call, error, message):

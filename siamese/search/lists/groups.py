@@ -11,7 +11,7 @@ from siamese.data.arguments import one_of
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
 from siamese.search.lists.linkage import average_linkage, similar_pairs
-from siamese.search.nearest import StoredVectors, top_k
+from siamese.search.nearest import top_k
 
 MOST_EDGES = 4_000_000  # pairs kept before they are joined to groups
 MOST_JOINED = 10  # groups looked at for a new question
@@ -27,7 +27,7 @@ class Member(NamedTuple):
 
 
 def duplicate_groups(
-    vectors: StoredVectors,
+    vectors: np.ndarray,
     threshold: float,
     *,
     linkage: str = "average",
@@ -36,7 +36,7 @@ def duplicate_groups(
     """Groups of duplicate questions in a whole list.
 
     Args:
-      vectors: of length 1.
+      vectors: float32 [n, d], of length 1.
       threshold: a cosine.
       linkage: 'average': groups are joined where the mean cosine over all their pairs is above the
         threshold; see `siamese.search.lists.linkage`. 'single': questions are joined by any pair above it,
@@ -51,8 +51,8 @@ def duplicate_groups(
       ArgumentError: a threshold outside -1 to 1, another linkage, or `largest` below 1 or with 'single'.
 
     Example:
-      >>> kept = StoredVectors.of(np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32))
-      >>> [[member.row for member in group] for group in duplicate_groups(kept, 0.95)]
+      >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
+      >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
     one_of(linkage, "linkage", ("average", "single"))
@@ -67,7 +67,7 @@ def duplicate_groups(
     return groups_of(vectors, labels)
 
 
-def groups_of(vectors: StoredVectors, labels: np.ndarray) -> list[list[Member]]:
+def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     """The groups that int64 [n] labels tell, as `duplicate_groups` returns them."""
     order = np.argsort(labels, kind="stable")
     members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
@@ -76,7 +76,7 @@ def groups_of(vectors: StoredVectors, labels: np.ndarray) -> list[list[Member]]:
 
 
 def joined_groups(
-    vectors: StoredVectors, groups: list[list[Member]], new: np.ndarray, threshold: float
+    vectors: np.ndarray, groups: list[list[Member]], new: np.ndarray, threshold: float
 ) -> list[list[tuple[list[Member], float]]]:
     """For each new question the groups it belongs to: its mean cosine with them is above a threshold.
 
@@ -92,9 +92,9 @@ def joined_groups(
     grouped = {member.row for group in groups for member in group}
     alone = [[Member(row, 1.0, True)] for row in range(len(vectors)) if row not in grouped]
     groups = [*groups, *alone]
-    means = [vectors.rows([m.row for m in group]).mean(axis=0) for group in groups]
+    means = [vectors[[m.row for m in group]].mean(axis=0) for group in groups]
     means = np.array(means, np.float32).reshape(-1, new.shape[1])
-    rows, cosines = top_k(StoredVectors(means), new, MOST_JOINED)
+    rows, cosines = top_k(means, new, MOST_JOINED)
     return [
         [(groups[row], cosine) for row, cosine in zip(*found) if cosine > threshold]
         for found in zip(rows.tolist(), cosines.tolist())
@@ -117,7 +117,7 @@ def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str
     return {**own, **{f"column_{n}" if n in own else n: v for n, v in columns.items()}}
 
 
-def _connected(vectors: StoredVectors, threshold: float) -> np.ndarray:
+def _connected(vectors: np.ndarray, threshold: float) -> np.ndarray:
     """The connected component of each question, int64 [n]."""
     n = len(vectors)
     kept, count = [np.zeros((0, 2), np.int64)], 0
@@ -133,9 +133,9 @@ def _connected(vectors: StoredVectors, threshold: float) -> np.ndarray:
     return connected_groups(n, np.concatenate(kept))
 
 
-def _ordered(vectors: StoredVectors, rows: np.ndarray) -> list[Member]:
+def _ordered(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
     """A group, the central question first; where rounding alone tells two apart, the earlier is first."""
-    found = vectors.rows(rows)  # [members, d]
+    found = vectors[rows]  # [members, d]
     nearness = found @ found.mean(axis=0)
     central = int(np.argmax(nearness >= nearness.max() - ROUNDING))
     similarities = np.vecdot(found, found[central])

@@ -17,7 +17,7 @@ import numpy as np
 from siamese.data.arguments import whole_number
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
-from siamese.search.nearest import StoredVectors, blocks
+from siamese.search.nearest import blocks
 
 BLOCK = 2048  # rows and columns of a block of similarities: 16 MiB
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -55,7 +55,7 @@ def best_cut(
 
 
 def similar_pairs(
-    vectors: StoredVectors, threshold: float
+    vectors: np.ndarray, threshold: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yields all pairs whose cosine is above a threshold, each once, block by block.
 
@@ -70,14 +70,15 @@ def similar_pairs(
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
+    vectors = np.asarray(vectors, np.float32)
     n = len(vectors)
     bounds = upper_bounds(vectors, threshold)
     shorter, least = (vectors, threshold) if bounds is None else (bounds, threshold - ROUNDING)
     buffer = np.empty((BLOCK, BLOCK), np.float32)
     for start in range(0, n, BLOCK):
-        rows = shorter.rows(slice(start, start + BLOCK))  # [r, d]
+        rows = shorter[start : start + BLOCK]  # [r, d]
         for other in range(start, n, BLOCK):
-            columns = rows if other == start else shorter.rows(slice(other, other + BLOCK))
+            columns = rows if other == start else shorter[other : other + BLOCK]
             scores = buffer[: len(rows), : len(columns)]
             np.matmul(rows, columns.T, out=scores)
             i, j = np.divmod(np.flatnonzero(scores > least), len(columns))
@@ -95,7 +96,7 @@ def similar_pairs(
                 yield i, j, similarities
 
 
-def upper_bounds(vectors: StoredVectors, threshold: float) -> StoredVectors | None:
+def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     """Shorter vectors, float32 [n, k + 1], whose products are at least those of `vectors`, rounding aside.
 
     Turned to the principal axes of a sample, the first k numbers hold most of a vector; of the others only
@@ -103,10 +104,10 @@ def upper_bounds(vectors: StoredVectors, threshold: float) -> StoredVectors | No
     r * r', which is the product of the vectors with r as their last number. None where that would leave
     more than one in a thousand of the sample's pairs, or the list is short.
     """
-    n, d = vectors.values.shape
+    n, d = vectors.shape
     if n < SAMPLE:
         return None
-    some = vectors.rows(np.arange(0, n, n // SAMPLE)[:SAMPLE])
+    some = vectors[np.arange(0, n, n // SAMPLE)[:SAMPLE]]
     _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
     axes = np.ascontiguousarray(axes[:, ::-1], np.float32)  # [d, d], the strongest first
 
@@ -121,21 +122,21 @@ def upper_bounds(vectors: StoredVectors, threshold: float) -> StoredVectors | No
             found = np.empty((n, k + 1), np.float32)
             for start, rows in blocks(vectors, BLOCK):
                 found[start : start + len(rows)] = shortened(rows, k)
-            return StoredVectors(found)
+            return found
     return None
 
 
-def _cosines(vectors: StoredVectors, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+def _cosines(vectors: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """The products of the rows i with the rows j, float32 [m]."""
     found = np.empty(len(i), np.float32)
     for start in range(0, len(i), BLOCK):
         part = slice(start, start + BLOCK)
-        found[part] = np.vecdot(vectors.rows(i[part]), vectors.rows(j[part]))
+        found[part] = np.vecdot(vectors[i[part]], vectors[j[part]])
     return found
 
 
 def strongest_pairs(
-    vectors: StoredVectors, threshold: float, allowed: Callable | None = None
+    vectors: np.ndarray, threshold: float, allowed: Callable | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """The pairs above a threshold, as one; of more than twice `MOST_PAIRS` the best.
 
@@ -159,14 +160,14 @@ def strongest_pairs(
     return first, second, cosines, least
 
 
-def average_linkage(vectors: StoredVectors, threshold: float, largest: int | None = None) -> Merges:
+def average_linkage(vectors: np.ndarray, threshold: float, largest: int | None = None) -> Merges:
     """Joins the two groups with the highest mean cosine, again and again, down to a threshold.
 
     The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
     Sokal and Michener, 1958), which keeps all pairs in memory.
 
     Args:
-      vectors: of length 1.
+      vectors: float32 [n, d], of length 1.
       threshold: groups are joined where their mean cosine is above it.
       largest: a bound on the questions of a group: what would be larger is not joined.
 
@@ -174,14 +175,14 @@ def average_linkage(vectors: StoredVectors, threshold: float, largest: int | Non
       ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
 
     Example:
-      >>> kept = StoredVectors.of(np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32))
-      >>> average_linkage(kept, 0.5).labels(0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
+      >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)
+      >>> average_linkage(vectors, 0.5).labels(0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
     if largest is not None:
         whole_number(largest, "largest", 1)
     rows = np.arange(len(vectors))  # a question of each group
-    sums, sizes = np.array(vectors.rows(slice(None))), np.ones(len(vectors), np.int64)
+    sums, sizes = np.array(vectors), np.ones(len(vectors), np.int64)
     edges, similarities = [], []
     limit = np.inf if largest is None else largest
     least = np.inf
@@ -192,7 +193,7 @@ def average_linkage(vectors: StoredVectors, threshold: float, largest: int | Non
             return sizes[i] + sizes[j] <= limit
 
         means = sums if sizes.max(initial=1) == 1 else sums / sizes[:, None].astype(np.float32)
-        *pairs, least = strongest_pairs(StoredVectors(means), threshold, allowed)
+        *pairs, least = strongest_pairs(means, threshold, allowed)
         del means  # as large as the list
         for a, b, similarity in _joins(sums, sizes, pairs, least, limit):
             edges.append((rows[a], rows[b]))

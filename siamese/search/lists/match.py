@@ -8,7 +8,7 @@ import numpy as np
 
 from siamese.data.arguments import whole_number
 from siamese.search.detector import DuplicateDetector
-from siamese.search.nearest import StoredVectors, top_k
+from siamese.search.nearest import top_k
 
 CANDIDATES = 50  # of each question, for one-to-one
 
@@ -44,9 +44,7 @@ def match_questions(
     """
     k = CANDIDATES if one_to_one else whole_number(k, "k", 1)
     asked, kept = detector.encode(questions), detector.encode(others)
-    rows, _ = top_k(StoredVectors.of(kept), asked, k, np.flatnonzero(~kept.any(axis=1)))
-    judged = [detector.pair_cosines(kept[row], vector) for row, vector in zip(rows, asked)]
-    cosines = np.array(judged, np.float32).reshape(rows.shape)  # [n, k]
+    rows, cosines = top_k(kept, asked, k, np.flatnonzero(~kept.any(axis=1)))  # [n, k]
     chosen = np.broadcast_to(asked.any(axis=1)[:, None], rows.shape)  # [n, k]
     if one_to_one:
         cut = detector.threshold if threshold is None else threshold

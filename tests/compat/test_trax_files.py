@@ -1,0 +1,415 @@
+"""Trax's own files are read, and nothing in them is ever run."""
+
+import collections
+import gzip
+import io
+import pickle
+import random
+import resource
+import subprocess
+import sys
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from trax_weights import write_trax_weights
+
+from siamese.compat import safe_pickle, trax_files
+from siamese.compat.trax_files import read_arrays, read_course_model
+from siamese.errors import CheckpointError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
+import make_hostile
+
+
+def same(a, b):
+    """Whether two arrays are equal in kind, shape and every bit."""
+    return (
+        type(a) is type(b)
+        and (a.dtype, a.shape) == (b.dtype, b.shape)
+        and a.tobytes() == b.tobytes()
+    )
+
+
+def read_plain_pickle(data, where="x"):
+    return safe_pickle.read_plain_pickle(io.BytesIO(data), where)
+
+
+def packed(path, content, protocol=pickle.HIGHEST_PROTOCOL):
+    path.write_bytes(gzip.compress(pickle.dumps(content, protocol)))
+    return path
+
+
+# ---- The pickle reader against Python's own, on harmless content ----
+
+ARRAYS = npst.arrays(
+    st.sampled_from(["bool", "int8", "uint16", "int32", "uint64", "float16", "<f4", "f8", "c8"]),
+    npst.array_shapes(min_dims=0, min_side=0, max_side=3),
+)
+HARMLESS = st.recursive(
+    st.one_of(
+        *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary()),
+        *(ARRAYS, ARRAYS.map(np.asfortranarray), st.floats(width=32).map(np.float32)),
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(), inner)
+        | st.dictionaries(st.text(), st.lists(inner)).map(
+            lambda d: collections.defaultdict(list, d)
+        )
+    ),
+    max_leaves=10,
+)
+
+
+def alike(a, b):
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and same(a, b)
+    if isinstance(a, np.generic):
+        return type(a) is type(b) and a.tobytes() == b.tobytes()
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, dict):
+        return type(a) is type(b) and list(a) == list(b) and all(alike(a[k], b[k]) for k in a)
+    return type(a) is type(b) and (a == b or repr(a) == repr(b))
+
+
+@settings(deadline=None)
+@given(HARMLESS, st.integers(3, 5))
+def test_harmless_content_is_read_as_python_reads_it(content, protocol):
+    data = pickle.dumps(content, protocol)
+    assert alike(pickle.loads(data), read_plain_pickle(data, "x"))
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_jax_arrays_and_shared_values(protocol):
+    import jax.numpy as jnp
+
+    shared = [1]
+    content = (jnp.arange(4.0), jnp.float32(2), shared, shared)
+    if protocol < 3:  # Python writes bytes by a call there; no Trax ever wrote such a file.
+        with pytest.raises(CheckpointError, match=r"names '_codecs\.encode'"):
+            read_plain_pickle(pickle.dumps(content, protocol))
+        return
+    back = read_plain_pickle(pickle.dumps(content, protocol))
+    assert alike(back[:2], (np.arange(4, dtype="float32"), np.array(2, "float32")))
+    assert back[2] is back[3]
+
+
+def test_the_names_of_older_numpys_and_jax_are_known():
+    import jax.numpy as jnp
+
+    for array, name, older in (
+        (np.arange(3), b"numpy._core", b"numpy.core"),
+        (jnp.arange(3), b"array\n_reconstruct_array", b"device_array\nreconstruct_device_array"),
+    ):
+        data = pickle.dumps(array, 3)
+        assert name in data
+        assert read_plain_pickle(data.replace(name, older), "x").tolist() == [0, 1, 2]
+
+
+# ---- Files ----
+
+
+def test_an_old_single_file_and_weights_alone_are_read(tmp_path):
+    only = {"flat_weights": [np.ones(2, "f4")]}
+    old = {**only, "step": 3, "flat_state": [], "slots": [np.zeros(2)], "history": {"_values": {}}}
+    model = read_course_model(packed(tmp_path / "model.pkl.gz", old))
+    assert model.step == 3 and same(model.weights[0], np.ones(2, "float32"))
+    assert read_course_model(tmp_path).step == 3
+    alone = read_course_model(packed(tmp_path / "x.pkl.gz", only))
+    assert alone.weights[0].tolist() == [1, 1] and alone.step == 0
+
+
+def test_a_missing_companion_is_named(tmp_path):
+    path = packed(tmp_path / "model.pkl.gz", {"flat_weights": 2})
+    with pytest.raises(CheckpointError, match=r"weights\.npy\.gz does not exist"):
+        read_course_model(path)
+
+
+def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
+    """Trax's reader stops at a cut without a word and loads half a model."""
+    path = tmp_path / "a.weights.npy.gz"
+    write_trax_weights(
+        tmp_path / "a.pkl.gz", [np.arange(500), np.ones((3, 2), order="F"), np.ones(())]
+    )
+    back = read_arrays(path)
+    assert same(back[1], np.ones((3, 2))) and back[2].shape == () and back[0][-1] == 499
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 7):
+        path.write_bytes(whole[:length])
+        with pytest.raises(CheckpointError, match="damaged or cut off"):
+            read_arrays(path)
+
+
+BOMB = 400 << 20  # bytes
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b"", "model.pkl.gz"),
+        (b"", "a.npy.gz"),
+        (b"\x80\x04}(X\x0c\0\0\0flat_weightsB\0\0\0\x19", "model.pkl.gz"),  # claims 400 MB
+        (make_hostile.image_header(BOMB // 4), "a.npy.gz"),  # 100 MB and more behind them
+    ],
+    ids=["zeros", "zeros as arrays", "vast text", "more than the header says"],
+)
+def test_a_small_file_of_vast_content_takes_no_more_memory_than_its_arrays(tmp_path, head, name):
+    """U22: the reader stops where the arrays end. tracemalloc sees what Python and NumPy take."""
+    path = tmp_path / name
+    with gzip.open(path, "wb", 1) as file:
+        file.write(head)
+        for _ in range(BOMB >> 20):
+            file.write(bytes(1 << 20))
+    assert path.stat().st_size < 4 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError):
+            read(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (250 << 20 if head else 8 << 20), f"{peak >> 20} MB"
+
+
+# ---- Together with Trax ----
+
+
+def batches():
+    generator = np.random.RandomState(0)
+    while True:
+        rows = generator.randint(2, 50, (4, 6)).astype(np.int32)
+        yield rows, rows[::-1]
+
+
+def trax_loop(directory):
+    from trax import optimizers
+    from trax.supervised import training
+
+    import siamese
+
+    loss = siamese.TripletLoss()
+    task = training.TrainTask(batches(), loss, optimizers.Adam(0.01), n_steps_per_checkpoint=2)
+    evaluation = training.EvalTask(batches(), [loss])
+    model = siamese.Siamese(50, 8)
+    return training.Loop(model, task, eval_tasks=[evaluation], output_dir=directory)
+
+
+@pytest.mark.slow
+def test_what_trax_s_own_loop_writes_is_read(tmp_path):
+    loop = trax_loop(tmp_path)
+    loop.run(2)
+    expected = [np.asarray(array) for array in jax.tree_util.tree_leaves(loop.model.weights)]
+    expected = [array for array in expected if array.size]
+    model = read_course_model(tmp_path)
+    assert model.step == 2 and len(model.weights) == 3
+    assert all(map(same, model.weights, expected))
+    loop.model.save_to_file(str(tmp_path / "own.pkl.gz"), input_signature=loop._batch_signature)
+    assert all(map(same, read_course_model(tmp_path / "own.pkl.gz").weights, expected))
+    # Trax reads its own through the same reader: step, history and signature are there.
+    again = trax_loop(tmp_path)
+    assert again.step == 2 and again.history.get("eval", "metrics/TripletLoss")
+    batch = next(batches())
+    np.testing.assert_array_equal(loop.model(batch), again.model(batch))
+    fresh = type(loop.model)(*(loop.model.sublayers[:1] * 2))
+    for weights_only in (False, True):
+        fresh.init_from_file(str(tmp_path / "model.pkl.gz"), weights_only=weights_only)
+        np.testing.assert_array_equal(loop.model(batch), fresh(batch))
+
+
+# ---- Hostile and damaged files ----
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hostile")
+    return directory, make_hostile.write_corpus(directory)
+
+
+def read(path):
+    return read_course_model(path) if path.name.endswith(".pkl.gz") else read_arrays(path)
+
+
+RUNS_IN_PYTHON = (
+    *("os.system-0", "os.system-bare-5", "eval-2", "exec-4", "Popen-3", "op-GLOBAL", "op-INST"),
+    *("op-OBJ", "op-STACK_GLOBAL", "op-STACK_GLOBAL-memo", "op-NEWOBJ", "op-NEWOBJ_EX"),
+    *("op-BUILD-setstate", "op-jax-fun"),
+)
+
+
+def test_the_corpus_is_hostile(corpus):
+    """Python's own readers do run what is in it; else the next test would prove nothing."""
+    directory, files = corpus
+    program = (
+        "import gzip, os, pickle, sys, numpy\n"
+        "from contextlib import suppress\n"
+        "for name in sys.argv[1:]:\n"
+        "    with gzip.open(name) as file, suppress(Exception):\n"
+        "        images = name.endswith('.npy.gz')\n"
+        "        numpy.load(file, allow_pickle=True) if images else pickle.load(file)\n"
+        "        os.wait()  # for what Popen started\n"
+        "    print(name) if not os.path.exists('CANARY') else os.unlink('CANARY')\n"
+    )
+    names = [*(f"{name}.pkl.gz" for name in RUNS_IN_PYTHON), "objects.npy.gz"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *names], cwd=directory, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+    assert len(files) > 200
+
+
+NAMED = {
+    **{"os.system-2": "'posix.system'", "eval-0": "'__builtin__.eval'"},
+    **{
+        "op-NEWOBJ": "'builtins.bytes'",
+        "op-INST": "'posix.system'",
+        "array-objects": "'O8', not of numbers",
+    },
+}
+
+
+def test_nothing_in_the_corpus_runs_and_all_is_refused(corpus, monkeypatch):
+    for module in (trax_files, safe_pickle):
+        monkeypatch.setattr(module, "MAX_BYTES", 16 << 20)
+    directory, files = corpus
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for path in files:
+        with pytest.raises(CheckpointError) as refused:
+            read(path)
+            pytest.fail(f"{path.name} was read")
+        assert directory.name in str(refused.value) and len(str(refused.value)) < 900
+        assert not (directory / "CANARY").exists(), path.name
+        if words := NAMED.get(path.name.removesuffix(".pkl.gz")):
+            assert words in str(refused.value) and "was refused" in str(refused.value)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 100 << 10, f"{grown >> 10} MB"  # The bombs would take 120 MB each, or exabytes.
+
+
+def test_no_code_is_reached_at_all(corpus):
+    """Python's own hooks see every import, call of the system and compiled text."""
+    program = (
+        "import codecs, sys\n"
+        "from pathlib import Path\n"
+        "codecs.lookup('raw_unicode_escape')  # Else Python loads it for the oldest pickles.\n"
+        "from siamese.compat import safe_pickle, trax_files\n"
+        "from siamese.errors import CheckpointError\n"
+        "trax_files.MAX_BYTES = safe_pickle.MAX_BYTES = 1 << 24\n"
+        "seen = []\n"
+        "watched = ('import', 'exec', 'compile', 'os.system', 'subprocess.Popen', 'os.exec',\n"
+        "           'pickle.find_class', 'os.posix_spawn', 'os.fork', 'ctypes.dlopen')\n"
+        "def hook(event, arguments):\n"
+        "    if event in watched or (event == 'open' and arguments[1] not in ('r', 'rb')):\n"
+        "        seen.append((event, arguments))\n"
+        "sys.addaudithook(hook)\n"
+        "for path in map(Path, sys.argv[1:]):\n"
+        "    seen.clear()\n"
+        "    try:\n"
+        "        model = path.name.endswith('.pkl.gz')\n"
+        "        (trax_files.read_course_model if model else trax_files.read_arrays)(path)\n"
+        "    except CheckpointError:\n"
+        "        pass\n"
+        "    print(path.name, seen) if seen else None\n"
+    )
+    _, files = corpus
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, files)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("data", [b"(" * 50_000_000, b"N" * 50_000_000, b"]" * 50_000_000])
+@pytest.mark.slow
+def test_a_vast_number_of_instructions_is_refused_early(data):
+    with pytest.raises(CheckpointError, match=r"nested too deeply|more than 2,000,000 instr"):
+        read_plain_pickle(data + b".", "x")
+
+
+def good_files():
+    """The contents, not yet packed, of a good pickle for each protocol and of two .npy images."""
+    content = {
+        "step": 3,
+        "flat_weights": [np.arange(6, dtype="float32").reshape(2, 3), np.ones(2, "float64")],
+        "flat_state": [np.zeros((0, 2), "int32")],
+        "history": {"_values": {"eval": collections.defaultdict(list, {"loss": [(1, 0.5)]})}},
+        "input_signature": None,
+    }
+    pickles = [pickle.dumps(content, protocol) for protocol in range(6)]
+    images = io.BytesIO()
+    for array in content["flat_weights"]:
+        np.save(images, array)
+    return pickles, images.getvalue()
+
+
+def mutated(data, generator):
+    """The bytes with one to four random changes: flips, cuts, doubled or swapped parts."""
+    data = bytearray(data)
+    for _ in range(generator.randint(1, 4)):
+        a, b = sorted(generator.randrange(len(data) + 1) for _ in range(2))
+        kind = generator.randrange(5)
+        if kind < 2 and a < len(data):
+            data[a] = generator.choice(
+                (data[a] ^ (1 << generator.randrange(8)), *b"cRibo\x81\x93.")
+            )
+        elif kind == 2:
+            del data[a : min(b, a + 9)]
+        elif kind == 3:
+            data[a:a] = data[a : min(b, a + 40)]
+        else:
+            data[a:a] = bytes(generator.randrange(256) for _ in range(3))
+    return bytes(data) or b"x"
+
+
+@pytest.mark.slow
+def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path):
+    generator = random.Random(0)
+    pickles, images = good_files()
+    outcomes = collections.Counter()
+    for i in range(4000):
+        good, name = (images, "a.npy.gz") if i % 4 == 0 else (pickles[i % 6], "a.pkl.gz")
+        changed = mutated(good, generator)
+        if i % 8 < 6:
+            file = gzip.compress(changed, 1)  # The change reaches the parser.
+        else:
+            file = mutated(gzip.compress(good, 1), generator)
+        path = tmp_path / name
+        path.write_bytes(file)
+        try:
+            read(path)
+            outcomes["read"] += 1
+        except CheckpointError:
+            outcomes["refused"] += 1
+    assert outcomes["refused"] > 2000 and sum(outcomes.values()) == 4000
+
+
+INSTRUCTIONS = [
+    *(b"(", b"0", b"1", b"2", b"N", b"K\x01", b"C\x02ab", b"X\x01\0\0\0a", b"]", b"a", b"e", b")", b"t"),
+    *(b"\x85", b"}", b"s", b"u", b"\x8f", b"\x90", b"\x91", b"q\x00", b"h\x00", b"\x94", b"R", b"b"),
+    b"\x81",
+    *(b"cnumpy\ndtype\n", b"X\x02\0\0\0f4", b"cnumpy\nndarray\n", b"ccollections\ndefaultdict\n"),
+    *(b"cbuiltins\nlist\n", b"ctrax.shapes\nShapeDtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
+    *(b"c_codecs\nencode\n", b"cbuiltins\nset\n", b"cbuiltins\ncomplex\n", b"\x93", b"d"),
+]  # fmt: skip
+
+
+def holds_no_code(value):
+    if isinstance(value, (list, tuple, dict)):
+        return all(map(holds_no_code, value.values() if isinstance(value, dict) else value))
+    return not callable(value)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.binary(max_size=300)
+    | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(lambda parts: b"".join(parts) + b".")
+)
+def test_any_bytes_and_instructions_end_in_plain_content_or_a_checkpoint_error(data):
+    with suppress(CheckpointError):
+        assert holds_no_code(read_plain_pickle(data, "x"))

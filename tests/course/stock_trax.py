@@ -1,0 +1,173 @@
+"""Stock Trax as the reference: the assignment's own cells, trained by Trax's own Loop.
+
+Nothing of `siamese` computes here: model, loss and Loop are those of the notebook in
+tests/course/notebooks, the loss of 2023 is written out below. Weights are dicts by the names of
+`siamese.nn.tower`: "embedding", "lstm/kernel" and "lstm/bias".
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trax
+from trax import layers as tl
+from trax.fastmath import numpy as fastnp
+from trax.supervised import training
+
+from siamese import Vocabulary, data_generator, embedded_corpus, word_tokenize
+
+ASSIGNMENT = Path(__file__).parent / "notebooks" / "assignment.py"
+STEPS = 50
+# The course's own setting, whose loss stays near 0.5 for its first 50 steps, and a quicker one whose loss
+# falls, because its LSTM starts with a bias on the forget gate only: a drift must show in either.
+SETTINGS = {"course": {"d_model": 128, "batch": 256}, "quick": {"d_model": 16, "batch": 64}}
+Weights = dict[str, np.ndarray]
+
+
+def functions(*changes: tuple[str, str]) -> dict[str, Any]:
+    """The functions of the assignment's notebook, with (old, new) pieces of its source exchanged."""
+    source = ASSIGNMENT.read_text().replace("import pandas as pd\n", "")
+    for old, new in changes:
+        assert old in source
+        source = source.replace(old, new)
+    tree = ast.parse(source)
+    kinds = ast.Import, ast.ImportFrom, ast.FunctionDef
+    tree.body = [node for node in tree.body if isinstance(node, kinds)]
+    names: dict[str, Any] = {}
+    exec(compile(tree, str(ASSIGNMENT), "exec"), names)
+    return names
+
+
+COURSE = functions()
+
+
+def loss_of_2023(v1, v2, margin=0.25):
+    """The loss of Trax's edition of 2023: the lecture's closest negative, the sum over the batch."""
+    scores = fastnp.dot(v1, v2.T)  # [batch, batch]
+    size = len(scores)
+    positive = fastnp.diagonal(scores)  # [batch]
+    mean = fastnp.sum(scores * (1.0 - fastnp.eye(size)), axis=1) / (size - 1)
+    barred = (fastnp.eye(size) == 1) | (scores > positive.reshape(size, 1))
+    closest = (scores - 2.0 * barred).max(axis=1)
+    terms = [fastnp.maximum(margin - positive + negative, 0) for negative in (mean, closest)]
+    return fastnp.sum(terms[0] + terms[1])
+
+
+LOSSES: dict[int, Callable] = {2022: COURSE["TripletLossFn"], 2023: loss_of_2023}
+
+
+@cache
+def batches_and_vocabulary(batch: int) -> tuple[list, Vocabulary]:
+    """STEPS + 1 batches (q1, q2) of the embedded corpus in the course's order, and the vocabulary."""
+    pairs = embedded_corpus().train.duplicates()
+    sides = [[word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)]
+    vocab = Vocabulary.from_pairs(*sides)
+    random.seed(34)
+    generator = data_generator(*([vocab.encode(q) for q in side] for side in sides), batch)
+    return [next(generator) for _ in range(STEPS + 1)], vocab
+
+
+def schedule(setting: str) -> Callable[[int], float]:
+    """The course's learning rate, or in the quick setting a constant one."""
+    if setting == "quick":
+        return lambda step: 0.01
+    return trax.lr.warmup_and_rsqrt_decay(400, 0.01)
+
+
+@dataclass(frozen=True)
+class StockStep:
+    """One step of stock Trax: what it starts from, and what it makes of that."""
+
+    step: int  # From 1, as Trax counts; its Adam corrects the moments with step + 1.
+    batch: tuple[np.ndarray, np.ndarray]
+    learning_rate: float
+    weights: Weights
+    first_moments: Weights  # Adam's slots m and v.
+    second_moments: Weights
+    loss: float  # 2022: the mean over the batch; 2023: the sum.
+    new_weights: Weights
+    new_first_moments: Weights
+    new_second_moments: Weights
+
+
+def stock_steps(
+    edition: int, steps: int = STEPS, setting: str = "course", start_weights: Weights | None = None
+) -> Iterator[StockStep]:
+    """Trains the assignment's model for `steps` (at most 50) and yields each step with its arrays.
+
+    The batches are those of `batches_and_vocabulary`; as in the course the first one only gives the
+    shapes, so step 1 trains on the second. `start_weights` replaces the weights of random seed 34.
+    """
+    loop = stock_loop(edition, setting, start_weights)
+    batches, _ = batches_and_vocabulary(SETTINGS[setting]["batch"])
+    for step in range(1, steps + 1):
+        before = _arrays(loop)
+        loop._step = step
+        loss = float(loop._run_one_step(0, False)[0])
+        rate = float(loop._tasks[0].learning_rate(step))
+        yield StockStep(step, batches[step], rate, *before, loss, *_arrays(loop))
+
+
+def stock_losses(
+    edition: int, steps: int = STEPS, setting: str = "course", start_weights: Weights | None = None
+) -> tuple[list[float], Weights]:
+    """The losses of `stock_steps`, and the weights after the last step."""
+    run = list(stock_steps(edition, steps, setting, start_weights))
+    return [step.loss for step in run], run[-1].new_weights
+
+
+def stock_loop(
+    edition: int, setting: str = "course", start_weights: Weights | None = None
+) -> training.Loop:
+    """Trax's Loop over the assignment's model with random seed 34; in the quick setting its own bias."""
+    sizes = SETTINGS[setting]
+    batches, vocab = batches_and_vocabulary(sizes["batch"])
+    loss = tl.Fn("TripletLoss", partial(LOSSES[edition], margin=0.25))
+    task = training.TrainTask(iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting))
+    loop = training.Loop(COURSE["Siamese"](vocab.size, sizes["d_model"]), task, random_seed=34)
+    if start_weights is not None:
+        set_weights(loop, start_weights)
+    elif setting == "quick":
+        start_on_the_forget_gate(loop)
+    return loop
+
+
+def start_on_the_forget_gate(loop: training.Loop) -> None:
+    """Sets the LSTM's bias to 1 on the forget gate and to 0 on the others (i, j, f, o)."""
+    weights = named(loop.model.weights[0])
+    gates = np.repeat(np.array([0, 0, 1, 0], np.float32), len(weights["lstm/bias"]) // 4)
+    set_weights(loop, weights | {"lstm/bias": gates})
+
+
+def named(tower) -> Weights:
+    """A tower's weights in Trax's tree by the names of `siamese.nn.tower`, as copies."""
+    embedding, (_, ((kernel, bias),), _), *_ = tower
+    if isinstance(embedding, tuple):  # Trax keeps some weights in a tuple of one.
+        (embedding,) = embedding
+    arrays = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def set_weights(loop: training.Loop, weights: Weights) -> None:
+    """Puts weights by name into the Loop's model."""
+    tower, shared = loop.model.weights
+    _, (zero, _, select), *rest = tower
+    lstm = (zero, ((weights["lstm/kernel"], weights["lstm/bias"]),), select)
+    loop.update_weights_and_state(weights=((weights["embedding"], lstm, *rest), shared))
+
+
+def _arrays(loop: training.Loop) -> tuple[Weights, Weights, Weights]:
+    """The model's weights and Adam's two moments of each, by name."""
+    moments = [slot for slot in loop._trainer_per_task[0].slots if len(slot)]
+    names = ("embedding", "lstm/kernel", "lstm/bias")
+    first, second = (
+        {name: np.array(slot[i]) for name, slot in zip(names, moments, strict=True)} for i in (0, 1)
+    )
+    return named(loop.model.weights[0]), first, second

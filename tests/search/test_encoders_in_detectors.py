@@ -1,0 +1,267 @@
+"""Encoders in detectors: the references are the parts' own cosines; files name encoders, refuse others."""
+
+import json
+
+import numpy as np
+import pytest
+from small_models import SENTENCES, letters, make_detector, make_mixed_detector, random_questions
+
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, explain
+from siamese.cli.main import main
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.search.detector import UNLABELLED_THRESHOLD
+from siamese.search.encoders import find_encoder
+from siamese.search.model_file import read_file, write_file
+
+TEXTS = [*SENTENCES, "how far is it", "what is the way"]
+NAMED = "use"
+
+
+class Letters:
+    def encode(self, texts):
+        return letters(texts) * 2.0
+
+
+def made(encoder=letters, name="letters", **options):
+    return DuplicateDetector.from_encoder(encoder, name, **({"threshold": 0.9} | options))
+
+
+def unit_letters(texts):
+    return letters(texts) / np.linalg.norm(letters(texts), axis=1, keepdims=True)
+
+
+# ---- Vectors ----
+
+
+def test_an_encoder_alone_gives_its_own_vectors_with_length_1():
+    expected = unit_letters(TEXTS)
+    for detector in (made(), made(Letters())):
+        np.testing.assert_allclose(detector.encode(TEXTS), expected, atol=1e-6)
+        cosine = detector.similarity(TEXTS[0], TEXTS[1])
+        assert cosine == pytest.approx(expected[0] @ expected[1], abs=1e-6)
+        np.testing.assert_array_equal(detector.encode(["", "how far"])[0], np.zeros(26))
+        assert detector.similarity(" ", "how far") == 0 and detector.unknown_words("xyzzy") == []
+        assert detector.predict("how far", "far how") and detector.encode([]).shape == (0, 26)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.75, 1.0])
+@pytest.mark.parametrize("mask_padding", [True, False])
+def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
+    tower = make_detector(mask_padding=mask_padding)
+    detector = make_mixed_detector(share, mask_padding=mask_padding)
+    first, second = random_questions(100), random_questions(100, seed=2)
+    frozen = np.vecdot(unit_letters(first), unit_letters(second))
+    expected = share * frozen + (1 - share) * tower.similarity(first, second)
+    np.testing.assert_allclose(detector.similarity(first, second), expected, atol=1e-5)
+    vectors = detector.encode(first)
+    assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(detector.encode(" "), np.zeros(34))
+
+
+def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts():
+    class Vowels:  # It has no vector for a text without vowels.
+        def encode(self, texts):
+            return [[text.count(vowel) for vowel in "aeiou"] for text in texts]
+
+    tower, detector = make_detector(), make_detector(encoder=Vowels(), encoder_share=0.5)
+    vector = detector.encode("xyzzy ?")
+    np.testing.assert_array_equal(vector[:5], 0)
+    np.testing.assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
+    assert detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
+
+
+def test_thousands_of_questions_have_the_vectors_of_a_few():
+    detector, texts = make_mixed_detector(), random_questions(4500)
+    np.testing.assert_allclose(
+        detector.encode(texts)[-50:], detector.encode(texts[-50:]), atol=1e-5
+    )
+
+
+def test_a_threshold_is_given_fitted_or_the_default():
+    first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
+    labels = [1] * len(TEXTS) + [0] * len(TEXTS)
+    pairs = QuestionPairs(first, second, labels)
+    detector = made(threshold=None, pairs=pairs)
+    scores = detector.similarity(first, second)
+    assert (scores[: len(TEXTS)] > detector.threshold).all()
+    assert detector.calibrated(detector.threshold) == pytest.approx(0.5, abs=1e-6)
+    assert detector.threshold_from == "labels" and made().threshold_from == "model"
+    default = made(threshold=None)
+    assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
+    with pytest.raises(DataError, match="do not have higher cosines"):
+        detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
+    with pytest.raises(ArgumentError, match="not both"):
+        made(pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        lambda texts: letters(texts)[:1],
+        lambda texts: letters(texts)[0],
+        lambda texts: letters(texts) / 0.0,
+        lambda texts: list(texts),
+        7,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide", "ignore:invalid")
+def test_what_is_no_encoder_is_refused(encoder):
+    with pytest.raises(ArgumentError, match="encoder"):
+        made(encoder).encode(["a b", "c"])
+
+
+def test_parts_that_do_not_fit_are_refused():
+    tower = make_detector()
+    parts = tower.weights, tower.vocabulary, tower.tower
+    for arguments, options in (
+        ((None, None, None), {}),
+        ((None, *parts[1:]), {}),
+        ((None, *parts[1:]), {"encoder": find_encoder(letters, "letters")}),
+        (parts, {"encoder_share": 0.5}),
+        (parts, {"encoder": find_encoder(letters, "letters"), "encoder_share": 1.5}),
+    ):
+        with pytest.raises(ArgumentError, match=r"tower together|encoder_share"):
+            DuplicateDetector(*arguments, **options)
+
+
+def test_words_are_explained_by_leaving_them_out_of_any_detector():
+    one, two = "how far is it", "how old"
+    for detector in (made(), make_mixed_detector()):
+        explained = explain(detector, one, two)
+        full = detector.similarity(one, two)
+        without = detector.similarity("how is it", two)
+        assert explained.similarity == pytest.approx(full, abs=1e-6)
+        assert explained.words1[1].effect == pytest.approx(full - without, abs=1e-6)
+        assert explained.unknown_words == []
+
+
+# ---- Files ----
+
+
+@pytest.mark.parametrize("make", [made, make_mixed_detector])
+def test_a_model_over_an_object_needs_that_object_to_load(tmp_path, make):
+    detector = make()
+    path = detector.save(tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match="'letters', which is not saved with it"):
+        DuplicateDetector.load(path)
+    for encoder in (letters, Letters()):
+        loaded = DuplicateDetector.load(path, encoder)
+        np.testing.assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
+        assert loaded.threshold == detector.threshold and loaded.checksum == detector.checksum
+    for other in (
+        lambda texts: letters([text[::2] for text in texts]),
+        lambda texts: letters(texts)[:, :9],
+    ):
+        with pytest.raises(CheckpointError, match="not with another encoder of that name"):
+            DuplicateDetector.load(path, other)
+    with pytest.raises(CheckpointError, match="has no encoder"):
+        DuplicateDetector.load(make_detector().save(tmp_path / "tower"), letters)
+
+
+def test_a_model_names_its_encoder_and_refuses_another_fingerprint(tmp_path):
+    detector = make_detector(encoder=find_encoder(NAMED), encoder_share=0.5)
+    path = detector.save(tmp_path / "model.safetensors")
+    loaded = DuplicateDetector.load(path)
+    assert loaded.encoder.name == NAMED and loaded.encoder_share == 0.5
+    np.testing.assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
+    arrays, facts = read_file(path, "model")
+    facts["encoder"]["fingerprint"] = "0" * 64
+    write_file(path, "model", arrays, facts)
+    with pytest.raises(CheckpointError, match=f"made with the encoder '{NAMED}', not with another"):
+        DuplicateDetector.load(path)
+
+
+def test_a_model_over_a_file_of_word_vectors_is_loaded_from_where_the_file_is_now(tmp_path):
+    vectors, moved = tmp_path / "vectors.txt", tmp_path / "moved.txt"
+    vectors.write_text("how 1 0 0\nfar 0 1 0\nold 0 0.6 0.8\n")
+    detector = DuplicateDetector.load(str(vectors))
+    assert detector.similarity("far", "old") == pytest.approx(0.6)
+    path = make_detector(encoder=detector.encoder, encoder_share=0.5).save(tmp_path / "model")
+    vectors.rename(moved)
+    with pytest.raises(DataError, match=r"vectors\.txt"):
+        DuplicateDetector.load(path)
+    assert DuplicateDetector.load(path, str(moved)).encode("how far").shape == (3 + 8,)
+    moved.write_text("how 1 0 0\nfar 0 1 0\nold 0 0.8 0.6\n")
+    with pytest.raises(CheckpointError, match="vectors cannot be compared"):
+        DuplicateDetector.load(path, str(moved))
+
+
+def test_an_index_names_its_encoder_and_refuses_another(tmp_path):
+    index = QuestionIndex.build(made(), TEXTS)
+    path = index.save(tmp_path / "index")
+    hits = index.search("how far is that")
+    for encoder in (letters, Letters(), made()):
+        loaded = QuestionIndex.load(path, encoder)
+        assert [hit.id for hit in loaded.search("how far is that")] == [hit.id for hit in hits]
+        assert loaded.detector.threshold == 0.9
+    for encoder, why in (
+        (None, "'letters', which is not saved with it. Pass that encoder"),
+        (make_detector(), "made by another model"),
+        (made(name="other"), "not with 'other'"),
+        (lambda texts: letters([text[::2] for text in texts]), "another encoder of that name"),
+        (lambda texts: letters(texts)[:, :9], "another encoder of that name"),
+    ):
+        with pytest.raises(CheckpointError, match=why):
+            QuestionIndex.load(path, encoder)
+    with QuestionIndex.open_for_change(path, letters) as shared:
+        shared.add("one more")
+    assert len(QuestionIndex.load(path, letters)) == len(TEXTS) + 1
+    QuestionIndex.build(make_detector(), TEXTS).save(tmp_path / "words")
+    with pytest.raises(CheckpointError, match="made by another model"):
+        QuestionIndex.load(tmp_path / "words", made())
+
+
+def test_an_index_of_a_saved_model_over_an_object_is_loaded_with_that_object(tmp_path):
+    model = make_mixed_detector().save(tmp_path / "model.safetensors")
+    path = QuestionIndex.build(make_mixed_detector(), TEXTS).save(tmp_path / "old", model=model)
+    assert QuestionIndex.load(path, letters).search(TEXTS[0], 1)[0].id == 0
+    with pytest.raises(CheckpointError, match="Pass that encoder"):
+        QuestionIndex.load(path)
+
+
+# ---- Commands ----
+
+
+def test_an_encoders_name_is_a_model_for_every_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.csv").write_text(
+        "id,question\n5,how far is it\n6,How far is it\n7,cook rice\n"
+    )
+    assert main(["predict", NAMED, "how far is it", "how far is it"]) == 0
+    text = capsys.readouterr().out
+    assert "-> duplicate" in text and "No labels stand behind this threshold" in text
+    assert main(["predict", NAMED, "how far", "cook rice", "--threshold", "0.5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threshold_from"] == "given"
+    assert main(["index", NAMED, "old.csv", "--output", "old"]) == 0
+    capsys.readouterr()
+    assert main(["search", "old", "how far is it", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["hits"][0]["id"] == "5" and answer["threshold_from"] == "default"
+    for command in (["search", "old", "cook"], ["duplicates", "old"]):
+        assert main(command) == 0
+        assert "No labels stand behind this threshold" in "".join(capsys.readouterr())
+    assert main(["match", "old.csv", "old.csv", "--model", NAMED, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threshold_from"] == "default"
+
+
+def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{a},{a},1\n{a},{b},0" for a, b in zip(TEXTS, [*TEXTS[1:], TEXTS[0]])] * 5
+    (tmp_path / "mine.csv").write_text("question1,question2,is_duplicate\n" + "\n".join(rows))
+    assert main(["threshold", NAMED, "--answers", "mine.csv"]) == 2
+    assert f"{NAMED} is an encoder. Name the file of the model to write" in capsys.readouterr().err
+    options = ["--answers", "mine.csv", "--output", "mine.safetensors"]
+    assert main(["threshold", NAMED, *options]) == 0
+    fitted = DuplicateDetector.load("mine.safetensors")
+    assert fitted.threshold_from == "labels" and fitted.encoder.name == NAMED
+    assert fitted.calibration is not None and fitted.tower is None
+    capsys.readouterr()
+    assert main(["predict", "mine.safetensors", TEXTS[0], TEXTS[0], "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["threshold_from"] == "labels" and answer["probability"] > 0.5
+    (tmp_path / "old.txt").write_text("\n".join(TEXTS))
+    assert main(["index", "mine.safetensors", "old.txt", "--output", "old"]) == 0
+    assert QuestionIndex.load("old").detector.threshold == fitted.threshold
+    assert main(["threshold", "old", *options]) == 2
+    assert "An index keeps its own threshold" in capsys.readouterr().err

@@ -1,0 +1,223 @@
+"""A model's or checkpoint's file: the old content or the new, whole; anything else is one sentence."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+from small_disks import mounted_tmpfs
+
+from siamese.errors import CheckpointError
+from siamese.search.model_file import DTYPES, lock_run, read_file, write_file
+
+FACTS = {
+    "step": 3,
+    "counts": {"2": 1, "10": 2},
+    "card": {"figures": [0.5, None, True]},
+    "words": ["how", "né", "\ud800", "日本"],
+}
+
+
+def arrays():
+    draw = np.random.default_rng(0)
+    content = {name: draw.integers(0, 2, (3, 2)).astype(name) for name in DTYPES}
+    content["empty"] = np.zeros((0, 4), np.float32)
+    content["a number"] = np.array(7, np.int64)
+    content["transposed"] = draw.normal(size=(5, 3)).astype("float32").T
+    return content
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file with `arrays` and FACTS."""
+    write_file(tmp_path / "model.safetensors", "model", arrays(), FACTS)
+    return tmp_path / "model.safetensors"
+
+
+def assert_equal_arrays(actual, expected):
+    assert actual.keys() == expected.keys()
+    for name, array in expected.items():
+        assert (actual[name].dtype, actual[name].shape) == (array.dtype, array.shape)
+        np.testing.assert_array_equal(actual[name], array)
+
+
+def refusal(path, kind="model"):
+    """The sentence with which a file is refused."""
+    with pytest.raises(CheckpointError) as caught:
+        read_file(path, kind)
+    assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_is_written_is_read_again_and_is_plain_safetensors(path):
+    actual, facts = read_file(path, "model")
+    assert_equal_arrays(actual, arrays())
+    assert facts == {**FACTS, "format": "siamese", "kind": "model", "version": 1} | {
+        "sha256": facts["sha256"]
+    }
+    write_file(path, "model", actual, facts)  # With the old checksum among the facts.
+    assert read_file(path, "model")[1] == facts
+    assert_equal_arrays(load(path.read_bytes()), arrays())
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_keys_that_are_numbers_come_back_as_text(path):
+    write_file(path, "model", {}, {"counts": {2: 1, 10: (1, float("inf"))}})
+    assert read_file(path, "model")[1]["counts"] == {"2": 1, "10": [1, float("inf")]}
+
+
+def test_a_link_is_followed_when_read_and_when_written(path):
+    link = path.with_name("link")
+    link.symlink_to(path.name)
+    write_file(link, "model", {"a": np.ones(2, np.float32)}, {})
+    assert link.is_symlink() and list(read_file(link, "model")[0]) == ["a"]
+    assert list(read_file(path, "model")[0]) == ["a"]
+
+
+def test_every_flipped_byte_is_refused_or_changes_nothing(path):
+    content = path.read_bytes()
+    step = max(1, len(content) // 600)
+    expected, facts = read_file(path, "model")
+    for place in range(0, len(content), step):
+        for mask in (1, 0x80, 0xFF):
+            changed = bytearray(content)
+            changed[place] ^= mask
+            path.write_bytes(changed)
+            try:
+                actual = read_file(path, "model")
+            except CheckpointError as error:
+                assert "\n" not in str(error)
+            else:  # a blank of the header
+                assert_equal_arrays(actual[0], expected)
+                assert actual[1] == facts
+
+
+def test_every_truncation_is_refused_and_so_is_an_appended_byte(path):
+    content = path.read_bytes()
+    for length in {*range(16), *range(16, len(content), 99), len(content) - 1}:
+        path.write_bytes(content[:length])
+        assert "damaged" in refusal(path)
+    path.write_bytes(content + b"x")
+    assert "damaged" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff" * 16,
+        (1 << 62).to_bytes(8, "little") + b"{}",
+        (99_000_000).to_bytes(8, "little") + b"{}",
+        (100_000).to_bytes(8, "little") + b"[" * 100_000,
+        b"x" * 1000,
+    ],
+)
+def test_a_header_with_a_huge_or_false_length_is_refused(path, content):
+    path.write_bytes(content)
+    assert "damaged" in refusal(path)
+
+
+def test_files_of_another_program_kind_or_version_are_refused(path):
+    assert "is a model, not a checkpoint" in refusal(path, "checkpoint")
+    path.write_bytes(save(arrays() | {"transposed": np.zeros(1, "f")}))
+    assert "of another program" in refusal(path)
+    versions = {"format": "siamese", "kind": "model", "version": 2}
+    path.write_bytes(save({}, {"siamese": json.dumps(versions)}))
+    assert "format version 2; this siamese reads version 1" in refusal(path)
+    for text in ("", "3", "[]", "{}", "[" * 100_000, '{"format": "siamese", "version": [1]}'):
+        path.write_bytes(save({}, {"siamese": text}))
+        refusal(path)
+
+
+def test_paths_that_are_no_files_are_refused_in_a_sentence(tmp_path, path):
+    assert "There is no model at" in refusal(tmp_path / "none")
+    assert "There is no checkpoint at" in refusal(tmp_path / "none", "checkpoint")
+    assert "is a directory; a model is one file" in refusal(tmp_path)
+    (tmp_path / "run" / "model").mkdir(parents=True)
+    (tmp_path / "run" / "model" / "CURRENT").write_text("gen-000001")
+    for earlier in (tmp_path / "run", tmp_path / "run" / "model"):
+        assert "is a directory of an earlier version of siamese" in refusal(earlier)
+    os.mkfifo(tmp_path / "pipe")
+    assert "is not a file" in refusal(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    refusal(tmp_path / "loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    refusal(tmp_path / "dangling")
+    assert "There is no model at" in refusal(path / "under")
+
+
+def test_arrays_of_other_dtypes_are_refused_and_the_older_file_stays(path):
+    for array in (np.zeros(2), np.array(["text"]), np.array([object()])):
+        with pytest.raises(CheckpointError, match=r"the array 'other' is .*; a file holds float32"):
+            write_file(path, "model", {"other": array}, {})
+    path_of_float64 = path.with_name("float64")
+    facts = json.dumps({"format": "siamese", "kind": "model", "version": 1, "sha256": ""})
+    path_of_float64.write_bytes(save({"a": np.zeros(2)}, {"siamese": facts}))
+    assert "damaged" in refusal(path_of_float64)
+    assert_equal_arrays(read_file(path, "model")[0], arrays())
+
+
+def test_a_missing_folder_a_full_and_a_read_only_disk_are_named(tmp_path):
+    with pytest.raises(CheckpointError, match=r"no/a: it does not exist\. Check the path"):
+        write_file(tmp_path / "no" / "a", "model", {}, {})
+    with mounted_tmpfs(tmp_path / "disk", "64k") as disk:
+        write_file(disk / "a", "model", {"a": np.ones(100, "f")}, {})
+        with pytest.raises(CheckpointError, match=r"the disk is full\. Free some space"):
+            write_file(disk / "a", "model", {"a": np.zeros(100_000, "f")}, {})
+        assert read_file(disk / "a", "model")[0]["a"].sum() == 100
+        assert os.listdir(disk) == ["a"]
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(CheckpointError, match="the file system is read-only"):
+            write_file(disk / "a", "model", {}, {})
+
+
+WRITER = """
+import itertools, sys
+import numpy as np
+from siamese.search.model_file import write_file
+for number in itertools.count(int(sys.argv[2])):
+    write_file(sys.argv[1], "checkpoint", {"a": np.full(300_000, number, np.int32)}, {"step": number})
+    print(number, flush=True)
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_whole_file_and_the_next_one_its_leftovers(tmp_path):
+    path = tmp_path / "checkpoint.safetensors"
+    last, draw = -1, np.random.default_rng(0)
+    for _ in range(20):
+        command = [sys.executable, "-c", WRITER, str(path), str(last + 1)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            written = int(writer.stdout.readline())
+            time.sleep(draw.uniform(0, 0.02))
+            writer.kill()
+            written = max([written, *map(int, writer.stdout.read().split())])
+        content, facts = read_file(path, "checkpoint")
+        last = facts["step"]
+        assert last in (written, written + 1) and (content["a"] == last).all()
+    write_file(path, "checkpoint", {}, {})
+    assert os.listdir(tmp_path) == [path.name]
+
+
+HOLDER = """
+import sys
+from siamese.search.model_file import lock_run
+with lock_run(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_two_processes_never_hold_a_run_and_the_second_is_told_who_does(tmp_path):
+    run = tmp_path / "new" / "run"
+    command = [sys.executable, "-c", HOLDER, str(run)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointError, match=rf"process {holder.pid} on "), lock_run(run):
+            pass
+        holder.kill()
+    with lock_run(run), lock_run(run):  # A notebook cell may run again.
+        pass

@@ -1,0 +1,244 @@
+"""The training step: stock Trax's arithmetic, plain autodiff's gradient, any number of devices."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from siamese import ArgumentError, PairBatches
+from siamese.nn.tower import Dropout, TowerConfig, encode, init
+from siamese.training.config import TrainConfig
+from siamese.training.losses import make_loss, pair_loss, ranking_loss
+from siamese.training.step import (
+    State,
+    initial_state,
+    learning_rate,
+    make_evaluation,
+    make_optimizer,
+    make_step,
+    to_device,
+    words_of,
+)
+
+sys.path.append(str(Path(__file__).parents[1] / "course"))
+GOLDEN = json.loads(Path(__file__).parents[1].joinpath("golden_losses.json").read_text())
+COURSE = {"course": {}, "quick": {"schedule": "linear", "warmup_steps": 0}}  # a constant rate
+LONG = 10**9  # steps of a run whose linear rate has not begun to fall
+
+
+def course_step(edition, setting, vocab_size, d_model):
+    """The step of the preset `course`, its tower and its optimizer."""
+    config = TrainConfig.course(edition=edition, d_model=d_model, **COURSE[setting])
+    tower, optimizer = TowerConfig(vocab_size, d_model), make_optimizer(config, LONG)
+    return make_step(tower, make_loss(config), optimizer), optimizer, config
+
+
+def assert_close(arrays, expected, atol):
+    for name in expected:
+        np.testing.assert_allclose(arrays[name], expected[name], rtol=0, atol=atol, err_msg=name)
+
+
+# ---- The preset `course` is stock Trax ----
+
+
+@pytest.mark.slow
+def test_50_steps_of_2022_have_stock_trax_s_losses_and_the_golden_ones():
+    from stock_trax import stock_steps
+
+    stock = list(stock_steps(2022))
+    step, optimizer, config = course_step(2022, "course", len(stock[0].weights["embedding"]), 128)
+    state, losses = initial_state(stock[0].weights, optimizer), []
+    for reference in stock:
+        state, metrics = step(state, reference.batch)
+        losses.append(float(metrics["loss"]))
+        rate = float(learning_rate(config, LONG, reference.step))
+        assert rate == pytest.approx(reference.learning_rate, rel=1e-6)
+    np.testing.assert_allclose(losses, [s.loss for s in stock], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(losses, GOLDEN["course"], rtol=0, atol=1e-5)
+    assert_close(state.weights, stock[-1].new_weights, atol=2e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition, setting", [(2023, "course"), (2023, "quick"), (2022, "quick")])
+def test_each_step_from_stock_trax_s_weights_and_moments_is_its_step(edition, setting):
+    from stock_trax import stock_steps
+
+    sizes = {"course": 128, "quick": 16}
+    step = None
+    for reference in stock_steps(edition, setting=setting):
+        rows = len(reference.batch[0]) if edition == 2023 else 1  # 2023 sums over the batch.
+        if step is None:
+            vocab_size = len(reference.weights["embedding"])
+            step, optimizer, _ = course_step(edition, setting, vocab_size, sizes[setting])
+        state = initial_state(reference.weights, optimizer)
+        moments = optax.tree.set(
+            state.moments,
+            mu=reference.first_moments,
+            nu=reference.second_moments,
+            count=np.int32(reference.step),
+        )
+        state, metrics = step(
+            State(np.int32(reference.step - 1), state.weights, moments), reference.batch
+        )
+        assert float(metrics["loss"]) == pytest.approx(reference.loss / rows, abs=1e-6)
+        # At the course's own start all vectors are nearly equal, and rounding decides which negatives are
+        # masked and the sign of tiny gradients; from step 40 on they differ.
+        apart = edition == 2022 or setting == "quick" or reference.step >= 40
+        for name, weight in reference.new_weights.items():
+            expected = weight - reference.weights[name]
+            error = np.linalg.norm(state.weights[name] - weight) / np.linalg.norm(expected)
+            assert error < (0.02 if apart else 0.5), (name, reference.step)
+    assert reference.step == 50
+
+
+# ---- The gradient of the batch's words, the labelled pairs, the dropout ----
+
+
+def tokens(rows, length, seed=0, words=range(2, 20)):
+    """int32 [rows, length] from `words`, unknown words (0) in between, padded with 1."""
+    draw = np.random.RandomState(seed)
+    inside = np.arange(length) < draw.randint(1, length + 1, rows)[:, None]
+    return np.where(inside, draw.choice([0, *words], (rows, length)), 1).astype(np.int32)
+
+
+MASKED = TowerConfig(5000, 8, mask_padding=True, bidirectional=True)
+BEST = TrainConfig.best(pair_batch_size=4, batch_size=6)
+
+
+def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
+    weights, batch = init(jax.random.key(0), MASKED, "forget_gate"), (tokens(6, 9), tokens(6, 9, 1))
+    loss, optimizer = make_loss(BEST), make_optimizer(BEST, 100)
+
+    def reference(weights):
+        v1, v2 = (encode(weights, q, MASKED) for q in batch)
+        return loss(v1 @ v2.T)[0]
+
+    value, gradients = jax.value_and_grad(reference)(weights)
+    start = initial_state(weights, optimizer)
+    updates, _ = optimizer.update(gradients, start.moments, weights)
+    expected = {name: np.array(weights[name] + updates[name]) for name in weights}
+    state, metrics = make_step(MASKED, loss, optimizer)(start, batch)
+    assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
+    assert float(metrics["gradients_l2"]) == pytest.approx(
+        float(optax.tree.norm(gradients)), rel=1e-4
+    )
+    assert_close(state.weights, expected, atol=2e-6)
+    evaluated = make_evaluation(MASKED, loss)(weights, batch)
+    assert float(evaluated) == pytest.approx(float(value), rel=1e-5)
+
+
+def labelled_batches(**options):
+    first, second = tokens(40, 7), tokens(40, 7, 1)
+    rows = [[row[row != 1].tolist() for row in side] for side in (first, second)]
+    labels = np.arange(40) % 2
+    return PairBatches(*rows, 6, labelled=(*rows, labels), pair_batch_size=4, **options)
+
+
+def test_labelled_pairs_have_a_loss_of_their_own():
+    weights = init(jax.random.key(1), MASKED, "forget_gate")
+    with labelled_batches(clusters=np.arange(40) // 4) as batches:
+        batch = next(batches)
+    vectors = [encode(weights, q, MASKED) for q in (batch.q1, batch.q2)]
+    pairs = [encode(weights, q, MASKED) for q in (batch.labelled_q1, batch.labelled_q2)]
+    expected = ranking_loss(vectors[0] @ vectors[1].T, "both", batch.false_negative_mask).mean()
+    cosines = jnp.sum(pairs[0] * pairs[1], axis=1)
+    expected += 2.0 * pair_loss(cosines, batch.is_duplicate).mean()
+    optimizer = make_optimizer(BEST, 100)
+    _, metrics = make_step(MASKED, make_loss(BEST), optimizer)(
+        initial_state(weights, optimizer), batch
+    )
+    assert float(metrics["loss"]) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_dropout_depends_on_the_seed_and_the_step_alone():
+    weights, batch = init(jax.random.key(2), MASKED, "forget_gate"), (tokens(6, 9), tokens(6, 9, 1))
+    optimizer, losses = make_optimizer(BEST, 100), {}
+    for seed in (1, 1, 2):
+        step = make_step(MASKED, make_loss(BEST), optimizer, dropout=Dropout(0.3, 0.1), seed=seed)
+        for number in (0, 5, 6):
+            state = initial_state(weights, optimizer)._replace(step=np.int32(number))
+            loss = float(step(state, batch)[1]["loss"])
+            assert losses.setdefault((seed, number), loss) == loss
+    assert len(set(losses.values())) == 6
+
+
+def test_the_linear_rate_rises_and_falls_to_zero_behind_the_last_step():
+    config = TrainConfig.best(warmup_steps=3, steps=9)
+    rates = np.array([learning_rate(config, 9, step) for step in range(1, 11)])
+    np.testing.assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3, rtol=1e-6)
+    assert rates[2] == rates.max() and 0 < rates[8] < 0.002 and rates[9] == 0
+    assert np.all(np.diff(rates[2:]) < 0)
+
+
+def test_the_words_of_a_batch_are_distinct_and_in_their_places():
+    for vocab_size in (40, 6000):
+        batch = np.where(tokens(5, 8) > 1, tokens(5, 8) * (vocab_size // 30), tokens(5, 8))
+        words = words_of(batch, vocab_size)
+        np.testing.assert_array_equal(words.words[words.places], np.minimum(batch, vocab_size - 1))
+        assert words.words[:2].tolist() == [0, 1]
+        real = words.words[words.words < vocab_size]
+        assert len(set(real.tolist())) == len(real) and len(words.words) == 256
+
+
+# ---- Devices ----
+
+
+def test_a_batch_that_does_not_divide_names_one_that_does():
+    mesh = jax.sharding.Mesh(np.array(jax.devices() * 4), ("batch",))
+    with pytest.raises(ArgumentError, match=r"6 pairs does not divide by 4.*batch size of 8"):
+        to_device((tokens(6, 5), tokens(6, 5)), 40, mesh)
+
+
+DEVICES = """
+import dataclasses, json
+from test_step import corpus_run
+import jax
+print(json.dumps([jax.device_count(), *corpus_run()]))
+"""
+
+
+def corpus_run():
+    """The losses of five steps of `best`, small, on the embedded corpus."""
+    from siamese import Trainer, embedded_corpus
+
+    corpus = embedded_corpus(train_pairs=200, valid_pairs=150, test_pairs=50)
+    config = TrainConfig.best(
+        d_model=8, batch_size=8, pair_batch_size=8, hard_negatives=10, topic_block=1, warmup_steps=3,
+        bidirectional=False, steps=5, min_count=2, unknown_ids=5,
+    )  # fmt: skip
+    losses = []
+    trainer = Trainer(corpus.train, config, valid=corpus.valid, quiet=True)
+    trainer.train(lambda trainer, loss: losses.append(float(loss)))
+    return losses
+
+
+@pytest.mark.slow
+def test_several_devices_give_the_same_losses():
+    runs = []
+    for count in (1, 4):
+        env = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}"}
+        env["PYTHONPATH"] = f"{Path(__file__).parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        done = subprocess.run(
+            [sys.executable, "-c", DEVICES], env=env, check=True, stdout=subprocess.PIPE, text=True
+        )
+        devices, *losses = json.loads(done.stdout.splitlines()[-1])
+        assert devices == count and len(losses) == 5
+        runs.append(losses)
+    np.testing.assert_allclose(runs[0], runs[1], rtol=1e-5)
+
+
+def test_the_state_is_plain_arrays():
+    optimizer = make_optimizer(BEST, 10)
+    state = initial_state(init(jax.random.key(0), MASKED), optimizer)
+    assert all(
+        isinstance(leaf, (np.generic, np.ndarray, jax.Array)) for leaf in jax.tree.leaves(state)
+    )
+    assert dataclasses.is_dataclass(MASKED) and set(state.weights) == set(MASKED.shapes())
