@@ -118,11 +118,11 @@ class Trainer:
         self._random_state = random.Random(config.seed).getstate()
         dropout = Dropout(config.embedding_dropout, config.word_dropout)
         optimizer = make_optimizer(config, self.total_steps)
-        loss, mesh = make_loss(config), device_mesh()
+        loss = make_loss(config)
         self._train_step = make_step(
-            self.tower, loss, optimizer, dropout=dropout, seed=config.seed, mesh=mesh
+            self.tower, loss, optimizer, dropout=dropout, seed=config.seed, mesh=device_mesh()
         )
-        self._evaluate = make_evaluation(self.tower, loss, mesh)
+        self._evaluate = make_evaluation(self.tower, loss)
         if start:
             weights = started_weights(start, data.vocabulary)
         else:

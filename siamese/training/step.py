@@ -132,7 +132,7 @@ def make_step(
     return lambda state, batch: train_step(state, to_device(batch, tower.vocab_size, mesh))
 
 
-def make_evaluation(tower: TowerConfig, loss, mesh=None) -> Callable[[dict, tuple], Any]:
+def make_evaluation(tower: TowerConfig, loss) -> Callable[[dict, tuple], Any]:
     """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
 
     @jax.jit
@@ -140,7 +140,7 @@ def make_evaluation(tower: TowerConfig, loss, mesh=None) -> Callable[[dict, tupl
         vectors = encode(weights, Words(batch.words, batch.places), tower)
         return batch_loss(loss, vectors, batch)[1]
 
-    return lambda weights, batch: evaluate(weights, to_device(batch, tower.vocab_size, mesh))
+    return lambda weights, batch: evaluate(weights, to_device(batch, tower.vocab_size))
 
 
 def batch_loss(loss, vectors, batch: Batch):
@@ -156,7 +156,7 @@ def batch_loss(loss, vectors, batch: Batch):
     return loss(scores, batch.false_negative_mask, cosines, batch.is_duplicate)
 
 
-def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None) -> Batch:
+def to_device(batch: tuple, vocab_size: int, mesh: jax.sharding.Mesh | None = None) -> Batch:
     """A batch of questions as a `Batch`; with a mesh its rows are spread over the devices.
 
     Raises:

@@ -3,10 +3,12 @@
 import argparse
 import dataclasses
 
+import golden
 import pytest
 
 from siamese import ArgumentError, TrainConfig
 from siamese.training.config import PRESETS, add_config_flags, config_from_flags
+from siamese.training.prepare import TRAIN_SHARE
 
 
 @pytest.mark.parametrize(
@@ -74,3 +76,10 @@ def test_a_setting_that_does_not_fit_is_refused(setting, message):
 def test_steps_that_are_set_win_over_the_preset_s_epochs():
     assert TrainConfig.best(steps=50).epochs == 0 and TrainConfig.best().epochs > 0
     assert TrainConfig.best(steps=50, epochs=2.0).epochs == 2
+
+
+def test_the_assignment_s_settings_are_those_of_the_preset_course():
+    config = vars(TrainConfig.course()) | {"train_share": TRAIN_SHARE}
+    for name, expected in golden.TRAINING.items():
+        assert config[name] == expected
+    assert config["edition"] == 2023 and config["d_model"] == 128

@@ -206,18 +206,18 @@ print(json.dumps([jax.device_count(), *corpus_run()]))
 
 
 def corpus_run():
-    """The losses of five steps of `best`, small, on the embedded corpus."""
+    """The losses of five steps of `best`, small, and of three evaluations, on the embedded corpus."""
     from siamese import Trainer, embedded_corpus
 
-    corpus = embedded_corpus(train_pairs=200, valid_pairs=150, test_pairs=50)
+    corpus = embedded_corpus(train_pairs=200, valid_pairs=151, test_pairs=50)
     config = TrainConfig.best(
         d_model=8, batch_size=8, pair_batch_size=8, hard_negatives=10, topic_block=1, warmup_steps=3,
-        bidirectional=False, steps=5, min_count=2, unknown_ids=5,
+        bidirectional=False, steps=5, min_count=2, unknown_ids=5, eval_every=2,
     )  # fmt: skip
     losses = []
     trainer = Trainer(corpus.train, config, valid=corpus.valid, quiet=True)
     trainer.train(lambda trainer, loss: losses.append(float(loss)))
-    return losses
+    return losses + [line["valid/loss"] for line in trainer.history]
 
 
 @pytest.mark.slow
@@ -230,7 +230,7 @@ def test_several_devices_give_the_same_losses():
             [sys.executable, "-c", DEVICES], env=env, check=True, stdout=subprocess.PIPE, text=True
         )
         devices, *losses = json.loads(done.stdout.splitlines()[-1])
-        assert devices == count and len(losses) == 5
+        assert devices == count and len(losses) == 8
         runs.append(losses)
     np.testing.assert_allclose(runs[0], runs[1], rtol=1e-5)
 

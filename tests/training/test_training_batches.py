@@ -108,3 +108,23 @@ def test_the_saved_model_answers_as_the_trained_one(tmp_path, changes):
     many = loaded.similarity(VALID.question1, VALID.question2)
     few = [loaded.similarity(a, b) for a, b in zip(VALID.question1, VALID.question2)]
     np.testing.assert_allclose(few, many, atol=2e-6)
+
+
+@pytest.mark.slow
+def test_an_encoder_stands_beside_the_tower_and_changes_nothing_in_its_training(tmp_path):
+    runs = {}
+    for encoder in ("", "use"):
+        config = dataclasses.replace(SMALL, encoder=encoder, encoder_share=0.75, steps=2)
+        trainer = Trainer(TRAIN, config, tmp_path / f"run{encoder}", valid=VALID, quiet=True)
+        trainer.train()
+        trainer.save(trainer.evaluate(VALID))
+        runs[encoder] = DuplicateDetector.load(tmp_path / f"run{encoder}")
+    alone, beside, use = runs[""], runs["use"], DuplicateDetector.load("use")
+    for name, array in alone.weights.items():
+        np.testing.assert_array_equal(beside.weights[name], array)
+    texts = VALID.question1[:8]
+    parts = [np.sqrt(0.75) * use.encode(texts), np.sqrt(0.25) * alone.encode(texts)]
+    np.testing.assert_allclose(beside.encode(texts), np.hstack(parts), atol=1e-6)
+    cosines = 0.75 * use.similarity(texts[0], texts[1]) + 0.25 * alone.similarity(*texts[:2])
+    assert beside.similarity(texts[0], texts[1]) == pytest.approx(cosines, abs=1e-6)
+    assert beside.threshold != use.threshold and beside.calibration is not None
