@@ -16,21 +16,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from siamese.compat.safe_pickle import read_plain_pickle
+from siamese.compat.safe_pickle import NUMBERS, LimitedFile, Refused, array_over, read_plain_pickle
 from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
 
-_PIECE = 1 << 20
-_LENGTH_BYTES = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}  # Magic and version -> width.
 # NumPy's own parser hands the header to Python's; here nothing but the expected text passes.
 _HEADER = re.compile(
-    r"\{'descr': '(?P<dtype>[<|=]?(?:b1|[iu][1248]|f[248]|c8|c16))', "
-    r"'fortran_order': (?P<by_columns>True|False), 'shape': \((?P<shape>[0-9, ]*)\), \}[ \n]*"
+    rf"\{{'descr': '({NUMBERS})', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \}}[ \n]*"
 )
 
 
@@ -82,37 +79,24 @@ def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
     the first one and reports nothing.
     """
     arrays: list[np.ndarray] = []
-    with _unpacked(path) as file:
+    with _unpacked(path) as packed:
+        file = LimitedFile(packed, MAX_BYTES)
         while magic := file.read(8):
-            array = _read_array(file, magic, MAX_BYTES - sum(array.nbytes for array in arrays))
-            if array is None:
-                raise CheckpointError(
-                    f"{path} was refused: its arrays are not numbers, or larger than "
-                    f"{MAX_BYTES >> 20} MB. Files of weights hold numbers; do not use it unless you "
-                    "know where it comes from."
-                )
-            arrays.append(array)
+            arrays.append(_read_array(file, magic))
     return arrays
 
 
-def _read_array(file: BinaryIO, magic: bytes, limit: int) -> np.ndarray | None:
-    """The .npy image that goes on behind `magic`; None where its header has no numbers or too many."""
-    length = int.from_bytes(file.read(_LENGTH_BYTES[magic]), "little")
+def _read_array(file: LimitedFile, magic: bytes) -> np.ndarray:
+    """The .npy image that goes on behind `magic`."""
+    width = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}[magic]
+    length = int.from_bytes(file.read(width), "little")
     header = _HEADER.fullmatch(file.read(min(length, 10_000)).decode("latin-1"))
     if header is None:
-        return None
-    shape = tuple(int(n) for n in header["shape"].split(",") if n.strip())
-    dtype = np.dtype(header["dtype"])
-    size = math.prod(shape) * dtype.itemsize
-    if size > limit:
-        return None
-    data = bytearray()  # It grows with what there is: a header may claim more.
-    while len(data) < size:
-        if not (piece := file.read(min(size - len(data), _PIECE))):
-            raise EOFError
-        data += piece
-    array = np.frombuffer(data, dtype) if data else np.zeros(0, dtype)
-    return array.reshape(shape, order="F" if header["by_columns"] == "True" else "C")
+        raise Refused("holds an array of something else than numbers")
+    shape = tuple(int(n) for n in header[3].split(",") if n.strip())
+    dtype = np.dtype(header[1])
+    data = file.read(math.prod(shape) * dtype.itemsize)
+    return array_over(data, dtype, shape, "F" if header[2] == "True" else "C")
 
 
 @contextmanager
@@ -127,6 +111,11 @@ def _unpacked(path: os.PathLike | str) -> Iterator[Any]:
             raise EOFError
         with gzip.open(path, "rb") as file:
             yield file
+    except Refused as reason:
+        raise CheckpointError(
+            f"{path} was refused: it {reason}. Files of weights hold numbers; do not use it unless you "
+            "know where it comes from."
+        ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, LookupError, ValueError) as error:
         raise CheckpointError(
             f"{path} is damaged or cut off ({type(error).__name__}). Use another copy of it."

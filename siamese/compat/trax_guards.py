@@ -17,13 +17,8 @@ def guard(module: types.ModuleType) -> None:
     """Mends a module of Trax; `siamese` calls it after the module's import."""
     if hasattr(module, "pickle"):
         _read_plain_pickles_only(module)
-    if module.__name__ == "trax.layers.base":
-        _name_another_models_file(module)
-        _name_missing_weights(module)
-    if module.__name__ == "trax.layers.combinators":
-        _name_a_missing_question(module)
-    if module.__name__ == "trax.supervised.training":
-        _name_another_models_directory(module)
+    for mend in _MENDS.get(module.__name__, ()):
+        mend(module)
 
 
 def _read_plain_pickles_only(module: types.ModuleType) -> None:
@@ -37,8 +32,7 @@ def _read_plain_pickles_only(module: types.ModuleType) -> None:
     def load(file):
         from trax.shapes import ShapeDtype
 
-        name = getattr(file, "name", None) or "the file"
-        return read_plain_pickle(file, str(name), ShapeDtype)
+        return read_plain_pickle(file, str(getattr(file, "name", "the file")), ShapeDtype)
 
     module.pickle = plain
     plain.load = load
@@ -54,9 +48,8 @@ def _name_missing_weights(base) -> None:
     original = base.Layer.__call__
 
     def needs_weights(layer) -> bool:
-        if layer.sublayers:
-            return any(map(needs_weights, layer.sublayers))
-        return type(layer).init_weights_and_state is not base.Layer.init_weights_and_state
+        own = type(layer).init_weights_and_state is not base.Layer.init_weights_and_state
+        return any(map(needs_weights, layer.sublayers)) if layer.sublayers else own
 
     @functools.wraps(original)
     def __call__(self, x, weights=None, **options):
@@ -164,3 +157,10 @@ def _name_another_models_directory(training) -> None:
         "printed a wall of shapes and raised an empty IndexError where the directory holds "
         "the checkpoint of another model"
     )
+
+
+_MENDS = {
+    "trax.layers.base": (_name_another_models_file, _name_missing_weights),
+    "trax.layers.combinators": (_name_a_missing_question,),
+    "trax.supervised.training": (_name_another_models_directory,),
+}
