@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import importlib.abc
 import inspect
-import logging
 import sys
 import types
 import warnings
@@ -44,10 +43,6 @@ def prepare() -> None:
     )
     # NumPy functions that Trax's own code calls by their old names.
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
-    # An argument of tf.function that Trax's TensorFlow-NumPy backend calls by its old name.
-    logging.getLogger("tensorflow").addFilter(
-        lambda record: "experimental_compile is deprecated" not in record.getMessage()
-    )
     for module, action in _MENDS:
         after_import(module, action)
 
@@ -156,24 +151,16 @@ def _use_light_inspect(assert_shape) -> None:
     """Gives Trax's shape decorators a cheap `inspect`: they want their caller's file and line only.
 
     `inspect.stack()` reads source files and scans every loaded module for each of 65 decorated layers.
-    Only that one module sees the light version.
     """
-    light = types.ModuleType("inspect (light)")
-    light.__dict__.update(vars(inspect))
-
-    def stack():
-        frame, frames = sys._getframe(1), []
-        while frame is not None:
-            frames.append((frame,))
-            frame = frame.f_back
-        return frames
 
     def getframeinfo(frame):
-        code = frame.f_code
-        return inspect.Traceback(code.co_filename, frame.f_lineno, code.co_name, None, None)
+        return types.SimpleNamespace(filename=frame.f_code.co_filename, lineno=frame.f_lineno)
 
-    light.stack, light.getframeinfo = stack, getframeinfo
-    assert_shape.inspect = light
+    assert_shape.inspect = types.SimpleNamespace(
+        stack=lambda: [None, (sys._getframe(2),)],  # Trax asks for the caller of its own function.
+        getframeinfo=getframeinfo,
+        isclass=inspect.isclass,
+    )
 
 
 @_mends(

@@ -19,9 +19,9 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from siamese.compat import event_files
-from siamese.compat.quiet import quiet_load
 from siamese.errors import MissingDependencyError
 
 # Package that is stood in for -> how its users get the real one.
@@ -125,10 +125,10 @@ def _resolve(path: str):
     """The object to work with: the real one if loaded, else our light one, else load the real one."""
     if not loaded(path):
         for name, make in _LIGHT.items():
-            if (inside := _plain(path).removeprefix(name)) == "":
+            if _plain(path) == name:
                 return make()
-            if inside != _plain(path) and inside.startswith("."):
-                return operator.attrgetter(inside[1:])(make())
+            if _plain(path).startswith(f"{name}."):
+                return operator.attrgetter(_plain(path)[len(name) + 1 :])(make())
     return _real(path)
 
 
@@ -138,70 +138,61 @@ def _plain(path: str) -> str:
 
 def _real(path: str):
     """The real object of that dotted name, importing its package; says who needs it if it is missing."""
-    package = _package_of(path)
     try:
-        with quiet_load():
-            first = not loaded("tensorflow")
-            found = _walk(package, path[len(package) + 1 :].split(".") if path != package else [])
-            if first and loaded("tensorflow"):
-                # It looks for a GPU when it is first used, and says on any machine without one that the
-                # driver's stub does nothing: let it look now.
-                sys.modules["tensorflow"].config.list_physical_devices()
-            return found
+        package = _package_of(path)
+        return _walk(importlib.import_module(package), path[len(package) + 1 :].split("."))
     except ImportError as error:
         if error.name not in _PACKAGES:
             raise  # The package is there; something inside it is broken. That error says more.
         raise MissingDependencyError(
             f"This part of Trax needs {path}, and the package {error.name} is not installed. "
-            f"Training and prediction work without it; to use this part: {_PACKAGES[package]}"
+            f"Training and prediction work without it; to use this part: {_PACKAGES[error.name]}"
         ) from None
 
 
-def _walk(package: str, parts: list[str]):
-    found, walked = importlib.import_module(package), package
-    for part in parts:
-        walked = f"{walked}.{part}"
-        try:
+def _walk(found: Any, parts: list[str]):
+    """The object at the end of a dotted name; modules on the way are imported."""
+    for part in filter(None, parts):
+        if hasattr(found, part) or not isinstance(found, types.ModuleType):
             found = getattr(found, part)
-        except AttributeError as missing:
-            if not isinstance(found, types.ModuleType):
+            continue
+        path = f"{found.__name__}.{part}"
+        try:
+            found = importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path:
                 raise
-            try:
-                found = importlib.import_module(walked)
-            except ModuleNotFoundError as error:
-                if error.name != walked:
-                    raise
-                raise missing from None  # No such name and no such submodule: hasattr() is False.
+            raise AttributeError(path) from None  # So that hasattr() is False.
     return found
 
 
 # ---- What the training loop really uses of TensorFlow, answered without it ----
 
 
+def _rename(source, target, overwrite=False):
+    if os.path.exists(target) and not overwrite:
+        raise FileExistsError(target)
+    os.replace(source, target)
+
+
+_LOCAL = {
+    "exists": os.path.exists,
+    "isdir": os.path.isdir,
+    "makedirs": lambda path: os.makedirs(path, exist_ok=True),
+    "rename": _rename,
+    "GFile": open,
+}
+
+
 def _gfile():
     """`tf.io.gfile` for local files; a remote path (gs://...) goes to the real one."""
 
-    def local_or_real(name, function):
-        def call(path, *args, **kwargs):
-            remote = "://" in os.fspath(path)
-            chosen = _real(f"tensorflow.io.gfile.{name}") if remote else function
-            return chosen(path, *args, **kwargs)
+    def call(name, path, *args, **kwargs):
+        remote = "://" in os.fspath(path)
+        function = _real(f"tensorflow.io.gfile.{name}") if remote else _LOCAL[name]
+        return function(path, *args, **kwargs)
 
-        return call
-
-    def rename(source, target, overwrite=False):
-        if os.path.exists(target) and not overwrite:
-            raise FileExistsError(target)
-        os.replace(source, target)
-
-    functions = {
-        "exists": os.path.exists,
-        "isdir": os.path.isdir,
-        "makedirs": lambda path: os.makedirs(path, exist_ok=True),
-        "rename": rename,
-        "GFile": open,
-    }
-    return types.SimpleNamespace(**{n: local_or_real(n, f) for n, f in functions.items()})
+    return types.SimpleNamespace(**{name: functools.partial(call, name) for name in _LOCAL})
 
 
 def _set_seed(seed):
@@ -222,7 +213,9 @@ _LIGHT = {
         )
         for name in ("Summary", "SummaryMetadata", "HistogramProto")
     },
-    "tensorflow.core.util.event_pb2": lambda: event_files.tensorboard("proto.event_pb2"),
+    "tensorflow.core.util.event_pb2": lambda: importlib.import_module(
+        "tensorboardX.proto.event_pb2"
+    ),
     "tensorflow.python.summary.writer.event_file_writer.EventFileWriter": (
         lambda: event_files.EventFileWriter
     ),

@@ -185,7 +185,7 @@ class QuestionIndex:
           >>> with QuestionIndex.open_for_change("old") as index:  # doctest: +SKIP
           ...     index.add("How old are you?")
         """
-        find_current(path, "index")  # It must exist: the lock would make its directory.
+        find_current(path)  # It must exist: the lock would make its directory.
         with lock_store(path):
             index = cls.load(path, detector, check=False)
             index._held = Path(os.path.abspath(path))

@@ -70,7 +70,7 @@ def write_index(
         text = json.dumps({"version": FORMAT_VERSION, **facts, **rows}, ensure_ascii=False)
         (folder / "index.json").write_text(text, encoding="utf-8")
 
-    return write_store(path, "index", fill, **options)
+    return write_store(path, fill, **options)
 
 
 def read_index(
@@ -108,7 +108,7 @@ def read_index(
             raise CheckpointError(f"{path} is damaged: {error}. Make the index again.") from error
         return State(segments, removed, weight), facts, found
 
-    return read_store(path, "index", read)
+    return read_store(path, read)
 
 
 def _linked(older: Path | None, folder: Path, names: list[str]) -> bool:

@@ -37,7 +37,6 @@ from siamese.storage.atomic import (
 )
 
 MANIFEST = "manifest.json"
-MAX_BYTES = 16 << 30  # Of all files of one directory together.
 
 _FORMAT, _VERSION = "siamese-checkpoint", 1
 _MAX_MANIFEST_BYTES = 1 << 20
@@ -45,10 +44,7 @@ _WAIT = 60.0  # Seconds that a writer waits for another one of the same director
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _GENERATION = re.compile(r"gen-([0-9]{6,18})")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-# Kind in the manifest -> its name in messages, and what makes one.
-_KINDS = {
-    "index": ("index", "`siamese index MODEL FILE` makes one"),
-}
+_KIND, _MAKES = "index", "`siamese index MODEL FILE` makes one"
 
 T = TypeVar("T")
 
@@ -66,7 +62,6 @@ class Generation(NamedTuple):
 
 def write_store(
     path: os.PathLike | str,
-    kind: str,
     fill: Callable[[Path, Path | None], None],
     *,
     replaces: Generation | None = None,
@@ -76,7 +71,6 @@ def write_store(
 
     Args:
       path: the store's directory. It may hold an older store of the same kind, but nothing else.
-      kind: 'index'.
       fill: function (folder, older) -> None that writes the files; it may hard-link those of `older`,
         the current generation (None where there is none).
       replaces: the generation that the caller has read. Another one is not replaced.
@@ -88,7 +82,7 @@ def write_store(
     """
     path = Path(os.path.abspath(path))
     if not locked:  # Who holds the lock has read the store.
-        _check_replaceable(path, kind)
+        _check_replaceable(path)
     with nullcontext() if locked else lock_store(path), explained(path):
         older = generation(path)
         if replaces is not None and replaces != older:
@@ -101,7 +95,7 @@ def write_store(
         name, shared = f"gen-{max(found, default=0) + 1:06d}", older and path / older.name
         with atomic_directory(path / name, CheckpointError, path) as folder:
             fill(folder, shared)
-            write_manifest(folder, shared, kind=kind)
+            write_manifest(folder, shared, kind=_KIND)
         with open_atomically(path / "CURRENT", CheckpointError, path) as file:
             file.write(name.encode())
         with suppress(OSError):
@@ -141,43 +135,40 @@ def generation(path: os.PathLike | str) -> Generation | None:
     return None
 
 
-def read_store(path: os.PathLike | str, kind: str, read: Callable[[Path, dict], T]) -> T:
+def read_store(path: os.PathLike | str, read: Callable[[Path, dict], T]) -> T:
     """Reads the current generation of a store.
 
     Args:
       path: the store's directory.
-      kind: 'index'.
       read: function (folder, manifest) -> result. It is called again where a writer removed the folder
         meanwhile.
 
     Raises:
       CheckpointError: the store is missing, damaged, or of another kind or version.
     """
-    noun, makes = _KINDS[kind]
     while True:
-        folder = find_current(path, kind)
+        folder = find_current(path)
         try:
             with explained(folder, "read"):
                 manifest = read_manifest(folder)
-                if manifest.get("kind") != kind:
-                    raise CheckpointError(f"{path} holds no {noun}. {makes}.")
+                if manifest.get("kind") != _KIND:
+                    raise CheckpointError(f"{path} holds no index. {_MAKES}.")
                 return read(folder, manifest)
         except CheckpointError:
-            if find_current(path, kind) == folder:
+            if find_current(path) == folder:
                 raise
 
 
-def find_current(path: os.PathLike | str, kind: str) -> Path:
+def find_current(path: os.PathLike | str) -> Path:
     """The directory of a store's current generation."""
     path = Path(path)
-    noun, makes = _KINDS[kind]
     if current := generation(path):
         return path / current.name
     if is_store(path):
         raise CheckpointError(f"{path / 'CURRENT'} is damaged: it names no generation.")
     if not os.path.exists(path):
-        raise CheckpointError(f"There is no {noun} at {path}: it does not exist. {makes}.")
-    raise CheckpointError(f"{path} holds no {noun}. {makes}.")
+        raise CheckpointError(f"There is no index at {path}: it does not exist. {_MAKES}.")
+    raise CheckpointError(f"{path} holds no index. {_MAKES}.")
 
 
 def is_store(path: os.PathLike | str) -> bool:
@@ -185,22 +176,21 @@ def is_store(path: os.PathLike | str) -> bool:
     return os.path.isfile(os.path.join(path, "CURRENT"))
 
 
-def _check_replaceable(path: Path, kind: str) -> None:
+def _check_replaceable(path: Path) -> None:
     """Refuses to write a store over anything else."""
     with explained(path):
         names = os.listdir(path) if os.path.lexists(path) else []
     if is_store(path):
         try:
-            found = read_manifest(find_current(path, kind)).get("kind")
+            found = read_manifest(find_current(path)).get("kind")
         except (CheckpointError, OSError):  # A damaged one may be written again.
-            found = kind
-        if found == kind:
+            found = _KIND
+        if found == _KIND:
             return
     elif all(name == ".lock" or ".tmp-" in name or _GENERATION.fullmatch(name) for name in names):
         return  # Nothing, or what a killed first writer left.
     raise CheckpointError(
-        f"{path} holds something other than an older {_KINDS[kind][0]}; nothing was changed. Give "
-        "another path."
+        f"{path} holds something other than an older index; nothing was changed. Give another path."
     )
 
 
@@ -316,28 +306,9 @@ def check_files(folder: Path, manifest: dict[str, Any], content: bool = True) ->
                 f"{folder / name} is damaged: {size} bytes, and {entry['size']} were written."
             )
         if content and file_checksum(folder / name) != entry["sha256"]:
-            raise _changed(folder / name)
-
-
-def read_files(folder: Path, manifest: dict[str, Any]) -> dict[str, bytes]:
-    """The content of all files of a directory, at most 16 GB, each checked as in `check_files`."""
-    check_files(folder, manifest, content=False)
-    total = sum(entry["size"] for entry in manifest["files"].values())
-    if total > MAX_BYTES:
-        raise CheckpointError(
-            f"{folder} holds {total} bytes, more than the {MAX_BYTES} that are read at most. "
-            "Use another copy of the directory."
-        )
-    contents = {name: (folder / name).read_bytes() for name in manifest["files"]}
-    for name, data in contents.items():
-        if checksum(data) != manifest["files"][name]["sha256"]:
-            raise _changed(folder / name)
-    return contents
-
-
-def checksum(data: bytes) -> str:
-    """The SHA-256 of `data`, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
+            raise CheckpointError(
+                f"{folder / name} is damaged: its content changed (the checksum differs)."
+            )
 
 
 def file_checksum(path: Path) -> str:
@@ -357,10 +328,7 @@ def _regular_size(path: Path) -> int:
     return status.st_size
 
 
-def _changed(path: Path) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged: its content changed (the checksum differs).")
-
-
 def _own_checksum(body: dict[str, Any]) -> str:
     rest = {key: value for key, value in body.items() if key != "sha256"}
-    return checksum(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
+    content = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -4,7 +4,6 @@ Each case runs in a process of its own, because what was imported before matters
 """
 
 import gzip
-import os
 import pickle
 import re
 import textwrap
@@ -16,7 +15,6 @@ from programs import STOCK_LOOP, output_of, run
 
 import siamese
 from siamese.compat import standins
-from siamese.compat.quiet import quiet_load
 
 
 def test_importing_siamese_and_trax_is_silent_and_leaves_the_process_as_a_learner_wants_it():
@@ -277,31 +275,6 @@ def test_a_stock_loop_trains_writes_events_and_resumes_where_tensorflow_is_not_i
     assert "step 4" in done.stdout, done.stderr
     assert "GzipFile" not in done.stderr
     assert len(list((tmp_path / "train").glob("events.*"))) == 2
-
-
-def test_only_known_banners_are_held_back(capfd):
-    with quiet_load():
-        os.write(2, b"2026 I oneDNN custom operations are on. You may see...\n")
-        os.write(
-            2,
-            b"E0000 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: "
-            b"Failed call to cuInit: UNKNOWN ERROR (303)\n",
-        )
-        os.write(2, b"Gym has been unmaintained since 2022 and ...\n")
-        os.write(2, b"E something is really broken\n")
-        os.write(2, b"failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY\n")  # a GPU in trouble
-    err = capfd.readouterr().err
-    assert err == (
-        "E something is really broken\nfailed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY\n"
-    )
-
-
-def test_a_load_that_fails_still_shows_what_it_wrote(capfd):
-    with pytest.raises(ImportError), quiet_load(), quiet_load():
-        os.write(2, b"undefined symbol: no newline at the end")
-        raise ImportError
-    os.write(2, b" | after\n")
-    assert capfd.readouterr().err == "undefined symbol: no newline at the end | after\n"
 
 
 def test_local_files_by_tensorflows_names(tmp_path):

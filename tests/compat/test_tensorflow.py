@@ -7,7 +7,7 @@ import golden
 import numpy as np
 import pytest
 import reference
-from programs import ROOT, STOCK_LOOP, output_of, run
+from programs import ROOT, STOCK_LOOP, output_of
 
 from siamese import (
     ShapeError,
@@ -16,7 +16,6 @@ from siamese import (
     l2_normalize,
     similarity_matrix,
 )
-from siamese.compat.quiet import quiet_load
 from siamese.course.loss import CLOSEST, DIRECTIONS, hinge, loss_from_scores
 
 pytestmark = [
@@ -30,8 +29,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def tf():
-    with quiet_load():
-        import tensorflow
+    import tensorflow
+
     return tensorflow
 
 
@@ -77,18 +76,6 @@ def test_where_tensorflow_comes_first_it_is_used():
         assert isinstance(shapes.ShapeDtype(tensorflow.TensorShape([2])).shape, tuple)
         print("ok")
     """)
-
-
-def test_its_banners_are_held_back_when_a_stand_in_loads_it():
-    """Its start too: what it says of a missing GPU comes with the first tensor."""
-    done = run("""
-        import siamese, trax
-        from trax import fastmath
-        with fastmath.use_backend("tensorflow-numpy"):
-            print(fastmath.jit(lambda x: x + 1)(fastmath.numpy.ones(3)))
-    """)
-    assert "[2. 2. 2.]" in done.stdout
-    assert done.stderr == ""
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
 )
 def test_damage_is_noticed(detector, tmp_path, name):
     path = QuestionIndex.build(detector, ["how far", "how old"]).save(tmp_path / "i")
-    (file,) = find_current(path, "index").glob(f"*{name}")
+    (file,) = find_current(path).glob(f"*{name}")
     content = file.read_bytes()
     at = len(content) // 2
     for damaged in (

@@ -68,11 +68,11 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path):
 def test_small_additions_share_files_and_stay_few_segments(detector, tmp_path):
     path = QuestionIndex.build(detector, random_questions(2_000)).save(tmp_path / "i")
     assert isinstance(QuestionIndex.load(path, detector).vectors.base, np.memmap)
-    before = {(file.name, file.stat().st_ino) for file in find_current(path, "index").glob("*-*")}
+    before = {(file.name, file.stat().st_ino) for file in find_current(path).glob("*-*")}
     for n in range(40):
         with QuestionIndex.open_for_change(path, detector) as index:
             index.add(random_questions(3, seed=n))
-    files = list(find_current(path, "index").iterdir())
+    files = list(find_current(path).iterdir())
     assert len(before) == 9 and before <= {(file.name, file.stat().st_ino) for file in files}
     assert len([file for file in files if file.name.endswith("-vectors.npy")]) <= 6
     assert len(QuestionIndex.load(path, detector)) == 2_120
@@ -85,7 +85,7 @@ def test_what_does_not_change_is_not_written_and_the_lock_is_held_once(detector,
         assert len(QuestionIndex.load(index.save(path), detector)) == 2
     with QuestionIndex.open_for_change(path, detector):
         pass
-    assert find_current(path, "index").name == "gen-000002"
+    assert find_current(path).name == "gen-000002"
 
 
 def test_a_file_system_without_hard_links_gets_copies(detector, path, monkeypatch):
@@ -144,7 +144,7 @@ def test_a_change_that_fails_changes_nothing(detector, path, tmp_path):
      *(({"removed": value}, "damaged") for value in ([1], [0, 0], [-1], "x", 3, "left out"))],
 )  # fmt: skip
 def test_other_versions_and_crafted_facts_are_refused(detector, path, changes, message):
-    folder = find_current(path, "index")
+    folder = find_current(path)
     facts = {**json.loads((folder / "index.json").read_text()), **changes}
     facts = {name: value for name, value in facts.items() if value != "left out"}
     (folder / "index.json").write_text(json.dumps(facts))

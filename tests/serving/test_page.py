@@ -92,6 +92,6 @@ def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path)
     assert hits_table(shown, "how old", 1)[0][0][2:] == ["how old", "1"]
     with QuestionIndex.open_for_change(path, detector) as index:
         index.remove(1)
-    (find_current(path, "index") / "index.json").unlink()
+    (find_current(path) / "index.json").unlink()
     rows, note = hits_table(shown, "how old", 1)
     assert rows[0][2] == "how old" and "Searched as it was before" in note

@@ -153,7 +153,7 @@ def test_what_others_save_is_found_and_damage_is_told(service, path, detector):
     assert service.search(["are you rice"], 1).result()[0][0].id == "theirs" and not service.trouble
     with QuestionIndex.open_for_change(path, detector) as other:
         other.add("best rice")
-    (find_current(path, "index") / "index.json").unlink()
+    (find_current(path) / "index.json").unlink()
     assert service.search(["are you rice"], 1).result()[0][0].id == "theirs"
     assert "Searched as it was before" in service.trouble
     with pytest.raises(CheckpointError):

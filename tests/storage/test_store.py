@@ -11,26 +11,30 @@ from siamese.errors import CheckpointError
 from siamese.storage.store import (
     check_files,
     find_current,
-    read_files,
     read_store,
     write_manifest,
     write_store,
 )
 
 
-def write(path, value, kind="index", parts=3):
+def write(path, value, parts=3):
     """Writes a store of some files that all hold the same value."""
 
     def fill(folder, older):
         for part in range(parts):
             (folder / f"part-{part}").write_text(f"{value}" * 100)
 
-    return write_store(path, kind, fill)
+    return write_store(path, fill)
 
 
-def read(path, kind="index"):
+def read(path):
     """The one value in all files of a store."""
-    files = read_store(path, kind, read_files)
+
+    def contents(folder, manifest):
+        check_files(folder, manifest)
+        return {name: (folder / name).read_bytes() for name in manifest["files"]}
+
+    files = read_store(path, contents)
     assert len(set(files.values())) == 1
     return next(iter(files.values())).decode()[: len(files["part-0"]) // 100]
 
@@ -44,7 +48,7 @@ def test_the_newest_generation_is_read_and_the_older_removed(tmp_path):
         assert write(tmp_path / "i", value).name == f"gen-{number:06d}"
         assert read(tmp_path / "i") == value
         assert names(tmp_path / "i") == [".lock", "CURRENT", f"gen-{number:06d}"]
-        assert find_current(tmp_path / "i", "index").name == f"gen-{number:06d}"
+        assert find_current(tmp_path / "i").name == f"gen-{number:06d}"
 
 
 def test_other_directories_are_neither_read_nor_replaced(tmp_path):
@@ -66,7 +70,7 @@ def test_other_directories_are_neither_read_nor_replaced(tmp_path):
 @pytest.mark.parametrize("name", ["CURRENT", "manifest.json", "part-1"])
 def test_a_damaged_store_is_refused_and_can_be_written_again(tmp_path, name):
     write(tmp_path / "i", "a")
-    folder = find_current(tmp_path / "i", "index")
+    folder = find_current(tmp_path / "i")
     ((tmp_path / "i") if name == "CURRENT" else folder).joinpath(name).write_text("../../../etc")
     with pytest.raises(CheckpointError, match="damaged"):
         read(tmp_path / "i")
@@ -76,14 +80,14 @@ def test_a_damaged_store_is_refused_and_can_be_written_again(tmp_path, name):
 
 def test_a_flipped_bit_shows_by_its_checksum_and_a_size_without_reading(tmp_path):
     write(tmp_path / "i", "a")
-    folder = find_current(tmp_path / "i", "index")
+    folder = find_current(tmp_path / "i")
     (folder / "part-1").write_text("b" * 100)
-    read_store(tmp_path / "i", "index", lambda f, manifest: check_files(f, manifest, content=False))
+    read_store(tmp_path / "i", lambda f, manifest: check_files(f, manifest, content=False))
     with pytest.raises(CheckpointError, match="part-1 is damaged: its content changed"):
-        read_store(tmp_path / "i", "index", check_files)
+        read_store(tmp_path / "i", check_files)
     (folder / "part-1").write_text("b" * 99)
     with pytest.raises(CheckpointError, match="part-1 is damaged: 99 bytes, and 100 were written"):
-        read_store(tmp_path / "i", "index", lambda f, m: check_files(f, m, content=False))
+        read_store(tmp_path / "i", lambda f, m: check_files(f, m, content=False))
 
 
 @pytest.mark.slow
