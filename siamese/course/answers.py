@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -79,10 +79,6 @@ def pair_scores(
       float [pairs], in the precision of the model.
     """
     batch_size = whole_number(batch_size, "batch_size", 1)
-    if not callable(model):
-        raise ArgumentError(
-            f"model must be a callable from (q1, q2) to (v1, v2), not {type(model).__name__}."
-        )
     pad = _padding_id(vocab)
     if data_generator is generator.data_generator:  # Another may take other rows than token ids.
         Q1, Q2 = token_rows(Q1, "test_Q1"), token_rows(Q2, "test_Q2")
@@ -90,9 +86,8 @@ def pair_scores(
     scores = []
     for start in range(0, len(Q1), batch_size):
         part1, part2 = Q1[start : start + batch_size], Q2[start : start + batch_size]
-        batches = data_generator(part1, part2, batch_size, pad, shuffle=False)
-        batch = tuple(next(batches if isinstance(batches, Iterator) else iter(batches)))
-        scores.append(_row_products(model, batch, len(part1)))
+        batch = next(iter(data_generator(part1, part2, batch_size, pad, shuffle=False)))
+        scores.append(_row_products(model, tuple(batch), len(part1)))
     return np.concatenate(scores)
 
 
@@ -142,15 +137,13 @@ def _vectors(model, batch: tuple):
 def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
     """``dot(v1[j], v2[j])`` of the first `rows` rows: float [rows]."""
     outputs = _vectors(model, batch)
-    try:
-        v1, v2 = (np.asarray(vectors) for vectors in outputs)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"model must return two arrays (v1, v2) of vectors: {error}.") from None
-    if v1.ndim != 2 or v1.shape != v2.shape or len(v1) < rows:
+    shapes = [np.shape(vectors) for vectors in outputs] if np.iterable(outputs) else []
+    if len(shapes) != 2 or len(shapes[0]) != 2 or shapes[0] != shapes[1] or shapes[0][0] < rows:
         raise ShapeError(
-            f"model must return v1 and v2 of one shape [batch, d], a row for each of the batch's "
-            f"{rows} pairs; it returned {v1.shape} and {v2.shape}."
+            f"model must return two arrays v1 and v2 of one shape [batch, d], a row for each of the "
+            f"batch's {rows} pairs; it returned {shapes or type(outputs).__name__}."
         )
+    v1, v2 = (np.asarray(vectors) for vectors in outputs)
     # Bit for bit what `np.dot` gives row by row: both hand each row to the same BLAS call.
     return np.vecdot(v1[:rows], v2[:rows])
 

@@ -68,7 +68,12 @@ def TripletLossFn(
       >>> round(float(TripletLossFn([a, -b], [a, b], closest="hardest", reduction="mean")), 4)
       0.5
     """
-    check_vectors("TripletLossFn", v1, v2)
+    shape1, shape2 = np.shape(v1), np.shape(v2)
+    if len(shape1) != 2 or shape1 != shape2:
+        raise ShapeError(
+            f"TripletLossFn takes two matrices of one shape [batch, d_model]; "
+            f"v1 has shape {shape1} and v2 {shape2}."
+        )
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
     options = {"closest": closest, "reduction": reduction, "direction": direction}
     loss = loss_from_scores(scores, margin, false_negative_mask=false_negative_mask, **options)
@@ -193,16 +198,6 @@ def closest_negative(scores, closest: str = "semi_hard", false_negative_mask=Non
 
 
 # ---- Parts that other losses use too ----
-
-
-def check_vectors(function: str, v1, v2) -> None:
-    """Refuses anything but two matrices of one shape [batch, d_model]: a ShapeError names both shapes."""
-    shape1, shape2 = np.shape(v1), np.shape(v2)
-    if len(shape1) != 2 or shape1 != shape2:
-        raise ShapeError(
-            f"{function} takes two matrices of one shape [batch, d_model]; "
-            f"v1 has shape {shape1} and v2 {shape2}."
-        )
 
 
 def negative_mask(scores, false_negative_mask=None):

