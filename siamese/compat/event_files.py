@@ -6,18 +6,12 @@ own, in which a full disk ends in a traceback that nobody can catch; this one wr
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 from contextlib import suppress
 from typing import Any
 
 _opened = itertools.count()
-
-
-def tensorboard(module: str, name: str) -> Any:
-    """A name in a module of tensorboardX."""
-    return getattr(importlib.import_module(f"tensorboardX.{module}"), name)
 
 
 class EventFileWriter:
@@ -30,11 +24,12 @@ class EventFileWriter:
     """
 
     def __init__(self, log_dir, *queueing: Any):
+        from tensorboardX.event_file_writer import EventsWriter
+
         os.makedirs(log_dir, exist_ok=True)
         # Names by the second alone: a second writer within it would begin the first one's file anew.
         unique = f".{os.getpid()}.{next(_opened)}"
-        events_writer = tensorboard("event_file_writer", "EventsWriter")
-        self._writer = events_writer(os.path.join(log_dir, "events"), unique)
+        self._writer = EventsWriter(os.path.join(log_dir, "events"), unique)
         self.add_event, self.flush = self._writer.write_event, self._writer.flush
 
     def close(self) -> None:
@@ -45,7 +40,8 @@ class EventFileWriter:
 
 def make_tensor_proto(values, shape):
     """`tf.make_tensor_proto` for texts, which is what Trax's Loop asks for."""
-    shapes = tensorboard("proto.tensor_shape_pb2", "TensorShapeProto")
-    dims = shapes(dim=[shapes.Dim(size=size) for size in shape])
-    proto = tensorboard("proto.tensor_pb2", "TensorProto")
-    return proto(dtype="DT_STRING", string_val=values, tensor_shape=dims)
+    from tensorboardX.proto.tensor_pb2 import TensorProto
+    from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
+
+    dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
+    return TensorProto(dtype="DT_STRING", string_val=values, tensor_shape=dims)

@@ -21,9 +21,8 @@ from siamese.compat.randomness import keeping_generators
 from siamese.errors import CheckpointError, DataError, SiameseError
 
 logger = logging.getLogger("siamese")
-COLLAPSE_STEPS = (
-    600  # The course's model starts collapsed; many a run leaves it only after hundreds.
-)
+# The course's model starts collapsed; many a run leaves it only after hundreds of steps.
+COLLAPSE_STEPS = 600
 
 
 class Loop(training.Loop):
@@ -37,10 +36,8 @@ class Loop(training.Loop):
 
     def __init__(self, model, task, **stock: Any):
         self._interrupted = threading.Event()
-        self._batches = {
-            "train_generator": 1,
-            "val_generator": 1,
-        }  # Each task took one for its shapes.
+        # Each task took one batch for its shapes.
+        self._batches = {"train_generator": 1, "val_generator": 1}
         self._loss, self._collapsed, self._has_warned = np.nan, 0, False
         with keeping_generators(), _one_device(), _disk_errors_explained(stock.get("output_dir")):
             super().__init__(model, task, **stock)

@@ -13,15 +13,14 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
-import operator
 import os
+import pkgutil
 import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from siamese.compat import event_files
 from siamese.errors import MissingDependencyError
 
 # Package that is stood in for -> how its users get the real one.
@@ -124,11 +123,10 @@ def _attribute(path: str):
 def _resolve(path: str):
     """The object to work with: the real one if loaded, else our light one, else load the real one."""
     if not loaded(path):
-        for name, make in _LIGHT.items():
-            if _plain(path) == name:
-                return make()
-            if _plain(path).startswith(f"{name}."):
-                return operator.attrgetter(_plain(path)[len(name) + 1 :])(make())
+        for name, light in _LIGHT.items():
+            if f"{_plain(path)}.".startswith(f"{name}."):
+                inside = _plain(path)[len(name) :]
+                return pkgutil.resolve_name(light + inside) if light else _StandIn(path)
     return _real(path)
 
 
@@ -175,48 +173,39 @@ def _rename(source, target, overwrite=False):
     os.replace(source, target)
 
 
-_LOCAL = {
-    "exists": os.path.exists,
-    "isdir": os.path.isdir,
-    "makedirs": lambda path: os.makedirs(path, exist_ok=True),
-    "rename": _rename,
-    "GFile": open,
-}
+def _local_or_real(name, function, path, *args, **kwargs):
+    """A function of `tf.io.gfile` for a local file; a remote path (gs://...) goes to the real one."""
+    remote = "://" in os.fspath(path)
+    return (_real(f"tensorflow.io.gfile.{name}") if remote else function)(path, *args, **kwargs)
 
 
-def _gfile():
-    """`tf.io.gfile` for local files; a remote path (gs://...) goes to the real one."""
+gfile = types.SimpleNamespace(
+    exists=functools.partial(_local_or_real, "exists", os.path.exists),
+    isdir=functools.partial(_local_or_real, "isdir", os.path.isdir),
+    makedirs=functools.partial(
+        _local_or_real, "makedirs", functools.partial(os.makedirs, exist_ok=True)
+    ),
+    rename=functools.partial(_local_or_real, "rename", _rename),
+    GFile=functools.partial(_local_or_real, "GFile", open),
+)
 
-    def call(name, path, *args, **kwargs):
-        remote = "://" in os.fspath(path)
-        function = _real(f"tensorflow.io.gfile.{name}") if remote else _LOCAL[name]
-        return function(path, *args, **kwargs)
 
-    return types.SimpleNamespace(**{name: functools.partial(call, name) for name in _LOCAL})
-
-
-def _set_seed(seed):
+def set_seed(seed):
     """Seeds TensorFlow where it is loaded; where it is not, there is no generator to seed."""
     if loaded("tensorflow"):
         _real("tensorflow").random.set_seed(seed)
 
 
+# Name in TensorFlow -> what answers for it; an empty text is a class that nothing is an instance of.
 _LIGHT = {
-    "tensorflow.io.gfile": _gfile,
-    "tensorflow.random.set_seed": lambda: _set_seed,
-    "tensorflow.TensorShape": lambda: _StandIn("tensorflow.TensorShape"),
-    "tensorflow.DType": lambda: _StandIn("tensorflow.DType"),
-    "tensorflow.make_tensor_proto": lambda: event_files.make_tensor_proto,
-    **{
-        f"tensorflow.compat.v1.{name}": functools.partial(
-            event_files.tensorboard, "proto.summary_pb2", name
-        )
-        for name in ("Summary", "SummaryMetadata", "HistogramProto")
-    },
-    "tensorflow.core.util.event_pb2": lambda: importlib.import_module(
-        "tensorboardX.proto.event_pb2"
-    ),
-    "tensorflow.python.summary.writer.event_file_writer.EventFileWriter": (
-        lambda: event_files.EventFileWriter
-    ),
+    "tensorflow.io.gfile": f"{__name__}:gfile",
+    "tensorflow.random.set_seed": f"{__name__}:set_seed",
+    "tensorflow.TensorShape": "",
+    "tensorflow.DType": "",
+    "tensorflow.make_tensor_proto": "siamese.compat.event_files:make_tensor_proto",
+    "tensorflow.compat.v1.Summary": "tensorboardX.proto.summary_pb2:Summary",
+    "tensorflow.compat.v1.SummaryMetadata": "tensorboardX.proto.summary_pb2:SummaryMetadata",
+    "tensorflow.compat.v1.HistogramProto": "tensorboardX.proto.summary_pb2:HistogramProto",
+    "tensorflow.core.util.event_pb2": "tensorboardX.proto.event_pb2",
+    "tensorflow.python.summary.writer.event_file_writer": "siamese.compat.event_files",
 }

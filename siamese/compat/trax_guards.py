@@ -92,22 +92,24 @@ class _OtherShapes(CheckpointError, IndexError):
 def _check_shapes(saved_arrays, arrays) -> None:
     """Refuses a saved list of arrays that does not fit the model's, one by one from the first.
 
-    Either may go on where the other ends, as Trax allows: a model of more layers than were saved
-    keeps its own for the rest.
+    It may go on where the model's ends, as Trax allows.
     """
     for saved, array in zip(saved_arrays, arrays):
         saved_shape, shape = (getattr(each, "shape", ()) for each in (saved, array))
         if saved_shape != shape:
             raise _OtherShapes(f"an array of shape {saved_shape} where the model has {shape}")
+    if len(saved_arrays) < len(arrays):
+        raise _OtherShapes(f"{len(saved_arrays)} arrays where the model has {len(arrays)}")
 
 
-def _naming_the_file(method, file_of):
-    """The method, with `_OtherShapes` as one sentence on the file that it reads."""
+def _name_the_file(owner, method: str, file_of) -> None:
+    """The method of a class raises `_OtherShapes` as one sentence on the file that it reads."""
+    original = getattr(owner, method)
 
-    @functools.wraps(method)
+    @functools.wraps(original)
     def named(self, *args, **options):
         try:
-            return method(self, *args, **options)
+            return original(self, *args, **options)
         except _OtherShapes as other:
             raise CheckpointError(
                 f"{file_of(self, *args, **options)} is of another model: it has {other}. Make the "
@@ -115,26 +117,21 @@ def _naming_the_file(method, file_of):
                 "another file or output_dir."
             ) from None
 
-    return named
+    setattr(owner, method, named)
+    patched[f"{owner.__module__}.{owner.__name__}.{method}"] = (
+        "reported another model's file by an empty IndexError after a wall of shapes, or not at all"
+    )
 
 
 def _name_another_models_file(base) -> None:
     original = base.unflatten_weights_and_state
 
     def unflatten_weights_and_state(flat_weights, flat_state, signature, weights_only=False):
-        arrays, _ = base.flatten_weights_and_state(*signature)
-        _check_shapes(flat_weights, arrays)
-        if len(flat_weights) < len(arrays):
-            raise _OtherShapes(f"{len(flat_weights)} arrays where the model has {len(arrays)}")
+        _check_shapes(flat_weights, base.flatten_weights_and_state(*signature)[0])
         return original(flat_weights, flat_state, signature, weights_only=weights_only)
 
     base.unflatten_weights_and_state = unflatten_weights_and_state
-    base.Layer.init_from_file = _naming_the_file(
-        base.Layer.init_from_file, lambda self, file_name, *args, **options: file_name
-    )
-    patched["trax.layers.Layer.init_from_file"] = (
-        "took weights of other shapes without a word, or raised an empty IndexError"
-    )
+    _name_the_file(base.Layer, "init_from_file", lambda layer, file_name, *_, **options: file_name)
 
 
 def _name_another_models_directory(training) -> None:
@@ -146,17 +143,13 @@ def _name_another_models_directory(training) -> None:
                 return original(full, partial)
         except IndexError:
             _check_shapes(*([a for a in arrays if a is not None] for arrays in (partial, full)))
-            raise _OtherShapes(f"{len(partial)} arrays where the model has {len(full)}") from None
+            raise
 
     def file_of(loop, directory=None, filename=None):
         return os.path.join(directory or loop._output_dir, (filename or "model") + ".pkl.gz")
 
     training._match_by_shape = _match_by_shape
-    training.Loop.load_checkpoint = _naming_the_file(training.Loop.load_checkpoint, file_of)
-    patched["trax.supervised.training.Loop.load_checkpoint"] = (
-        "printed a wall of shapes and raised an empty IndexError where the directory holds "
-        "the checkpoint of another model"
-    )
+    _name_the_file(training.Loop, "load_checkpoint", file_of)
 
 
 _MENDS = {

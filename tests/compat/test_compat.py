@@ -278,7 +278,7 @@ def test_a_stock_loop_trains_writes_events_and_resumes_where_tensorflow_is_not_i
 
 
 def test_local_files_by_tensorflows_names(tmp_path):
-    gfile = standins._gfile()
+    gfile = standins.gfile
     folder, file = tmp_path / "a" / "b", tmp_path / "a" / "b" / "c"
     gfile.makedirs(folder)
     gfile.makedirs(folder)  # again: no error, as with TensorFlow

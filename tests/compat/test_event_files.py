@@ -1,14 +1,15 @@
 import pytest
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.summary_pb2 import Summary
 
-from siamese.compat.event_files import EventFileWriter, make_tensor_proto, tensorboard
+from siamese.compat.event_files import EventFileWriter, make_tensor_proto
 from siamese.compat.loop import _disk_errors_explained
 from siamese.errors import CheckpointError
 
 
 def an_event(value, step):
-    summary = tensorboard("proto.summary_pb2", "Summary")
-    event = tensorboard("proto.event_pb2", "Event")
-    return event(step=step, summary=summary(value=[summary.Value(tag="loss", simple_value=value)]))
+    summary = Summary(value=[Summary.Value(tag="loss", simple_value=value)])
+    return Event(step=step, summary=summary)
 
 
 def test_events_are_read_back_as_they_were_written(tmp_path):
@@ -24,7 +25,7 @@ def test_events_are_read_back_as_they_were_written(tmp_path):
         content = data[12 : 12 + length]
         crc = int.from_bytes(data[12 + length : 16 + length], "little")
         assert crc == record_reader.masked_crc32c(content)
-        events.append(tensorboard("proto.event_pb2", "Event").FromString(content))
+        events.append(Event.FromString(content))
         data = data[16 + length :]
     assert events[0].file_version == "brain.Event:2"
     assert [(e.step, e.summary.value[0].simple_value) for e in events[1:]] == [(1, 0.5), (2, 0.25)]
