@@ -56,7 +56,7 @@ def bytes_to_disk() -> int:
 
 def files(path: Path) -> dict[int, int]:
     """Inode -> size of the current generation's files."""
-    return {f.stat().st_ino: f.stat().st_size for f in find_current(path, "index").iterdir()}
+    return {f.stat().st_ino: f.stat().st_size for f in find_current(path).iterdir()}
 
 
 def measure(questions: int, d: int, times: int) -> dict:

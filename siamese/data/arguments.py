@@ -62,6 +62,20 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
     return array.astype(bool)
 
 
+def text_list(texts: Any, function: str) -> list[str]:
+    """Texts as a list; DataError with the place of a value that is not text, ArgumentError for one text."""
+    if isinstance(texts, (str, bytes)):
+        raise ArgumentError(f"{function} takes a list of questions, not one text.")
+    texts = list(texts)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(
+                f"Question {place} (from 0) is {text!r}, not text. An empty cell of a table is often NaN "
+                "or None: drop that row or write ''."
+            )
+    return texts
+
+
 def token_rows(rows: Any, name: str) -> Ragged:
     """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself.
 

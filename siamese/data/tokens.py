@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from siamese.compat.progress import progress_bar
+from siamese.data.arguments import text_list
 from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError, DataError
@@ -103,21 +104,13 @@ def tokenize_questions(
       DataError: a question is not text; the message names its place.
       ArgumentError: `questions` is a single str, or `processes` is below 1.
     """
-    if isinstance(questions, (str, bytes)):
-        raise ArgumentError("tokenize_questions takes a list of questions, not one text.")
     if processes is not None and processes < 1:
         raise ArgumentError(
             f"processes must be 1 or more (or None for all cores), not {processes}."
         )
     places: dict[str, int] = {}
-    rows = []
-    for place, question in enumerate(questions):
-        if not isinstance(question, str):
-            raise DataError(
-                f"Question {place} (from 0) is {question!r}, not text. An empty cell of a table is "
-                "often NaN or None: drop that row or write ''."
-            )
-        rows.append(places.setdefault(question, len(places)))
+    questions = text_list(questions, "tokenize_questions")
+    rows = [places.setdefault(question, len(places)) for question in questions]
     path = _cache_file(list(places), cache_dir)
     kept = _read(path, len(places)) if path else None
     if kept is None:

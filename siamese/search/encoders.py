@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 USE, WORDLLAMA = "use", "wordllama"
@@ -76,15 +77,7 @@ class FrozenEncoder(ABC):
           array([[0.8, 0.6],
                  [0. , 0. ]], dtype=float32)
         """
-        if isinstance(texts, (str, bytes)):
-            raise ArgumentError("encode takes a list of texts, not one text.")
-        texts = list(texts)
-        for place, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise DataError(
-                    f"Question {place} (from 0) is {text!r}, not text. An empty cell of a table is often "
-                    "NaN or None: drop that row or write ''."
-                )
+        texts = text_list(texts, "encode")
         vectors = np.zeros((len(texts), self.size), np.float32)
         full = np.flatnonzero([bool(text.strip()) for text in texts])
         if len(full):

@@ -293,7 +293,7 @@ def test_wrong_texts_and_changing_sizes_are_refused():
     encoder = find_encoder(letters)
     with pytest.raises(DataError, match=r"Question 1 \(from 0\) is nan"):
         encoder.encode(["a", float("nan")])
-    with pytest.raises(ArgumentError, match="takes a list of texts"):
+    with pytest.raises(ArgumentError, match="takes a list of questions"):
         encoder.encode("one text")
     growing = find_encoder(lambda texts: np.ones((len(texts), 2 + len(texts))))
     with pytest.raises(ArgumentError, match=r"returned float64 \[2, 4\].*numbers \[2, 3\]"):
