@@ -43,8 +43,9 @@ def prepare() -> None:
     )
     # NumPy functions that Trax's own code calls by their old names.
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(trax|gin|gym)(\.|$)")
-    for module, action in _MENDS:
-        after_import(module, action)
+    for module, actions in _after_import.items():
+        for action in actions if module in sys.modules else ():
+            action(sys.modules[module])
 
 
 def after_import(module: str, action: Callable[[types.ModuleType], None]) -> None:
@@ -111,8 +112,6 @@ def _easing_import_of_trax():
 
 # ---- Old names and known faults: module, and what mends it ----
 
-_MENDS: list[tuple[str, Callable[[types.ModuleType], None]]] = []
-
 
 def _mends(module: str, name: str, why: str):
     """The function mends what `name` says after the import of `module`."""
@@ -122,7 +121,7 @@ def _mends(module: str, name: str, why: str):
             mend(loaded)
             patched[name] = why
 
-        _MENDS.append((module, action))
+        _after_import.setdefault(module, []).append(action)
 
     return register
 
