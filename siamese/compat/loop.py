@@ -19,7 +19,6 @@ from trax.supervised import training
 
 from siamese.compat.randomness import keeping_generators
 from siamese.errors import CheckpointError, DataError, SiameseError
-from siamese.storage.atomic import explain
 
 logger = logging.getLogger("siamese")
 # The course's model starts collapsed; many a run leaves it only after hundreds of steps.
@@ -183,4 +182,7 @@ def _disk_errors_explained(directory: Any) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
             raise  # It may come from the caller's generators.
-        raise CheckpointError(explain(error, error.filename or directory)) from error
+        raise CheckpointError(
+            f"{error.filename or directory} cannot be written: {error.strerror}. Free some space, or "
+            "choose another output_dir."
+        ) from error

@@ -17,7 +17,7 @@ from siamese.storage.atomic import explain, write_text_atomically
 
 PAD, PAD_ID = "<PAD>", 1
 
-_FORMAT, _VERSIONS = "siamese vocabulary", (1, 2)  # 2 has unknown_ids
+_FORMAT, _VERSION = "siamese vocabulary", 2
 _SAVE_AGAIN = "Save it again from the training questions (Vocabulary.save)."
 
 
@@ -158,10 +158,6 @@ class Vocabulary(Mapping):
     def _fold(self, word: str) -> str:
         return word.lower() if self.lowercase and word != PAD else word
 
-    def split(self, question: str) -> list[str]:
-        """The tokens of a text, `word_tokenize`'s."""
-        return word_tokenize(question)
-
     def encode(self, question: str | Iterable[str]) -> list[int]:
         """The ids of a question's tokens, ``vocab[word]`` of each; text is tokenized first."""
         return word_ids(word_tokenize(question) if isinstance(question, str) else question, self)
@@ -173,7 +169,7 @@ class Vocabulary(Mapping):
           DataError: the file cannot be written.
         """
         facts = {"lowercase": self.lowercase, "words": self.words, "unknown_ids": self.unknown_ids}
-        content = {"format": _FORMAT, "version": _VERSIONS[-1], **facts}
+        content = {"format": _FORMAT, "version": _VERSION, **facts}
         write_text_atomically(path, json.dumps(content, indent=0))
 
     @classmethod
@@ -194,14 +190,14 @@ class Vocabulary(Mapping):
                 f"{path}: JSON, but not a vocabulary written by siamese. "
                 "For a list of words of your own, use Vocabulary.from_words(words)."
             )
-        if content.get("version") not in _VERSIONS:
+        if content.get("version") != _VERSION:
             raise DataError(
                 f"{path}: a vocabulary of format version {content.get('version')!r}; this siamese "
-                f"reads versions 1 and 2. Use the siamese that wrote it, or: {_SAVE_AGAIN}"
+                f"reads version {_VERSION}. Use the siamese that wrote it, or: {_SAVE_AGAIN}"
             )
         words, lowercase = content.get("words"), content.get("lowercase")
         try:
-            unknown_ids = content.get("unknown_ids", 0)
+            unknown_ids = content.get("unknown_ids")
             made = cls(words[1:], lowercase=lowercase, unknown_ids=unknown_ids)
             if words == list(made.words) and isinstance(lowercase, bool):
                 return made

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import Encoder, TowerConfig
@@ -341,7 +342,7 @@ class DuplicateDetector:
         """
         if self.encoder is not None:
             return []
-        return [word for word in self.vocabulary.split(question) if word not in self.vocabulary]
+        return [word for word in word_tokenize(question) if word not in self.vocabulary]
 
 
 def checked_texts(questions: Iterable[Any]) -> list[str]:

@@ -43,7 +43,7 @@ def test_a_disk_error_is_raised_where_it_happens_and_once(tmp_path):
     writer.add_event(an_event(0.5, 1))
     writer._writer._py_recordio_writer._writer = open("/dev/full", "wb")  # noqa: SIM115
     writer.add_event(an_event(0.5, 2))
-    full = pytest.raises(CheckpointError, match=r"the disk is full\. Free some space")
+    full = pytest.raises(CheckpointError, match=r"No space left on device\. Free some space")
     with full, _disk_errors_explained(tmp_path):
         writer.flush()
     writer.close()
