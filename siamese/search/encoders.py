@@ -23,7 +23,6 @@ import importlib.util
 import json
 import os
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,19 +43,19 @@ _UNREADABLE = (OSError, EOFError, UnicodeDecodeError, zlib.error)
 _BLOCK = 4_096  # texts or rows worked on at once
 
 
-class FrozenEncoder(ABC):
+class FrozenEncoder:
     """Texts to vectors of length 1. Threads may share an encoder.
 
-    Attributes:
+    Args:
       name: the specification that `find_encoder` takes, such as 'use+wordllama'.
       fingerprint: the SHA-256 of weights and token model, in hexadecimal; that of an object, whose weights
         are not visible, holds its vector of `PROBE`. Compare two by `same_encoder`.
       size: the numbers of a vector.
+      vectors: function (texts that are not blank, processes) -> unit vectors, float32 [texts, size].
     """
 
-    name: str
-    fingerprint: str
-    size: int
+    def __init__(self, name: str, fingerprint: str, size: int, vectors: Callable):
+        self.name, self.fingerprint, self.size, self._vectors = name, fingerprint, size, vectors
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> np.ndarray:
         """The texts' vectors, float32 [texts, size], of length 1.
@@ -87,10 +86,6 @@ class FrozenEncoder(ABC):
     def __repr__(self) -> str:
         return f"<encoder {self.name}: vectors of {self.size}>"
 
-    @abstractmethod
-    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
-        """Unit vectors of texts that are not blank, float32 [texts, size]."""
-
 
 def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> FrozenEncoder:
     """The encoder of a specification; see this module's docstring.
@@ -112,14 +107,14 @@ def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> Froz
     if isinstance(spec, FrozenEncoder):
         return spec
     if not isinstance(spec, (str, os.PathLike)):
-        return ObjectEncoder(spec, name or getattr(spec, "__name__", type(spec).__name__))
+        return _from_object(spec, str(name or getattr(spec, "__name__", type(spec).__name__)))
     spec = os.fspath(spec)
     if spec == USE:
         return _use()
     if spec == WORDLLAMA:
         return _wordllama()
     if "+" in spec and not os.path.exists(spec):
-        return JoinedEncoder([find_encoder(part) for part in spec.split("+")])
+        return _joined([find_encoder(part) for part in spec.split("+")])
     if os.path.isfile(spec) or spec.endswith(_WORD_FILES):
         return _word_vectors(Path(spec))
     return _sentence_transformer(spec)
@@ -161,29 +156,27 @@ def same_encoder(first: str, second: str) -> bool:
     return bool(one @ other >= SAME)
 
 
-class JoinedEncoder(FrozenEncoder):
+def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     """Several encoders side by side: the cosine of two texts is the mean of the parts' cosines.
 
     Where a part has no vector for a text, such as without a known word, the others count alone.
-
-    Args:
-      parts: the encoders.
     """
+    fingerprints = "\n".join(part.fingerprint for part in parts)
 
-    def __init__(self, parts: Sequence[FrozenEncoder]):
-        self.parts = tuple(parts)
-        self.name = "+".join(part.name for part in parts)
-        self.size = sum(part.size for part in parts)
-        fingerprints = "\n".join(part.fingerprint for part in parts)
-        self.fingerprint = hashlib.sha256(fingerprints.encode()).hexdigest()
+    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
+        sides = [part.encode(texts, processes=processes) for part in parts]
+        return _unit_rows(np.concatenate(sides, axis=1))
 
-    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
-        vectors = [part.encode(texts, processes=processes) for part in self.parts]
-        return _unit_rows(np.concatenate(vectors, axis=1))
+    return FrozenEncoder(
+        "+".join(part.name for part in parts),
+        hashlib.sha256(fingerprints.encode()).hexdigest(),
+        sum(part.size for part in parts),
+        vectors,
+    )
 
 
-class StaticEncoder(FrozenEncoder):
-    """A table of vectors: a text's vector is the mean of its tokens' rows, scaled to length 1.
+def _static(name: str, fingerprint: str, table: np.ndarray, token_ids: Callable) -> FrozenEncoder:
+    """A text's vector is the mean of its tokens' rows, scaled to length 1.
 
     Args:
       name: see `FrozenEncoder`.
@@ -192,68 +185,55 @@ class StaticEncoder(FrozenEncoder):
       token_ids: texts and the number of processes to a `Ragged` of rows of `table`.
     """
 
-    def __init__(self, name: str, fingerprint: str, table: np.ndarray, token_ids: Callable):
-        self.name, self.fingerprint, self.size = name, fingerprint, table.shape[1]
-        self._table, self._token_ids = table, token_ids
-
-    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
+    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
         from scipy.sparse import csr_array
 
-        ids = self._token_ids(texts, processes)
+        ids = token_ids(texts, processes)
         ones = np.ones(len(ids.values), np.float32)
-        counts = csr_array((ones, ids.values, ids.offsets), shape=(len(texts), len(self._table)))
-        return _unit_rows(counts @ self._table)
+        counts = csr_array((ones, ids.values, ids.offsets), shape=(len(texts), len(table)))
+        return _unit_rows(counts @ table)
+
+    return FrozenEncoder(name, fingerprint, table.shape[1], vectors)
 
 
-class ObjectEncoder(FrozenEncoder):
+def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> FrozenEncoder:
     """An object with ``encode(list[str])``, or a function, whose results are checked.
 
-    Args:
-      encoder: the object; it returns finite numbers [texts, size].
-      name: what to call it.
-      fingerprint: of its weights; None where they are not visible.
-
-    Attributes:
-      probe: its vector of `PROBE`, float32 [size].
-
-    Raises:
-      ArgumentError: not an encoder, or it returns something other than vectors.
+    Its fingerprint is that of its weights; where they are not visible, its vector of `PROBE`.
     """
-
-    size = 0  # until the probe's vector has one
-
-    def __init__(self, encoder: Any, name: str, fingerprint: str | None = None):
-        self.name, self._encode = str(name), getattr(encoder, "encode", encoder)
-        if not callable(self._encode):
-            raise ArgumentError(
-                "An encoder is a specification, a function of a list of texts, or an object with a "
-                f"method encode; {type(encoder).__name__} is none of them."
-            )
-        self.probe = self._checked(self._encode([PROBE]), 1)[0]
-        self.size = len(self.probe)
-        content = self.probe.astype("<f2").tobytes()
-        self.fingerprint = fingerprint or _PROBED + base64.b64encode(content).decode()
-
-    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
-        blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
-        return np.concatenate([self._checked(self._encode(block), len(block)) for block in blocks])
-
-    def _checked(self, values: Any, count: int) -> np.ndarray:
-        """Values of an encoder as unit vectors, float32 [count, size]."""
-        try:
-            array = np.asarray(values)
-        except (TypeError, ValueError):  # such as rows of different lengths
-            array = np.asarray(None)
-        size = self.size or (array.shape[-1] if array.ndim else 0)
-        if array.shape == (count, size) and size and array.dtype.kind in "fiu":
-            with np.errstate(over="ignore"):
-                array = array.astype(np.float64)
-            if np.isfinite(array).all():
-                return _unit_rows(array)
+    encode = getattr(encoder, "encode", encoder)
+    if not callable(encode):
         raise ArgumentError(
-            f"The encoder {self.name!r} returned {array.dtype} {list(array.shape)} for {count} texts; it "
-            f"must return finite numbers [{count}, {size or 'size'}]."
+            "An encoder is a specification, a function of a list of texts, or an object with a "
+            f"method encode; {type(encoder).__name__} is none of them."
         )
+    (probe,) = _checked(encode([PROBE]), name, 1)
+
+    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
+        blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
+        rows = (_checked(encode(block), name, len(block), len(probe)) for block in blocks)
+        return np.concatenate(list(rows))
+
+    seen = _PROBED + base64.b64encode(probe.astype("<f2").tobytes()).decode()
+    return FrozenEncoder(name, fingerprint or seen, len(probe), vectors)
+
+
+def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
+    """Values of an encoder as unit vectors, float32 [count, size]; of any size where that is 0."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):  # such as rows of different lengths
+        array = np.asarray(None)
+    size = size or (array.shape[-1] if array.ndim else 0)
+    if array.shape == (count, size) and size and array.dtype.kind in "fiu":
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
+        if np.isfinite(array).all():
+            return _unit_rows(array)
+    raise ArgumentError(
+        f"The encoder {name!r} returned {array.dtype} {list(array.shape)} for {count} texts; it "
+        f"must return finite numbers [{count}, {size or 'size'}]."
+    )
 
 
 # ---- The encoders by name ----
@@ -292,7 +272,7 @@ def _wordllama() -> FrozenEncoder:
             ids += [e.ids for e in tokenizer.encode_batch_fast(block, add_special_tokens=False)]
         return Ragged.from_lists(ids)
 
-    return StaticEncoder(WORDLLAMA, fingerprint_of(weights, tokens), rows, token_ids)
+    return _static(WORDLLAMA, fingerprint_of(weights, tokens), rows, token_ids)
 
 
 def _word_vectors(path: Path) -> FrozenEncoder:
@@ -317,7 +297,7 @@ def _word_vectors(path: Path) -> FrozenEncoder:
         known = {word: ids.get(word) or ids.get(word.lower(), 0) for word in tokens.words}
         return tokens.encode(known).take(tokens.rows)
 
-    return StaticEncoder(str(path), digest.hexdigest(), table, token_ids)
+    return _static(str(path), digest.hexdigest(), table, token_ids)
 
 
 def _read_words(path: Path, digest: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -376,7 +356,7 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()))
     encode = functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
-    return ObjectEncoder(encode, spec, digest.hexdigest())
+    return _from_object(encode, spec, digest.hexdigest())
 
 
 # ---- Small parts ----

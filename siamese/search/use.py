@@ -58,13 +58,11 @@ class UniversalSentenceEncoder(FrozenEncoder):
       Exception: the files are missing or have another format; `find_encoder` explains it.
     """
 
-    name, size = USE, SIZE
-
     def __init__(self, folder: Path):
         from threadpoolctl import ThreadpoolController
 
         contents = [(folder / name).read_bytes() for name in ("weights.npz", "sp.model")]
-        self.fingerprint = fingerprint_of(*contents)
+        super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
         self._tokenizer = _read_tokenizer(contents[1])
         with np.load(io.BytesIO(contents[0]), allow_pickle=False) as arrays:
@@ -88,7 +86,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
                 rows[place] = np.repeat(ids, counts).tolist()
         return [ids[:MOST_TOKENS] for ids in rows]
 
-    def _vectors(self, texts: list[str], processes: int | None) -> np.ndarray:
+    def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
         blocks = [texts[start : start + _TEXTS] for start in range(0, len(texts), _TEXTS)]
         vectors = np.empty((len(texts), SIZE), np.float32)
         with self._one_blas_thread():

@@ -246,7 +246,7 @@ def test_an_object_or_a_function_is_an_encoder():
         vectors = found.encode(["", *TEXTS, "?!"])
         np.testing.assert_allclose(vectors[1:-1], expected, atol=1e-6)
         assert not vectors[[0, -1]].any() and vectors.dtype == np.float32
-        np.testing.assert_allclose(np.linalg.norm(found.probe), 1, atol=1e-6)
+        np.testing.assert_allclose(np.linalg.norm(found.encode([encoders.PROBE])), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize(
