@@ -135,9 +135,9 @@ def _lines_reached_from_the_course(parents: bool) -> int:
 
 def test_a_reader_of_the_course_follows_few_lines():
     files = PACKAGE.joinpath("course").glob("*.py")
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 1000
-    assert _lines_reached_from_the_course(parents=False) < 2250
-    assert _lines_reached_from_the_course(parents=True) < 3000
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 970
+    assert _lines_reached_from_the_course(parents=False) < 2110
+    assert _lines_reached_from_the_course(parents=True) < 2700
 
 
 def test_files_and_folders_stay_small_enough_to_read():
