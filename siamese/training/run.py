@@ -175,7 +175,7 @@ class Trainer:
           on_step: called after each step with the trainer and the loss, a JAX number that may not be ready.
 
         Raises:
-          TrainingError: the loss or the weights became NaN or infinite; the checkpoint stays as it is.
+          SiameseError: the loss or the weights became NaN or infinite; the checkpoint stays as it is.
           CheckpointError: the directory cannot be written, or another process trains there.
         """
         if self.step >= self.total_steps:
