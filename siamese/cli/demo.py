@@ -22,7 +22,7 @@ EVALUATION_BATCH = 512  # the batch size of the course's last cell
 def demo(flags: argparse.Namespace) -> Result:
     """Train on the embedded corpus, evaluate, and answer two questions.
 
-    siamese demo --output demo --steps 150
+    siamese demo --output demo --steps 120
     """
     from siamese.data.corpus import embedded_corpus
 

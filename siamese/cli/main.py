@@ -127,7 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add = command(demo).add_argument
     add("--output", default="demo", help="directory of the run [%(default)s]")
-    add("--steps", type=int, default=150, help="training steps of each model [%(default)s]")
+    add("--steps", type=int, default=120, help="training steps of each model [%(default)s]")
     add("--seed", type=int, default=34, help="random seed for weights and batches [%(default)s]")
 
     labelled = "--bad-rows", "--columns", "--duplicate-from", "--duplicate-labels"
