@@ -47,7 +47,6 @@ def best_batches(pairs, count: int) -> tuple[list, int]:
     data = prepare(pairs, config)
     train, _ = make_batches(data, config)
     found = [tuple(next(train)) for _ in range(count)]
-    train.close()
     return found, data.vocabulary.size
 
 
@@ -81,7 +80,7 @@ def data_sizes(sizes=(10_000, 100_000, 1_000_000)) -> dict:
         )
         rows = np.arange(size), np.arange(size, 2 * size)
         start = time.perf_counter()
-        with PairBatches(ids, ids, 256, rows=rows, seed=34, prefetch=0) as batches:
+        with PairBatches(ids, ids, 256, rows=rows, seed=34) as batches:
             next(batches)
             first = time.perf_counter() - start
             start = time.perf_counter()

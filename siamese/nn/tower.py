@@ -22,8 +22,6 @@ from typing import Any, NamedTuple
 from siamese.errors import ArgumentError
 
 UNKNOWN, PAD = 0, 1
-# A run that resumes with another form of the same arithmetic differs in the last bits and reports it.
-LSTM_FORM = "word products, rows"
 # The parts of a batch that draw their own dropout of a word's vector: with one part a question and its
 # duplicate lack the same numbers, and the model generalises less (docs/training.md).
 DROPOUT_PARTS = 2

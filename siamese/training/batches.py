@@ -36,5 +36,5 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
             ids, ids, config.batch_size, rows=data.train, seed=config.seed,
             topic_block=config.topic_block, **options,
         )  # fmt: skip
-        valid = PairBatches(ids, ids, size, rows=data.valid, seed=config.seed, prefetch=0)
+        valid = PairBatches(ids, ids, size, rows=data.valid, seed=config.seed)
     return train, [next(valid) for _ in range(max(1, min(VALID_BATCHES, count // size)))]

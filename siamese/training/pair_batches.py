@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import zlib
-from collections import Counter, deque, namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
     Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens, and
     padded to a few lengths chosen from the data, so few shapes are compiled. Questions of like length are
     duplicates of each other more often than questions at random: give `clusters`, so that none is taken
-    for a negative. A background thread makes the batches.
+    for a negative. A batch takes a fraction of a millisecond to make.
 
     Args:
       q1: the first questions' token ids: Ragged, or lists of integers.
@@ -48,7 +47,6 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
       labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows): duplicates and others for an
         auxiliary pairwise loss; `pair_batch_size` of them, of like length, are added to each batch.
       pair_batch_size: how many.
-      prefetch: batches kept ready; 0 makes them when asked for, without a thread.
 
     Yields:
       A named tuple: q1 and q2, int32 [batch, length], padded with 1; then false_negative_mask, bool
@@ -80,11 +78,9 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         clusters: Any = None,
         labelled: tuple | None = None,
         pair_batch_size: int = 96,
-        prefetch: int = 8,
     ):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
-        self._prefetch = whole_number(prefetch, "prefetch", 0)
         block = whole_number(topic_block, "topic_block", 1)
         pairs = Pairs(q1, q2, rows)
         self.pairs = len(pairs)
@@ -114,7 +110,6 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         )  # fmt: skip
         self._plan = functools.lru_cache(maxsize=2)(plan)
         batch_type = namedtuple("PairBatch", fields)
-        # Not a method: the thread that runs it must not keep this object alive.
         self._make = functools.partial(
             _batches, batch_type._make, pairs, self.lengths, self._plan, mask, extra
         )
@@ -129,12 +124,11 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
 
     def __next__(self) -> tuple[np.ndarray, ...]:
         if self._ready is None:
-            batches = self._make(self._seed, self._epoch, self._batch)
-            self._ready = prefetched(batches, self._prefetch) if self._prefetch else batches
+            self._ready = self._make(self._seed, self._epoch, self._batch)
         try:
             batch, (self._epoch, self._batch) = next(self._ready)
         except BaseException:
-            self.close()  # a later `next` tries again from the same position
+            self._ready = None  # a later `next` tries again from the same position
             raise
         return batch
 
@@ -155,7 +149,7 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         }
 
     def restore(self, state: dict[str, int]) -> None:
-        """Goes to the position of `state`, with its seed; `prefetch` may be another one.
+        """Goes to the position of `state`, with its seed.
 
         Raises:
           ArgumentError: where the state is damaged or belongs to other pairs or settings.
@@ -169,17 +163,11 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
                     f"{own[name]} here ('settings' is a checksum of the lengths of questions and of the "
                     "arguments). Restore it with the same pairs and arguments."
                 )
-        self.close()
+        self._ready = None
         self._seed, self._epoch, self._batch = (numbers[k] for k in ("seed", "epoch", "batch"))
 
-    def close(self) -> None:
-        """Stops the background thread; the position stays, and a later `next` goes on from it."""
-        if self._ready is not None:
-            self._ready.close()
-        self._ready = None
-
     def __exit__(self, *exception) -> None:
-        self.close()
+        self._ready = None
 
 
 def _batches(make, pairs, lengths, plan_of, clusters, labelled, seed: int, epoch: int, start: int):
@@ -204,25 +192,6 @@ def _batches(make, pairs, lengths, plan_of, clusters, labelled, seed: int, epoch
             turns[batch.bucket] += 1
             yield make(arrays), (epoch, number) if number < len(plan) else (epoch + 1, 0)
         epoch, start = epoch + 1, 0
-
-
-def prefetched(items: Iterator, depth: int) -> Generator:
-    """The items of an iterator that a thread runs, at most `depth` ahead of the reader.
-
-    An exception in the iterator is raised after the items made before it. The thread ends with the
-    iterator, and when the reader closes or forgets what this returns.
-    """
-    end = object()
-    pool = ThreadPoolExecutor(1, "siamese-prefetch")
-    try:
-        ready = deque(pool.submit(next, items, end) for _ in range(depth))
-        while (item := ready.popleft().result()) is not end:
-            ready.append(pool.submit(next, items, end))
-            yield item
-    finally:
-        # The collector may run this in the thread itself, which cannot wait for its own end.
-        with contextlib.suppress(RuntimeError):
-            pool.shutdown(cancel_futures=True)
 
 
 class Pairs:

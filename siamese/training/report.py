@@ -108,14 +108,10 @@ def pair_scores(detector: DuplicateDetector, pairs: QuestionPairs) -> np.ndarray
     ids = tokenized.encode(detector.vocabulary)
     sides = ids.take(tokenized.rows[: len(pairs)]), ids.take(tokenized.rows[len(pairs) :])
     run = jax.jit(functools.partial(towers, config=tower))
-    batches = data_generator(*sides, EVALUATION_BATCH, shuffle=False)
     scores = []
-    for start in range(0, len(pairs), EVALUATION_BATCH):
-        count = min(EVALUATION_BATCH, len(pairs) - start)
-        if count < EVALUATION_BATCH:  # The last batch is padded to its own longest question.
-            rest = (side[start:] for side in sides)
-            batches = data_generator(*rest, count, shuffle=False)
-        v1, v2 = run(detector.weights, *next(batches))
+    for start in range(0, len(pairs), EVALUATION_BATCH):  # The last batch is shorter.
+        part = [side[start : start + EVALUATION_BATCH] for side in sides]
+        v1, v2 = run(detector.weights, *next(data_generator(*part, len(part[0]), shuffle=False)))
         scores.append(np.vecdot(np.asarray(v1), np.asarray(v2)))
     return np.concatenate(scores)
 

@@ -26,7 +26,7 @@ from siamese.compat.progress import progress_bar
 from siamese.compat.randomness import keeping_generators
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.nn.tower import LSTM_FORM, Dropout, TowerConfig, init
+from siamese.nn.tower import Dropout, TowerConfig, init
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.search.encoders import find_encoder
 from siamese.search.model_file import lock_run, read_file, write_file
@@ -200,8 +200,6 @@ class Trainer:
                 self._save_checkpoint()
             finally:
                 self._random_state = random.getstate()
-                if hasattr(self._batches, "close"):
-                    self._batches.close()
         if signals.received:
             saved = ""
             if self.output_dir is not None:
@@ -314,7 +312,6 @@ class Trainer:
             "sums": {name: float(value) for name, value in self._sums.items()},
             "summed": self._summed,
             "history": self.history,
-            "arithmetic": _arithmetic(),
         }
         path = self.output_dir / f"{name}.safetensors"
         write_file(path, "checkpoint", {f"{i:02d}": leaf for i, leaf in enumerate(leaves)}, facts)
@@ -339,12 +336,6 @@ class Trainer:
             self._batches.restore(facts["batches"])
             if "random" in facts["batches"]:
                 self._random_state = random.getstate()
-        for name, value in _arithmetic().items():
-            if facts["arithmetic"].get(name) != value:
-                logger.warning(
-                    f"The run began with {name}={facts['arithmetic'].get(name)} and resumes with {value}: "
-                    "its figures will differ from those of a run that was not stopped."
-                )
 
     def _check_same_run(self, facts: dict[str, Any], resume: bool) -> None:
         if resume:
@@ -420,9 +411,3 @@ class Trainer:
         if self.output_dir is not None and write:
             detector.save(self.output_dir)
         return detector
-
-
-def _arithmetic() -> dict[str, Any]:
-    """What changes the numbers of a step: JAX's settings, and the form in which the LSTM is computed."""
-    names = ("jax_enable_x64", "jax_default_matmul_precision")
-    return {name: getattr(jax.config, name) for name in names} | {"lstm_form": LSTM_FORM}

@@ -1,8 +1,6 @@
 """PairBatches against what it promises, with the pairs it was given as the ground truth."""
 
-import gc
 import json
-import threading
 from collections import Counter
 
 import numpy as np
@@ -56,7 +54,6 @@ options = st.fixed_dictionaries(
         "topic_block": st.sampled_from([1, 3, 64]),
         "lengths": st.sampled_from([1, 3, 13]),
         "swap": st.booleans(),
-        "prefetch": st.sampled_from([0, 0, 0, 2]),
     }
 )
 
@@ -114,7 +111,7 @@ def test_resume_equals_no_interruption(lengths, options, taken, data):
             next(whole)
         state = json.loads(json.dumps(whole.state()))
         expected = [next(whole) for _ in range(12)]
-    options = {**options, "seed": 99, "prefetch": 0}  # the state brings its own seed
+    options = {**options, "seed": 99}  # the state brings its own seed
     with PairBatches(first, second, **options, **extra) as resumed:
         next(resumed)
         resumed.restore(state)
@@ -203,31 +200,6 @@ def test_bucketing_pads_far_less_than_batches_at_random():
     assert len({batch.q1.shape for batch in epoch}) <= 14
 
 
-def test_the_thread_starts_with_the_first_batch_and_stops_on_close_and_collection():
-    before = set(threading.enumerate())
-
-    def threads():
-        return len(set(threading.enumerate()) - before)
-
-    first, second = make_pairs([3] * 20, [3] * 20)
-    batches = PairBatches(first, second, 4)
-    assert threads() == 0
-    next(batches)
-    assert threads() == 1
-    state = batches.state()
-    batches.close(), batches.close()
-    assert threads() == 0 and batches.state() == state
-    next(batches)  # goes on after a close
-    assert batches.state()["batch"] == state["batch"] + 1
-    del batches
-    gc.collect()
-    assert threads() == 0
-    with pytest.raises(KeyboardInterrupt), PairBatches(first, second, 4) as batches:
-        next(batches)
-        raise KeyboardInterrupt
-    assert threads() == 0
-
-
 def test_a_table_with_rows_gives_the_batches_of_its_questions():
     table = Ragged.from_lists([[10 * i + k + 2 for k in range(i % 7)] for i in range(30)])
     rows = np.random.default_rng(1).integers(0, 30, (2, 200))
@@ -249,7 +221,6 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
         ({"seed": -1}, "seed"),
         ({"lengths": 0}, "lengths"),
         ({"topic_block": 0}, "topic_block"),
-        ({"prefetch": -1}, "prefetch"),
         ({"clusters": [1, 2]}, "3 ids, one a pair.*holds 2 and 2 ids"),
         ({"clusters": [0.5, 1, 2]}, r"clusters\[0\] must be one integer per pair"),
         ({"clusters": ([1, 2, 3],)}, "tuple of two"),

@@ -1,9 +1,7 @@
 """A run stopped in the middle of an epoch ends as one never stopped, bit for bit, with either generator."""
 
 import dataclasses
-from unittest import mock
 
-import jax
 import numpy as np
 import pytest
 
@@ -90,15 +88,3 @@ def test_patience_ends_a_run_early_and_the_best_state_stays(corpus, tmp_path):
     _, facts = read_file(tmp_path / "best.safetensors", "checkpoint")
     assert facts["step"] == trainer.history[best]["step"]
     assert read_file(tmp_path / "checkpoint.safetensors", "checkpoint")[1]["step"] == trainer.step
-
-
-def test_resuming_with_other_arithmetic_is_reported(corpus, tmp_path, caplog):
-    train(corpus, "bucketed", tmp_path, 1)
-    train(corpus, "bucketed", tmp_path, 2)
-    assert "resumes with" not in caplog.text
-    with jax.default_matmul_precision("highest"):
-        train(corpus, "bucketed", tmp_path, 3)
-    assert "began with jax_default_matmul_precision=None and resumes with highest" in caplog.text
-    with mock.patch("siamese.training.run.LSTM_FORM", "another"):
-        train(corpus, "bucketed", tmp_path, 4)
-    assert "lstm_form=word products, rows and resumes with another" in caplog.text

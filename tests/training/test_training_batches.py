@@ -45,7 +45,6 @@ def test_a_batch_has_its_labelled_pairs_and_the_position_is_kept():
     other.restore(batches.state())
     for ours, theirs in zip(next(batches), next(other), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    batches.close(), other.close()
 
 
 def test_labelled_pairs_have_their_own_labels_and_proportion():
