@@ -133,6 +133,7 @@ class Trainer:
         self._sums: dict[str, Any] = {}  # of the metrics of the steps since the last evaluation
         self._summed = 0  # how many steps these are
         self._saved_step: int | None = None
+        self._collapsed = False  # whether the loss stays on the plateau of equal vectors
         self.calibration = init_from.calibration if init_from else None
         if self.output_dir is not None and overwrite:
             self._remove_run()
@@ -238,12 +239,14 @@ class Trainer:
             line["train/loss"] for line in self.history if line["step"] > self.step - COLLAPSE_STEPS
         ]
         level = plateau(self.config)
-        if self.step >= COLLAPSE_STEPS and all(is_on_plateau(loss, level) for loss in last):
+        stays = self.step >= COLLAPSE_STEPS and all(is_on_plateau(loss, level) for loss in last)
+        if stays and not self._collapsed:  # Reported once.
             logger.warning(
                 f"The loss has stayed at {last[-1]:.3f} for {COLLAPSE_STEPS} steps: all questions have "
                 "almost the same vector (collapse). Try --set lstm_bias=forget_gate, a smaller "
                 "--learning-rate, --set warmup_steps=1000, or another --seed."
             )
+        self._collapsed = stays
 
     @property
     def _has_patience(self) -> bool:
