@@ -22,7 +22,7 @@ from siamese.data.clusters import clusters
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.clustering import b_cubed
 from siamese.search.detector import DuplicateDetector
-from siamese.search.lists.linkage import Merges, average_linkage, best_cut, strongest_pairs
+from siamese.search.linkage import Merges, average_linkage, best_cut, strongest_pairs
 
 
 def report(merges: Merges, truth: np.ndarray, half: np.ndarray, lowest: float) -> dict:

@@ -45,7 +45,7 @@ from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import threshold_cuts
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
-from siamese.search.lists.linkage import similar_pairs
+from siamese.search.linkage import similar_pairs
 from siamese.search.nearest import top_k
 
 PARTS = "models,hybrid,bm25,tfidf,minilm,speed,duplicates,mining,million"

@@ -98,7 +98,7 @@ def main(description: str, engine: Any) -> None:
         "--compare", metavar="FILE", help="a question a line: recall@10 beside the index"
     )
     flags = parser.parse_args()
-    index, loaded = QuestionIndex.load(flags.index), engine(flags.parquet, flags.database)
+    index, loaded = QuestionIndex.open(flags.index), engine(flags.parquet, flags.database)
     vector = index.detector.encode(flags.question)
     for row in hybrid(loaded, index, vector, flags.question, 10):
         entry = index.entries[row]

@@ -10,6 +10,7 @@ of a question is that of the file: load it again where many were added that are 
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 
@@ -17,14 +18,14 @@ import hybrid
 import numpy as np
 from qdrant_client import QdrantClient, models
 
-from siamese.search.lexical import K1, B, text_key, words_in
+from siamese.search.lexical import K1, B, words_in
 
 NAME = "questions"
 
 
 def sparse(weights: dict[str, float]) -> models.SparseVector:
     """A weight for each word. Words have 32 bits in Qdrant: of 100,000 about one pair shares one."""
-    numbers = {text_key(word) % (1 << 32): weight for word, weight in weights.items()}
+    numbers = {zlib.crc32(word.encode()): weight for word, weight in weights.items()}
     return models.SparseVector(indices=list(numbers), values=list(numbers.values()))
 
 

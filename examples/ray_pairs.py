@@ -17,7 +17,7 @@ import pyarrow
 import ray
 from sklearn.cluster import MiniBatchKMeans
 
-from siamese.search.lists.linkage import similar_pairs
+from siamese.search.linkage import similar_pairs
 
 SAMPLED = 256  # questions a cluster, that its centre is found with
 

@@ -110,9 +110,10 @@ def export(flags: argparse.Namespace) -> Result:
 
     siamese export old old.parquet       (id, question, columns, vector; needs pyarrow)
     """
-    from siamese.search.index_files import export_parquet
+    from siamese.search.index import QuestionIndex
 
-    facts = {"output": flags.parquet, "questions": export_parquet(flags.index, flags.parquet)}
+    with QuestionIndex.open(flags.index) as index:
+        facts = {"output": flags.parquet, "questions": index.export(flags.parquet)}
     facts["bytes"] = Path(flags.parquet).stat().st_size
     text = f"{facts['questions']:,} questions, {facts['bytes'] / 1e6:,.1f} MB"
     return f"{text}. Written to {flags.parquet}.", facts

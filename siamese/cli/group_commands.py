@@ -30,13 +30,13 @@ def duplicates(flags: argparse.Namespace) -> Result:
     siamese duplicates old --pairs --threshold 0.9 --output pairs.jsonl
     siamese duplicates old --add new.csv          (answers: joins group 17; new; joins 3 and 9)
     """
+    from siamese.search.groups import group_rows, groups_of
     from siamese.search.index import QuestionIndex
-    from siamese.search.lists.groups import group_rows, groups_of
-    from siamese.search.lists.linkage import average_linkage, best_cut
+    from siamese.search.linkage import average_linkage, best_cut
 
     if flags.pairs and (flags.largest, flags.choose_threshold) != (None, None):
         raise ArgumentError("--pairs makes no groups; leave out --largest and --choose-threshold.")
-    made = QuestionIndex.load(flags.index, flags.model)
+    made = QuestionIndex.open(flags.index, flags.model)
     threshold = made.detector.threshold if flags.threshold is None else flags.threshold
     started = time.monotonic()
     facts: dict[str, Any] = {"questions": len(made)}
@@ -57,7 +57,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
         facts["threshold_from"] = "labels"
         note(f"Chosen: --threshold {threshold:.4f}, B-cubed F1 {facts['b_cubed_f1']:.4f}.")
     groups = groups_of(vectors, merges.labels(threshold))
-    rows = list(group_rows(made, groups))
+    rows = list(group_rows(made.entries, groups))
     facts |= {
         "threshold": round(threshold, 6),
         "groups": len(groups),
@@ -83,8 +83,8 @@ def match(flags: argparse.Namespace) -> Result:
     siamese match new.csv faq.csv --model runs/course --one-to-one --threshold 0.8 --output matches.jsonl
     """
     from siamese.search.detector import DuplicateDetector
-    from siamese.search.lists.groups import with_columns
-    from siamese.search.lists.match import match_questions
+    from siamese.search.groups import with_columns
+    from siamese.search.match import match_questions
 
     if flags.one_to_one and flags.k is not None:
         raise ArgumentError("--one-to-one gives each question one match at most; leave out -k.")
@@ -131,7 +131,7 @@ def _read(path: str, flags: argparse.Namespace) -> tuple[list[str], list | None,
 
 def _pair_rows(made: Any, threshold: float) -> Rows:
     """All pairs above a threshold, the most similar first."""
-    from siamese.search.lists.linkage import strongest_pairs
+    from siamese.search.linkage import strongest_pairs
 
     first, second, cosines, lowest = strongest_pairs(made.vectors, threshold)
     if lowest > threshold:
@@ -167,24 +167,26 @@ def _add(
     flags: argparse.Namespace, made: Any, vectors: np.ndarray, groups: list, threshold: float
 ) -> Rows:
     """Adds a file's questions to the index; tells which of the groups each belongs to."""
-    from siamese.search.index import QuestionIndex
-    from siamese.search.lists.groups import joined_groups, with_columns
+    """Adds a file's questions to the index; tells which of the groups each belongs to."""
+    from siamese.search.groups import join_groups, with_columns
 
     questions, ids, columns = _read(flags.add, flags)
-    joined = joined_groups(vectors, groups, made.detector.encode(questions), threshold)
-    with QuestionIndex.open_for_change(flags.index, made.detector) as index:
-        ids = index.add(questions, ids=ids, columns=columns)
-    number = {group[0].row: str(at) for at, group in enumerate(groups, 1)}
-    rows = []
-    for i, question, more, found in zip(ids, questions, columns, joined):
+    labels = np.arange(len(vectors))
+    for group in groups:
+        labels[[member.row for member in group]] = group[0].row
+    own = len(vectors) + np.arange(len(questions))
+    encoded = made.detector.encode(questions)
+    joined = join_groups(vectors, labels, encoded, own, threshold).tolist()
+    entries, rows = made.entries, []
+    number = {group[0].row: at for at, group in enumerate(groups, 1)}
+    added = made.add(questions, ids=ids, columns=columns)
+    for i, question, more, label, vector in zip(added.ids, questions, columns, joined, encoded):
         own = {**dict.fromkeys(ADD_COLUMNS), "id": i, "question": question, "answer": "new"}
-        if found:
-            central = made.entries[found[0][0][0].row]
+        if label < len(vectors):
+            central = entries[label]
             own |= {"central_id": central["id"], "central_question": central["question"]}
-            own |= {"answer": "forms a group", "similarity": round(found[0][1], 6)}
-        joins = [number[group[0].row] for group, _ in found if len(group) > 1]
-        if joins:
-            own["answer"] = f"joins {' and '.join(joins) if joins[1:] else f'group {joins[0]}'}"
+            own |= {"similarity": round(float(vectors[label] @ vector), 6)}
+            own["answer"] = f"joins group {number[label]}" if label in number else "forms a group"
         rows.append(with_columns(own, more))
     return rows
 

@@ -35,7 +35,8 @@ def similar_candidates(index: QuestionIndex, seed: int = 0) -> Candidates:
     """Questions of an index, each with its nearest others; every pair once, without equal texts."""
     draw = np.random.default_rng(seed)
     rows = draw.permutation(len(index))[:QUESTIONS]
-    texts = [index.entries[int(row)]["question"] for row in rows]
+    entries = index.entries
+    texts = [entries[int(row)]["question"] for row in rows]
     found: dict[tuple[str, str], float] = {}
     for text, hits in zip(texts, index.search(texts, NEIGHBOURS + 1)):
         for hit in hits:

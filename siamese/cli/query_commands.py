@@ -38,7 +38,7 @@ def search(flags: argparse.Namespace) -> Result | int:
         raise ArgumentError("Give --json or --csv, not both.")
     from siamese.search.index import QuestionIndex
 
-    made = QuestionIndex.load(flags.index, flags.model)
+    made = QuestionIndex.open(flags.index, flags.model)
     if flags.question is not None and not flags.csv:
         started = time.monotonic()
         ((text, found),) = _answers(made, [flags.question], flags)
@@ -83,12 +83,14 @@ def evaluate_search(flags: argparse.Namespace) -> Result:
     relevant = [relevance.get(name, {}) for name in names]
     if not any(relevant):
         raise ArgumentError(f"{flags.relevant} says nothing of a query in {flags.queries}.")
-    made = QuestionIndex.load(flags.index, flags.model)
+    made = QuestionIndex.open(flags.index, flags.model)
 
-    def ranked(mode: str) -> list[list[str]]:
+    def ranked(mode: str, weight: float | None = None) -> list[list[str]]:
         found: list[list[str]] = []
         for start in range(0, len(questions), BATCH):
-            hits = made.search(questions[start : start + BATCH], flags.k + 1, mode=mode)
+            hits = made.search(
+                questions[start : start + BATCH], flags.k + 1, mode=mode, vector_weight=weight
+            )
             found += [[str(hit.id) for hit in row] for row in hits]
         # The query's own row, where it stands in the index.
         own = names if flags.leave_out_own else [None] * len(names)
@@ -98,11 +100,9 @@ def evaluate_search(flags: argparse.Namespace) -> Result:
     if flags.choose_weight:
         tried = {}
         for tenths in range(11):
-            made.vector_weight = tenths / 10
-            tried[made.vector_weight] = evaluate_retrieval(ranked("hybrid"), relevant).mrr
+            tried[tenths / 10] = evaluate_retrieval(ranked("hybrid", tenths / 10), relevant).mrr
         best = max(tried, key=lambda w: (round(tried[w], 6), -abs(w - VECTOR_WEIGHT)))
-        with QuestionIndex.open_for_change(flags.index, made.detector) as changed:
-            changed.vector_weight = made.vector_weight = best
+        made.vector_weight = best
         kept = {"mrr_at_weight": {str(weight): round(mrr, 6) for weight, mrr in tried.items()}}
     modes = [flags.mode] if flags.mode else ["hybrid", "vectors", "words"]
     clusters = shared_clusters(relevant)

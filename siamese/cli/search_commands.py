@@ -27,9 +27,11 @@ def index(flags: argparse.Namespace) -> Result:
     started = time.monotonic()
     detector = DuplicateDetector.load(flags.model)
     found = read_list(flags.questions, flags)
-    made = QuestionIndex.build(detector, found.questions, ids=found.ids, columns=found.columns)
     output = flags.output or f"{str(flags.questions).rstrip('/')}.index"
-    made.save(output, model=flags.model)
+    places = {"path": output, "model": flags.model}
+    made = QuestionIndex.build(
+        detector, found.questions, ids=found.ids, columns=found.columns, **places
+    )
     seconds = time.monotonic() - started
     facts = {
         "output": str(output),
@@ -53,10 +55,14 @@ def index_add(flags: argparse.Namespace) -> Result:
     from siamese.search.index import QuestionIndex
 
     found = read_list(flags.questions, flags)
-    with QuestionIndex.open_for_change(flags.index, flags.model) as made:
-        made.add(found.questions, ids=found.ids, columns=found.columns)
-    facts = {"added": len(found.questions), "left_out": found.left_out, "questions": len(made)}
-    return f"{facts['added']:,} questions added; the index has {len(made):,}.", facts
+    with QuestionIndex.open(flags.index, flags.model) as made:
+        added = made.add(found.questions, ids=found.ids, columns=found.columns)
+        facts = {"left_out": found.left_out, "questions": len(made)}
+    facts |= {name: getattr(added, name) for name in ("added", "replaced", "skipped")}
+    text = (
+        f"{added.added:,} questions added, {added.replaced:,} replaced, {added.skipped:,} skipped"
+    )
+    return f"{text}; the index has {facts['questions']:,}.", facts
 
 
 def index_remove(flags: argparse.Namespace) -> Result:
@@ -76,10 +82,8 @@ def index_remove(flags: argparse.Namespace) -> Result:
         note_findings(found.report)
         lines = found.questions[found.questions[:1] in [[name] for name in ID_NAMES] :]
         asked = lines if found.ids is None else found.ids
-    with QuestionIndex.open_for_change(flags.index, flags.model) as made:
-        # Ids that were counted are numbers, and all ids of a CSV file are text.
-        ids = [int(i) if i not in made and str(i).isdecimal() else i for i in asked]
-        facts = {"removed": made.remove(ids), "questions": len(made)}
+    with QuestionIndex.open(flags.index, flags.model) as made:
+        facts = {"removed": made.remove(asked), "questions": len(made)}
     return f"{facts['removed']:,} questions removed; the index has {len(made):,}.", facts
 
 
@@ -96,13 +100,10 @@ def threshold(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.thresholds import fit_threshold
     from siamese.search.detector import DuplicateDetector
     from siamese.search.index import QuestionIndex
-    from siamese.storage.store import generation
+    from siamese.search.stored.file import is_index_file
 
-    found = generation(flags.target)
-    is_index = found is not None and os.path.exists(
-        os.path.join(flags.target, found.name, "index.json")
-    )
-    made = QuestionIndex.load(flags.target, flags.model) if is_index else None
+    is_index = is_index_file(flags.target)
+    made = QuestionIndex.open(flags.target, flags.model) if is_index else None
     detector = made.detector if is_index else DuplicateDetector.load(flags.target)
     output = _model_to_write(flags, is_index)
     path = flags.answers or f"{str(flags.target).rstrip('/')}.answers.csv"
@@ -134,9 +135,7 @@ def threshold(flags: argparse.Namespace) -> Result:
         )
     fit = fit_threshold(detector.similarity(pairs.question1, pairs.question2), labels)
     if is_index:
-        with QuestionIndex.open_for_change(flags.target, flags.model) as changed:
-            changed.set_threshold(fit.to_dict())
-            changed.save(flags.target)
+        made.set_threshold(fit.to_dict())
     else:
         detector.with_fit(fit.to_dict()).save(output)
     facts = {"before": round(detector.threshold, 6), **fit.to_dict(), "answers": str(path)}

@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import as_number, one_of, whole_number
-from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.data.arguments import as_number, one_of, text_list, whole_number
+from siamese.data.pairs import QuestionPairs
+from siamese.errors import ArgumentError, CheckpointError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.index_files import read_index, write_index
-from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT
-from siamese.search.model_file import encoder_facts, model_path, saved_encoder
-from siamese.search.segments import Entries, Hit, Segment, State, hits_of, id_keys, same_marked
-from siamese.storage.store import Generation, find_current, generation, lock_store
+from siamese.search.groups import Member, groups_of
+from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
+from siamese.search.stored import changes
+from siamese.search.stored import file as index_file
+from siamese.search.stored import groups as stored_groups
+from siamese.search.stored.changes import Added
+from siamese.search.stored.file import IndexFile
+from siamese.search.stored.model import detector_of, model_facts
+from siamese.search.stored.ranking import Hit, State, ranked, same_marked
 
 MODES = ("hybrid", "vectors", "words")
 
 
-class _Saved(NamedTuple):
-    """What an index had when it was loaded or saved last, and where."""
-
-    path: Path
-    generation: Generation
-    state: State
-
-
 class QuestionIndex:
-    """Questions encoded once and searched many times; safe to share by threads.
+    """Questions encoded once and searched many times; threads and processes may share it.
 
     A question longer than 512 tokens is cut there. Words that the model has never seen all look the
     same to it (unless its vocabulary has several ids for them): a question of nothing else finds
     whatever is similar to "unknown words"; see `DuplicateDetector.unknown_words`.
 
-    Make one with `build` or `load`.
+    Ids are text; whole numbers become their decimal text. What another process changes in the file, the
+    next search sees. Close an index that has a file, or use it in a ``with`` block.
 
     Example:
       >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
@@ -49,19 +45,27 @@ class QuestionIndex:
       'How old are you?'
     """
 
-    def __init__(self, detector: DuplicateDetector, state: State, *, next_id: int = 0):
-        """Takes ready questions; `build` and `load` make them."""
-        self.detector = detector
-        self._state = state  # Replaced as one, so that a search sees one moment.
-        self._next_id = next_id  # of a question that is added without an id
-        self._model: Path | None = None  # where the model is saved
-        self._fit: dict[str, Any] | None = None  # threshold and calibration of the index's own
-        self._saved: _Saved | None = None
-        self._held: Path | None = None  # the directory whose lock this index has
-        self._lock = threading.RLock()  # held while the index is changed
+    def __init__(self, detector: DuplicateDetector, file: IndexFile):
+        """Takes an open file whose model is `detector`; `build` and `open` call it."""
+        self.detector, self._file = detector, file
+        self._lock = threading.RLock()  # held while the connection is used
+        self._state, self._version = State.empty(detector.output_size), -1
+        self._weight, self._fit = VECTOR_WEIGHT, None
+        self._columns: tuple[State, dict] = self._state, {}  # column -> value -> rows
 
     def __repr__(self) -> str:
         return f"QuestionIndex({len(self):,} questions)"
+
+    def __enter__(self) -> QuestionIndex:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        with self._lock:
+            self._file.close()
 
     @classmethod
     def build(
@@ -71,161 +75,69 @@ class QuestionIndex:
         *,
         ids: Sequence[str | int] | None = None,
         columns: Sequence[Mapping[str, Any]] | None = None,
+        path: str | os.PathLike | None = None,
+        model: str | os.PathLike | None = None,
         processes: int | None = None,
     ) -> QuestionIndex:
-        """Encodes questions and keeps them.
+        """Encodes questions, and stores them in a file or in memory.
 
         Args:
           detector: the model.
           questions: the texts; equal ones may stand there several times.
           ids: an id of each (text or int, all different); numbers from 0 where None.
           columns: other columns of each question, JSON values, or None.
-          processes: how many processes tokenize; every core where None.
+          path: the file; an index that it holds is replaced, at once and as a whole. None for memory.
+          model: the path of the saved model, which the file names so that `open` finds it.
+          processes: how many processes encode; every core where None.
 
         Raises:
           DataError: a question that is not text or has no words, or ids that are not all different.
           ArgumentError: ids or columns of another number.
+          CheckpointError: the file cannot be written, or holds something else.
         """
-        none = np.zeros((0, detector.output_size), np.float32)
-        weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
-        segment = Segment(none, Entries.of([]), id_keys([]))
-        index = cls(detector, State((segment,), vector_weight=weight))
-        index.add(questions, ids=ids, columns=columns, processes=processes)
+        questions, ids, columns = changes.checked(questions, ids, columns)
+        vectors = changes.encoded(detector, questions, range(len(questions)), processes)
+        file = IndexFile(path, create=True)
+        try:
+            index = cls(detector, file)
+            with file.writing() as db:
+                file.make(db)
+                weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
+                # A random start: the rows of another index in this file are never taken for these.
+                facts = {"vector_weight": weight, "next_id": 0, "removals": secrets.randbits(40)}
+                index_file.write_settings(db, **model_facts(detector, path, model), **facts)
+                changes.written(db, questions, ids, columns, vectors)
+            file.make_shared()
+            index._current()
+        except BaseException:
+            file.close()
+            raise
         return index
 
-    # ---- Saving, loading, sharing ----
-
-    def save(self, path: str | os.PathLike, *, model: str | os.PathLike | None = None) -> Path:
-        """Writes the index's directory, atomically; see `siamese.search.index_files`.
-
-        What this directory has of the index already is not written again. An older index there is
-        replaced, but not where it was changed by others since this one was loaded from there.
-        Pass the path of the saved model as `model`, so that ``siamese search INDEX`` finds it.
-
-        Raises:
-          CheckpointError: it cannot be written, or was changed by others.
-        """
-        where = Path(os.path.abspath(path))
-        with self._lock:
-            facts = {"model_checksum": self.detector.checksum, "next_id": self._next_id}
-            facts["encoder"] = encoder_facts(self.detector)
-            if model is not None and os.path.exists(model):  # Else it is an encoder's name.
-                self._model = model_path(model).resolve()
-            if self._fit or (self._model is None and self.detector.tower is None):
-                facts["fit"] = self._fit or _fit_of(self.detector)
-            if self._model is not None:
-                # Relative first, so that model and index can be moved together.
-                facts["model"] = [os.path.relpath(self._model, where.resolve()), str(self._model)]
-            replaces = self._saved.generation if self._saved and self._saved.path == where else None
-            options = {"replaces": replaces, "locked": self._held == where}
-            written = write_index(path, self._state, facts, **options)
-            self._saved = _Saved(where, written, self._state)
-        return Path(path)
-
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike,
-        detector: Any = None,
-        *,
-        check: bool = True,
-    ) -> QuestionIndex:
-        """Maps an index that `save` wrote; its vectors are read from disk when they are searched.
+    def open(cls, path: str | os.PathLike, detector: Any = None) -> QuestionIndex:
+        """Opens the file of an index.
 
         Args:
-          path: the directory.
+          path: the file.
           detector: a `DuplicateDetector`, or what `DuplicateDetector.load` takes as a path; the model
-            that `save` was told of where None, or the encoder that the index names. For an encoder that
-            is an object in Python, that object.
-          check: compare every file's checksum, which reads each once; otherwise sizes only.
+            that the file names where None. For an encoder that is an object in Python, that object.
 
         Raises:
-          CheckpointError: missing or damaged, or made by another model.
+          CheckpointError: missing, damaged, or made by another model.
         """
-        state, facts, read = read_index(path, check=check)
-        places = facts.get("model", [])
-        model = next((p for place in places if (p := Path(path, place)).exists()), None)
-        if isinstance(detector, (str, os.PathLike)):
-            model = detector
-        if not isinstance(detector, DuplicateDetector):
-            detector = _saved_detector(path, facts, model, None if model is detector else detector)
-        elif facts["encoder"] and detector.encoder is not None:
-            saved_encoder(path, facts["encoder"], detector.encoder)
-        if fit := facts.get("fit"):
-            detector = detector.with_fit(fit)
-        index = cls(detector, state)
-        index._take(path, state, facts, read)
-        if model is not None and os.path.exists(model):
-            index._model = model_path(model).resolve()
-        index._fit = fit
+        file = IndexFile(path)
+        try:
+            with file.reading() as db:
+                facts = index_file.settings(db)
+            index = cls(detector_of(path, facts, detector), file)
+            index._current()
+        except BaseException:
+            file.close()
+            raise
         return index
-
-    def _take(self, path: str | os.PathLike, state: State, facts: dict, read: Generation) -> None:
-        if self.detector.checksum != facts["model_checksum"]:
-            raise CheckpointError(
-                f"{path} was made by another model: their vectors cannot be compared. Load the model "
-                "it was made by, or make the index again with `siamese index`."
-            )
-        self._state, self._next_id = state, int(facts["next_id"])
-        self._saved = _Saved(Path(os.path.abspath(path)), read, state)
-
-    @classmethod
-    @contextmanager
-    def open_for_change(
-        cls,
-        path: str | os.PathLike,
-        detector: Any = None,
-    ) -> Iterator[QuestionIndex]:
-        """Loads an index, and saves it when the block ends well; other writers wait meanwhile.
-
-        Raises:
-          CheckpointError: as `load` and `save`; another process has been writing for a minute.
-
-        Example:
-          >>> with QuestionIndex.open_for_change("old") as index:  # doctest: +SKIP
-          ...     index.add("How old are you?")
-        """
-        find_current(path)  # It must exist: the lock would make its directory.
-        with lock_store(path):
-            index = cls.load(path, detector, check=False)
-            index._held = Path(os.path.abspath(path))
-            try:
-                yield index
-                if index._changed:
-                    index.save(path)
-            finally:
-                index._held = None
-
-    @property
-    def _changed(self) -> bool:
-        return self._saved is None or self._saved.state is not self._state
-
-    def refresh(self) -> bool:
-        """Takes what others saved in the directory since this index was loaded or saved there.
-
-        Costs the opening of one small file where there is nothing new. An index that was changed and
-        not saved stays as it is. Returns whether there was something new.
-
-        Raises:
-          CheckpointError: what is there now cannot be read.
-        """
-        with self._lock:
-            if self._changed or generation(self._saved.path) == self._saved.generation:
-                return False
-            self._take(self._saved.path, *read_index(self._saved.path, check=False))
-        return True
 
     # ---- Changing ----
-
-    def set_threshold(self, fit: Mapping[str, Any]) -> None:
-        """Gives the index a threshold and a calibration of its own, which `save` keeps with it.
-
-        Args:
-          fit: as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it; its detector is
-            replaced by one with these.
-        """
-        with self._lock:
-            self.detector, self._fit = self.detector.with_fit(fit), dict(fit)
 
     def add(
         self,
@@ -234,100 +146,156 @@ class QuestionIndex:
         ids: Sequence[str | int] | None = None,
         columns: Sequence[Mapping[str, Any]] | None = None,
         processes: int | None = None,
-    ) -> list[str | int]:
-        """Adds questions, or none where one of them cannot be; returns their ids.
+    ) -> Added:
+        """Adds questions, all or none; they are on disk when it returns.
 
-        These are the ids given, or the next free numbers. For the arguments see `build`.
+        A question that is stored under its id with the same text (and columns, where there are some) is
+        skipped; another text replaces the stored one. Without ids a question is skipped where a stored one
+        has the same text but for case, blanks and quotes; the others get the next free numbers. Where
+        the index has groups, each new question joins the one that fits best.
 
         Raises:
-          DataError: a question that is not text or has no words; an id that is taken.
+          DataError: a question that is not text or has no words; ids that are not all different.
           ArgumentError: ids or columns of another number.
+          CheckpointError: the file cannot be changed.
         """
-        questions = [questions] if isinstance(questions, str) else list(questions)
-        for name, given in (("ids", ids), ("columns", columns)):
-            if given is not None and len(given) != len(questions):
-                raise ArgumentError(f"{len(given)} {name} for {len(questions)} questions.")
-        if not questions:
-            return []
-        vectors = self.detector.encode(questions, processes)
-        wordless = np.flatnonzero(~vectors.any(axis=1))
-        if len(wordless):
-            at = int(wordless[0])
-            raise DataError(f"Question {at} has no words: {questions[at][:40]!r}. Leave it out.")
-        if ids is not None:
-            ids = [_checked_id(i) for i in ids]
-        with self._lock:
-            if ids is None:
-                ids = self._free_ids(len(questions))
-            else:
-                twice = [i for i, times in Counter(ids).items() if times > 1]
-                for i in (*self._state.rows_of(ids), *twice):
-                    raise DataError(f"The id {i!r} is taken; ids must be all different.")
-            entries = Entries.of(
-                {"id": i, "question": question, "columns": dict(more)}
-                for i, question, more in zip(ids, questions, columns or [{}] * len(questions))
+        questions, ids, columns = changes.checked(questions, ids, columns)
+        with self._lock, self._file.reading() as db:
+            new, _, _ = changes.compared(db, questions, ids, columns)
+        vectors = dict(zip(new, changes.encoded(self.detector, questions, new, processes)))
+        with self._changing() as db:
+            new, replaced, answer = changes.compared(db, questions, ids, columns)
+            late = [at for at in new if at not in vectors]  # Others may have removed some since.
+            vectors.update(zip(late, changes.encoded(self.detector, questions, late, processes)))
+            index_file.delete(db, replaced)
+            new_ids = changes.written(
+                db,
+                [questions[at] for at in new],
+                ids and [ids[at] for at in new],
+                columns and [columns[at] for at in new],
+                [vectors[at] for at in new],
             )
-            self._state = self._state.added(Segment(vectors, entries, id_keys(ids)))
-        return ids
+        for at, i in zip(new, new_ids):
+            answer[at] = i
+        fresh = len(new) - len(replaced)
+        return Added(answer, fresh, len(replaced), len(questions) - len(new))
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many.
 
         Raises:
           ArgumentError: an id that is not there; nothing is removed then.
+          CheckpointError: the file cannot be changed.
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
-        with self._lock:
-            rows = self._state.known_rows(ids)
-            if rows:
-                self._state = self._state.without(rows)
+        with self._changing() as db:
+            rows = [row for row, *_ in changes.stored(db, ids)]
+            index_file.delete(db, rows)
         return len(rows)
 
-    def _free_ids(self, count: int) -> list[str | int]:
-        """The next numbers that are not ids of questions."""
-        found: list[str | int] = []
-        while len(found) < count:
-            more = range(self._next_id, self._next_id + count - len(found))
-            taken = self._state.rows_of(more)
-            found += [i for i in more if i not in taken]
-            self._next_id = more.stop
-        return found
+    def set_threshold(self, fit: Mapping[str, Any]) -> None:
+        """Stores a threshold and a calibration of the index's own, which other processes follow.
 
-    # ---- Asking ----
-
-    def __len__(self) -> int:
-        return self._state.size
-
-    def __contains__(self, i: str | int) -> bool:
-        """Whether there is a question with the id `i`."""
-        return bool(self._state.rows_of([i]))
-
-    def entry(self, i: str | int) -> dict[str, Any]:
-        """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
-        state = self._state
-        return state.entry(state.known_rows([i])[0])
-
-    @property
-    def vectors(self) -> np.ndarray:
-        """The questions' vectors, float32 [questions, d]; may be mapped from the file."""
-        return self._state.whole.vectors
-
-    @property
-    def entries(self) -> Entries:
-        """Each question as a dict: id, question, columns."""
-        return self._state.whole.entries
+        Args:
+          fit: as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it; its detector is
+            replaced by one with these.
+        """
+        with self._changing() as db:
+            index_file.write_settings(db, fit=dict(fit))
 
     @property
     def vector_weight(self) -> float:
-        """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Saved with the index."""
-        return self._state.vector_weight
+        """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Setting it stores it."""
+        self._current()
+        return self._weight
 
     @vector_weight.setter
     def vector_weight(self, weight: float) -> None:
         if not 0 <= as_number(weight, "vector_weight") <= 1:
             raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
-        with self._lock:
-            self._state = replace(self._state, vector_weight=float(weight))
+        with self._changing() as db:
+            index_file.write_settings(db, vector_weight=float(weight))
+
+    # ---- Groups and answers ----
+
+    def groups(
+        self, threshold: float | None = None, *, largest: int | None = None, regroup: bool = False
+    ) -> list[list[Member]]:
+        """The groups of duplicates among the questions, by average linkage; they are stored.
+
+        The first call makes them, and `add` extends them. A pair that was answered "duplicate" shares a
+        group, and a pair that was answered "different" never does.
+
+        Args:
+          threshold: a cosine; that of the stored groups where None, else the index's own.
+          largest: a bound on the questions of a group.
+          regroup: make them again.
+
+        Returns:
+          As `siamese.search.groups.duplicate_groups`; a member's `row` is its place in `entries`.
+
+        Raises:
+          ArgumentError: stored groups were made with another threshold or bound.
+          DataError: answers that contradict each other.
+        """
+        with self._lock, self._file.reading() as db:
+            state = self._read(db)
+            labels = None if regroup else stored_groups.read(db, state, threshold, largest)
+            answers = stored_groups.read_answers(db)
+        if labels is None:
+            cut = self.detector.threshold if threshold is None else float(threshold)
+            labels = stored_groups.make(state, answers, cut, largest)
+            if not self._file.read_only:
+                with self._changing() as db:
+                    stored_groups.write(db, state, labels, cut, largest)
+                    stored_groups.extend(db, self._state, state.last)
+        return groups_of(state.vectors, labels)
+
+    def add_answers(self, pairs: Any) -> int:
+        """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
+
+        A pair is left out where the index lacks one of its questions (or one with the same text but for
+        case, blanks and quotes). Where an answer contradicts the stored groups, the next `groups` makes
+        them again.
+
+        Args:
+          pairs: `QuestionPairs`.
+        """
+        with self._changing() as db:
+            return stored_groups.add_answers(db, pairs)
+
+    def answers(self) -> QuestionPairs:
+        """The answers that the index has, as labelled pairs."""
+        with self._lock, self._file.reading() as db:
+            rows = stored_groups.answered_texts(db)
+        return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
+
+    # ---- Asking ----
+
+    def __len__(self) -> int:
+        return len(self._current().rows)
+
+    def __contains__(self, i: str | int) -> bool:
+        """Whether there is a question with the id `i`."""
+        with self._lock, self._file.reading() as db:
+            return bool(index_file.rows_where(db, "id", [str(i)]))
+
+    def entry(self, i: str | int) -> dict[str, Any]:
+        """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
+        with self._lock, self._file.reading() as db:
+            return changes.entry(changes.stored(db, [i])[0])
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """The questions' vectors, float32 [questions, d]."""
+        return self._current().vectors
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Each question as a dict: id, question, columns. It reads all of them."""
+        with self._lock, self._file.reading() as db:
+            self._read(db)
+            return list(map(changes.entry, db.execute("select * from question order by row")))
 
     def search(
         self,
@@ -339,6 +307,7 @@ class QuestionIndex:
         where: Mapping[str, Any] | None = None,
         min_probability: float | None = None,
         merge_same: bool = False,
+        vector_weight: float | None = None,
     ):
         """The k best questions of the index, best first; none for a question without words.
 
@@ -347,10 +316,12 @@ class QuestionIndex:
           k: how many to find; all there are where the index is smaller.
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
             (`siamese.search.lexical.joined_scores`). A hit's figures stay what they are.
-          threshold: cosine above which `Hit.is_duplicate` is True; the model's own where None.
-          where: only questions whose columns have these values, compared as text.
+          threshold: cosine above which `Hit.is_duplicate` is True; the index's own where None.
+          where: only questions whose columns have these values, compared as text; of a column that holds
+            a list, one of its values.
           min_probability: only hits at least so probable, among the first 300 or k.
           merge_same: of hits with the same text only the first; its `same` has the others' ids.
+          vector_weight: the weight of the cosine in hybrid search; the index's own where None.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists.
@@ -360,54 +331,120 @@ class QuestionIndex:
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
-        if min_probability is not None and self.detector.calibration is None:
+        state, detector = self._current(), self.detector
+        if min_probability is not None and detector.calibration is None:
             raise ArgumentError("This model has no calibration, so no probabilities to choose by.")
-        asked = [questions] if isinstance(questions, str) else list(questions)
-        queries = self.detector.encode(asked)
-        state = self._state.where(where) if where else self._state
+        asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
+        queries = detector.encode(asked)
+        weight = self._weight if vector_weight is None else vector_weight
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
-        answers: list[list[Hit]] = [[] for _ in asked]
-        worded = np.flatnonzero(queries.any(axis=1))  # One without words has no hits.
-        ranked = state.rank(queries[worded], [asked[i] for i in worded], depth, mode)
-        for query, found in zip(worded, ranked):
-            hits = hits_of(self.detector, state, queries[query], found[:, :depth], threshold)
+        while True:
+            stems = self._stem_numbers(asked) if mode != "vectors" else None
+            skip = self._left_out(state, where or {})
+            rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
+            entries = self._entries_at(state, [places for places, *_ in rankings])
+            if entries is not None:
+                break
+            state = self._current()  # A question was removed meanwhile.
+        answers = []
+        for (places, cosines, *ranks), query in zip(rankings, queries):
+            hits = [
+                Hit(**entries[place], similarity=cosine, probability=probability,
+                    is_duplicate=is_duplicate, vector_rank=by_vector or None, word_rank=by_words or None)
+                for place, (cosine, probability, is_duplicate), by_vector, by_words in zip(
+                    places.tolist(), detector.judged(cosines, threshold), *(r.tolist() for r in ranks)
+                )
+            ]  # fmt: skip
             if min_probability is not None:
                 hits = [hit for hit in hits if hit.probability >= min_probability]
-            answers[query] = same_marked(hits, k, merge_same)
+            answers.append(same_marked(hits, k, merge_same) if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
 
-    def search_vectors(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, State]:
-        """`search` for vectors, float32 [queries, d]: (rows, cosines, what the rows count in)."""
+    def _stem_numbers(self, texts: list[str]) -> list[np.ndarray]:
+        """The numbers of each text's stems; a stem that no question has is left out."""
+        stems = list(map(words_in, texts))
+        with self._lock, self._file.reading() as db:
+            numbers = index_file.known_terms(db, stems)
+        return [np.array([numbers[s] for s in row if s in numbers], np.int32) for row in stems]
+
+    def _entries_at(self, state: State, places: list[np.ndarray]) -> dict[int, dict] | None:
+        """The questions at some places; None where one of them was removed since the state was read."""
+        distinct = np.unique(np.concatenate([np.zeros(0, np.int64), *places]))
+        rows = state.rows[distinct].tolist()
+        with self._lock, self._file.reading() as db:
+            stored = {row[0]: changes.entry(row) for row in index_file.rows_where(db, "row", rows)}
+        if len(stored) < len(rows):
+            return None
+        return {place: stored[row] for place, row in zip(distinct.tolist(), rows)}
+
+    def _left_out(self, state: State, where: Mapping[str, Any]) -> np.ndarray:
+        """The places of the questions whose columns have other values than these, int64, rising."""
+        fits = np.ones(len(state.rows), bool)
+        for column, value in where.items():
+            with self._lock, self._file.reading() as db:
+                if self._columns[0] is not state:
+                    self._columns = state, {}
+                values = self._columns[1]
+                if column not in values:
+                    values[column] = index_file.rows_by_value(db, column)
+            if len(state.rows) and not values[column]:
+                raise ArgumentError(f"The index has no column {column!r}. {self._column_names()}")
+            fits &= np.isin(state.rows, values[column].get(index_file.as_text(value), []))
+        return np.flatnonzero(~fits)
+
+    def _column_names(self) -> str:
+        names = sorted({name for entry in self.entries for name in entry["columns"]})
+        return f"It has {', '.join(names)}." if names else "It has none."
+
+    def export(self, path: str | os.PathLike) -> int:
+        """Writes the questions as a Parquet file; see `siamese.search.stored.export.export_parquet`."""
+        from siamese.search.stored.export import export_parquet
+
+        with self._lock:
+            entries, vectors = self.entries, self._state.vectors
+        return export_parquet(path, entries, vectors)
+
+    # ---- The file ----
+
+    def _current(self) -> State:
+        """What is searched now; what others wrote is read first."""
+        with self._lock:
+            version = self._file.data_version
+            if version != self._version:
+                with self._file.reading() as db:
+                    self._read(db)
+                self._version = version
+            return self._state
+
+    def _read(self, db: Any) -> State:
+        """Takes settings and questions from the file, in a transaction."""
+        facts = index_file.settings(db)
+        if self.detector.checksum != facts["model_checksum"]:
+            raise CheckpointError(
+                f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
+                f"model that made it. {index_file.REMAKE}"
+            )
+        self._weight, fit = facts["vector_weight"], facts.get("fit")
+        if fit and fit != self._fit:
+            self.detector, self._fit = self.detector.with_fit(fit), fit
         state = self._state
-        return *state.search(queries, k), state
+        if facts["removals"] != state.removals:
+            state = State.empty(self.detector.output_size, facts["removals"])
+        self._state = state.added(db)
+        return self._state
 
-
-def _saved_detector(
-    path: str | os.PathLike, facts: Mapping[str, Any], model: Any, encoder: Any
-) -> DuplicateDetector:
-    """The model of an index, from its file, or of the encoder that the index names."""
-    if model is not None:
-        return DuplicateDetector.load(model, encoder)
-    places = facts.get("model", [])
-    if facts["encoder"] and not places:
-        encoder = saved_encoder(path, facts["encoder"], encoder)
-        return DuplicateDetector.from_encoder(encoder, threshold=facts["fit"]["threshold"])
-    raise CheckpointError(
-        f"{path} does not say where its model is, or it is gone from there"
-        f"{''.join(f' ({place})' for place in places[1:])}. Name the model (--model)."
-    )
-
-
-def _fit_of(detector: DuplicateDetector) -> dict[str, Any]:
-    calibration = detector.calibration
-    known = calibration.to_dict() if calibration else None
-    fit = {"threshold": detector.threshold, "calibration": known}
-    return {**fit, "threshold_from": detector.threshold_from}
-
-
-def _checked_id(value: Any) -> str | int:
-    if isinstance(value, np.integer):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise DataError(f"An id must be text or a whole number, not {value!r:.40}.")
-    return value
+    @contextmanager
+    def _changing(self) -> Iterator[Any]:
+        """A transaction that changes the file; the state is current at its start and after it."""
+        with self._lock:
+            state = self._current()
+            try:
+                with self._file.writing() as db:
+                    state = self._read(db)
+                    yield db
+                    self._read(db)
+                    stored_groups.extend(db, self._state, state.last)
+            except BaseException:
+                if self._state is not state:  # It has what was not committed.
+                    self._state, self._version = State.empty(self.detector.output_size), -1
+                raise

@@ -1,22 +1,19 @@
-"""Search by words (BM25), and its list joined with that of the vectors.
+"""Search by words (BM25), and its order joined with that of the vectors.
 
-An index keeps for each of its segments which rows hold which words. How rare a word is, and how long a
-question usually is, are counted over all live questions when one is asked, so that what was added or
-removed counts at once.
+An index stores the numbers of each question's stems. How rare a stem is, and how long a question usually
+is, are counted over all questions whenever one is asked, so that what was added counts at once.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 import threading
-from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, hstack
+from scipy.sparse import coo_array, csc_array
 
 from siamese.data.text import folded
 
@@ -55,85 +52,29 @@ def _stemmer():
     return Stemmer.Stemmer("english")
 
 
-def text_key(text: str) -> int:
-    """The first 64 bits of a text's BLAKE2: different texts have, but for chance, different ones."""
-    content = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+class WordCounts(NamedTuple):
+    """How often each stem stands in each of some rows."""
 
-
-def _keys(words: Iterable[str]) -> np.ndarray:
-    return np.fromiter(map(text_key, words), np.uint64)
-
-
-@dataclass(frozen=True, eq=False)
-class Postings:
-    """Which rows hold which words, and how often; may be mapped from files.
-
-    Args:
-      keys: uint64 [words], rising: `text_key` of each word.
-      counts: uint16 sparse [words, rows]; how often a word stands in a row.
-      lengths: int32 [rows]; the words of each row.
-    """
-
-    keys: np.ndarray
-    counts: csr_array
-    lengths: np.ndarray
+    counts: csc_array  # float32 [rows, stems]
+    lengths: np.ndarray  # float32 [rows]: the words of each row
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Postings:
-        """Counts the words of some texts, a row each."""
-        numbers: dict[str, int] = {}
-        found, sizes = array("i"), array("i")
-        for text in texts:
-            numbered = [numbers.setdefault(word, len(numbers)) for word in words_in(text)]
-            found.extend(numbered)
-            sizes.append(len(numbered))
-        words, lengths = np.array(found, np.int32), np.array(sizes, np.int32)
-        keys = _keys(numbers)
-        places = np.empty(len(keys), np.int32)
-        places[np.argsort(keys)] = np.arange(len(keys))
+    def of(cls, stems: np.ndarray, lengths: np.ndarray, size: int) -> WordCounts:
+        """Counts the stems of some rows.
+
+        Args:
+          stems: int32 [words], the numbers of all rows' stems, row after row.
+          lengths: int [rows], the words of each row.
+          size: a number above every stem's.
+        """
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        shape = len(keys), len(lengths)
-        counts = coo_array((np.ones(len(rows), np.int32), (places[words], rows)), shape).tocsr()
-        counts.data = np.minimum(counts.data, np.iinfo(np.uint16).max).astype(np.uint16)
-        return cls(np.sort(keys), counts, lengths)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Postings]) -> Postings:
-        """Those of some texts, one after the other."""
-        keys = functools.reduce(np.union1d, [part.keys for part in parts])
-        aligned = []
-        for part in parts:
-            sizes = np.zeros(len(keys), np.int64)
-            sizes[np.searchsorted(keys, part.keys)] = np.diff(part.counts.indptr)
-            starts = np.concatenate([[0], np.cumsum(sizes)])
-            shape = len(keys), len(part.lengths)
-            aligned.append(csr_array((part.counts.data, part.counts.indices, starts), shape))
-        lengths = np.concatenate([part.lengths for part in parts])
-        return cls(keys, hstack(aligned, "csr"), lengths)
-
-    def take(self, rows: np.ndarray) -> Postings:
-        """Those of some rows, in the order of int64 `rows`."""
-        return Postings(self.keys, self.counts[:, rows], self.lengths[rows])
-
-    @functools.cached_property
-    def total(self) -> int:
-        """All words, each as often as it stands there."""
-        return int(self.lengths.sum(dtype=np.int64))
-
-    def holding(self, keys: np.ndarray) -> csr_array:
-        """The counts of some words, uint16 sparse [keys, rows]; a word that is nowhere has none."""
-        places = np.searchsorted(self.keys, keys)
-        known = places < len(self.keys)
-        known[known] = self.keys[places[known]] == keys[known]
-        found = self.counts[places[known]]
-        sizes = np.zeros(len(keys) + 1, np.int64)
-        sizes[1:][known] = np.diff(found.indptr)
-        return csr_array((found.data, found.indices, sizes.cumsum()), (len(keys), found.shape[1]))
+        ones = np.ones(len(stems), np.float32)
+        counts = coo_array((ones, (rows, stems)), shape=(len(lengths), size)).tocsc()
+        return cls(counts, lengths.astype(np.float32))
 
 
-def bm25(parts: Sequence[Postings], removed: np.ndarray, question: str) -> np.ndarray:
-    """BM25 of every row for a question, float32 [rows]; 0 for those that share no word, and the removed.
+def bm25(parts: Sequence[WordCounts], stems: Sequence[int]) -> np.ndarray:
+    """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
 
     score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b length / mean length)),
     c being how often the word stands in the row, and idf = log(1 + (n - rows with it + 0.5) /
@@ -142,32 +83,30 @@ def bm25(parts: Sequence[Postings], removed: np.ndarray, question: str) -> np.nd
 
     Args:
       parts: the words of the rows, part after part.
-      removed: int64, rising; rows that do not count.
-      question: what is asked.
+      stems: the numbers of the question's stems; one repeated counts twice.
+
+    Example:
+      >>> part = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]), 2)
+      >>> bm25([part], [0]).round(3).tolist()
+      [0.609, 0.0]
     """
-    keys, times = np.unique(_keys(words_in(question)), return_counts=True)
-    starts = np.cumsum([0, *(len(part.lengths) for part in parts)])
-    scores = np.zeros(starts[-1], np.float32)
     lengths = np.concatenate([part.lengths for part in parts])
-    n, total = len(lengths) - len(removed), sum(part.total for part in parts)
-    total -= int(lengths[removed].sum(dtype=np.int64))
-    if not total:
+    n, scores = len(lengths), np.zeros(len(lengths), np.float32)
+    if not n:
         return scores
-    found = [part.holding(keys) for part in parts]
-    with_word = sum(np.diff(counts.indptr) for counts in found)  # [keys]
-    if len(removed):
-        gone = np.zeros(len(lengths), np.float32)
-        gone[removed] = 1
-        for counts, start, stop in zip(found, starts, starts[1:]):
-            with_word = with_word - (counts > 0) @ gone[start:stop]
-    idf = np.log1p((n - with_word + 0.5) / (with_word + 0.5)) * times
-    saturation = (K1 * (1 - B + B * n / total * lengths)).astype(np.float32)  # [rows]
-    for counts, start, stop in zip(found, starts, starts[1:]):
-        c = counts.data.astype(np.float32)
-        c *= (K1 + 1) / (c + saturation[start:stop][counts.indices])
-        weights = csr_array((c, counts.indices, counts.indptr), counts.shape)  # [keys, rows]
-        scores[start:stop] = weights.T @ idf.astype(np.float32)
-    scores[removed] = 0
+    saturation = K1 * (1 - B) + K1 * B / max(float(lengths.mean(dtype=np.float64)), 1e-9) * lengths
+    numbers, times = np.unique(np.asarray(stems, np.int64), return_counts=True)
+    for number, repeats in zip(numbers.tolist(), times.tolist()):
+        start, postings = 0, []
+        for counts, part_lengths in parts:
+            if number < counts.shape[1]:
+                where = slice(counts.indptr[number], counts.indptr[number + 1])
+                postings.append((counts.indices[where] + start, counts.data[where]))
+            start += len(part_lengths)
+        with_word = sum(len(rows) for rows, _ in postings)
+        idf = np.float32(np.log1p((n - with_word + 0.5) / (with_word + 0.5)) * repeats * (K1 + 1))
+        for rows, c in postings:  # No row stands there twice.
+            scores[rows] += idf * c / (c + saturation[rows])
     return scores
 
 
@@ -175,9 +114,8 @@ def best_rows(scores: np.ndarray, k: int) -> np.ndarray:
     """The rows of the k largest scores above 0, int64, best first; of equal ones the first comes first."""
     least = 1e-30
     tiles = len(scores) // _TILE
-    if (
-        tiles >= k
-    ):  # The k-th largest of all is no smaller than the k-th largest of the tiles' maxima.
+    # The k-th largest of all is no smaller than the k-th largest of the tiles' maxima.
+    if tiles >= k:
         maxima = scores[: tiles * _TILE].reshape(tiles, _TILE).max(axis=1)
         least = max(least, np.partition(maxima, -k)[-k])
     rows = np.flatnonzero(scores >= least)

@@ -27,6 +27,19 @@ def blocks(vectors: np.ndarray, rows_per_block: int) -> Iterator[tuple[int, np.n
 NONE = np.zeros(0, np.int64)
 
 
+def cosines_with(vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The products of vectors of length 1, at most 1: rounding alone would exceed it."""
+    return np.clip(np.vecdot(vectors, others), -1, 1)
+
+
+def similar_rows(vectors: np.ndarray, others: np.ndarray, threshold: float) -> np.ndarray:
+    """The rows, int64, of the vectors whose product with one of the others is above a threshold."""
+    near = np.zeros(len(vectors), bool)
+    for start in range(0, len(others), 64):
+        near |= (vectors @ others[start : start + 64].T > threshold).any(axis=1)
+    return np.flatnonzero(near)
+
+
 def top_k(
     vectors: np.ndarray, queries: np.ndarray, k: int, skip: np.ndarray = NONE
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -283,7 +283,7 @@ def serve(
     if workers < 1:
         raise ArgumentError(f"--workers must be 1 or more; it is {workers}.")
     port = free_port(host, port)
-    size = len(QuestionIndex.load(index, model))  # A damaged one is told before anything listens.
+    size = len(QuestionIndex.open(index, model))  # A damaged one is told before anything listens.
     print(f"{size:,} questions are served at {url(host, port)}v1 (Ctrl-C ends it).", flush=True)
     with tempfile.TemporaryDirectory(prefix="siamese-serve-") as counts:
         given = {"index": os.fspath(index), "model": model and os.fspath(model)}
@@ -300,6 +300,6 @@ def worker_app() -> Any:
     given = json.loads(os.environ[SETTINGS])
     if given["workers"] > 1:  # More threads than cores would keep each other waiting.
         threadpool_limits(max(1, (os.cpu_count() or 1) // given["workers"]))
-    service = QuestionService.load(given["index"], given["model"], check=False)
+    service = QuestionService.load(given["index"], given["model"])
     options = {name: given[name] for name in ("host", "names", "counts")}
     return make_app(service, key=os.environ.get(KEY), **options)

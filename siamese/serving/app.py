@@ -41,7 +41,7 @@ def serve(
     """
     gradio = _gradio()
     detector = DuplicateDetector.load(model)
-    questions = None if index is None else QuestionIndex.load(index, detector)
+    questions = None if index is None else QuestionIndex.open(index, detector)
     port = free_port(host, port)
     theme = gradio.themes.Default(font=FONTS, font_mono=["monospace"])
     options = {"footer_links": [], "run_history": False, "ssr_mode": False, "theme": theme}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from siamese.errors import ArgumentError, CheckpointError, DataError, SiameseError
+from siamese.errors import ArgumentError, DataError, SiameseError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import Hit, QuestionIndex
 from siamese.serving.batches import Batches
@@ -94,8 +94,8 @@ class QuestionService:
         check: bool = True,
         limits: Limits = LIMITS,
     ) -> QuestionService:
-        """Maps an index, and loads its model; see `QuestionIndex.load`."""
-        made = QuestionIndex.load(index, model, check=check)
+        """Maps an index, and loads its model; see `QuestionIndex.open`."""
+        made = QuestionIndex.open(index, model)
         return cls(made.detector, made, index, limits)
 
     @property
@@ -148,7 +148,7 @@ class QuestionService:
 
         def change(index: QuestionIndex) -> list[str | int]:
             try:
-                return index.add(questions, ids=ids, columns=columns)
+                return index.add(questions, ids=ids, columns=columns).ids
             except DataError as error:
                 there = [i for i in ids or () if i in index]
                 raise (Taken(str(error)) if there else error) from None
@@ -193,8 +193,6 @@ class QuestionService:
 
     def _read(self, requests: list[_Request]) -> list[Any]:
         """Answers requests; those that differ in nothing but their questions by one call."""
-        if self.index is not None:
-            self._refresh()
         alike: dict[tuple, list[int]] = {}
         for at, request in enumerate(requests):
             key = request.answer.__name__, repr(sorted(request.options.items()))
@@ -217,13 +215,6 @@ class QuestionService:
             return [self._joined([request])[0] for request in requests]
         return [[next(found) for _ in request.questions] for request in requests]
 
-    def _refresh(self) -> None:
-        try:
-            self.index.refresh()
-            self.stale = ""
-        except CheckpointError as error:
-            self.stale = f"Searched as it was before: {error}"
-
     def _similarity(self, pairs: list[tuple[str, str]], threshold: float | None) -> list[dict]:
         if not pairs:
             return []
@@ -238,14 +229,13 @@ class QuestionService:
         return [[hit for hit in hits[:k] if hit.is_duplicate] for hits in others]
 
     def _write(self, changes: list[Callable[[QuestionIndex], Any]]) -> list[Any]:
-        """Makes changes and saves them as one generation; one that cannot be made leaves the others."""
+        """Makes changes; one that cannot be made leaves the others."""
         answers: list[Any] = []
-        with QuestionIndex.open_for_change(self._path, self.detector) as index:
-            for change in changes:
-                try:
-                    answers.append(change(index))
-                except SiameseError as error:
-                    answers.append(error)
+        for change in changes:
+            try:
+                answers.append(change(self.index))
+            except SiameseError as error:
+                answers.append(error)
         return answers
 
 

@@ -1,4 +1,4 @@
-"""Atomic files and directories: written beside their place, flushed to disk, then renamed.
+"""Atomic files: written beside their place, flushed to disk, then renamed.
 
 A temporary file is locked (`flock`) while its writer lives. So a cleaner can tell what a killed writer
 left from the work of a living one, in any process or container of the machine.
@@ -10,7 +10,6 @@ import errno
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,10 +43,7 @@ _MEANINGS = {
 
 def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> str:
     """One sentence for a system error: what failed, why, and what to do."""
-    number = error.errno
-    if number is None and str(error).endswith(" written"):  # NumPy's short write has no number.
-        number = errno.ENOSPC
-    meaning = _MEANINGS.get(number) or error.strerror or str(error) or type(error).__name__
+    meaning = _MEANINGS.get(error.errno) or error.strerror or str(error) or type(error).__name__
     return f"Cannot {doing} {os.fspath(path)}: {meaning}."
 
 
@@ -106,42 +102,10 @@ def write_text_atomically(
     write_bytes_atomically(path, text.encode("utf-8"), error)
 
 
-@contextmanager
-def atomic_directory(
-    path: os.PathLike | str,
-    error: type[SiameseError] = DataError,
-    named: os.PathLike | str | None = None,
-) -> Iterator[Path]:
-    """Yields a directory to fill; it gets the name `path`, flushed to disk, when the block ends well.
-
-    The caller holds the lock of the directory around it. A directory with content is never replaced. A
-    system error is raised as in `open_atomically`.
-    """
-    target = Path(path)
-    temporary = _temporary_name(target)
-    with explained(named or path, error=error):
-        try:
-            temporary.mkdir()
-            yield temporary
-            _sync_tree(temporary)
-            os.rename(temporary, target)
-            _sync(target.parent)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def remove_directory(path: os.PathLike | str) -> None:
-    """Removes a directory; renames it first, so that a kill leaves no half of it under its name."""
-    doomed = _temporary_name(Path(path))
-    os.rename(path, doomed)
-    shutil.rmtree(doomed, ignore_errors=True)
-
-
 def remove_stale(directory: os.PathLike | str, target: str = "") -> None:
     """Removes the temporaries in `directory` whose writers are gone, or those of the file `target` there.
 
-    Never fails: what cannot be removed, or cannot be locked on this file system, stays. A temporary
-    directory is removed without asking: who writes one holds the lock of `directory`, as the caller does.
+    Never fails: what cannot be removed, or cannot be locked on this file system, stays.
     """
     prefix = _temporary_name(Path(target)).name[:-16] if target else "."
     with suppress(OSError):
@@ -149,7 +113,7 @@ def remove_stale(directory: os.PathLike | str, target: str = "") -> None:
             path = Path(directory, name)
             if name.startswith(prefix) and _TEMPORARY.match(name) and not path.is_symlink():
                 with suppress(OSError):
-                    shutil.rmtree(path) if path.is_dir() else _remove_unlocked(path)
+                    _remove_unlocked(path)
 
 
 def _temporary_name(target: Path) -> Path:
@@ -184,14 +148,6 @@ def _lock_held(descriptor: int, path: Path) -> bool:
         return False
     except OSError:
         return True  # A file system without locks: cleaners there cannot lock it either.
-
-
-def _sync_tree(directory: Path) -> None:
-    for root, _, names in os.walk(directory):
-        for path in (os.path.join(root, name) for name in names):
-            if os.stat(path).st_nlink == 1:  # Else a hard link to a file that was flushed before.
-                _sync(path, os.O_RDWR)
-        _sync(root)
 
 
 def _sync(path: os.PathLike | str, flags: int = os.O_RDONLY) -> None:

@@ -90,12 +90,12 @@ def test_the_command_asks_and_writes_to_model_or_index(tmp_path, monkeypatch, ca
     options = ["--answers", str(mine), "--columns", "x,y,grade", "--duplicate-labels", "good"]
     assert main(["threshold", str(tmp_path / "old"), *options]) == 0
     assert "95 % interval" in capsys.readouterr().out
-    fitted = QuestionIndex.load(tmp_path / "old").detector
+    fitted = QuestionIndex.open(tmp_path / "old").detector
     assert fitted.threshold == pytest.approx(0.5, abs=0.1) and fitted.calibration
     assert DuplicateDetector.load(model).threshold == pytest.approx(0.2)
-    with QuestionIndex.open_for_change(tmp_path / "old") as changed:
+    with QuestionIndex.open(tmp_path / "old") as changed:
         changed.add("one more")
-    assert QuestionIndex.load(tmp_path / "old").detector.threshold == fitted.threshold
+    assert QuestionIndex.open(tmp_path / "old").detector.threshold == fitted.threshold
     assert main(["threshold", str(model), *options]) == 0
     assert DuplicateDetector.load(model).threshold == pytest.approx(fitted.threshold)
 

@@ -7,7 +7,6 @@ import pytest
 from small_corpus import corpus_detector, corpus_questions
 
 from siamese.search.index import QuestionIndex
-from siamese.search.index_files import export_parquet
 
 REASON = "needs Ray, LanceDB and Qdrant: make scale"
 pytest.importorskip("lancedb", reason=REASON)
@@ -32,8 +31,7 @@ def index():
 @pytest.mark.parametrize("engine", [LanceEngine, QdrantEngine])
 def test_an_engine_finds_what_the_index_finds(engine, index, tmp_path):
     new = [*corpus_questions()[::20], "how how how old", "xyzzy"]
-    index.save(tmp_path / "old")
-    export_parquet(tmp_path / "old", tmp_path / "old.parquet")
+    index.export(tmp_path / "old.parquet")
     made = engine(str(tmp_path / "old.parquet"), str(tmp_path / "database"))
     shares = hybrid.recalls(made, index, new)
     assert set(shares) == {"vectors", "words", "hybrid"} and min(shares.values()) >= 0.99, shares

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_corpus import corpus_detector, corpus_questions
 
-from siamese.search.lists.linkage import similar_pairs
+from siamese.search.linkage import similar_pairs
 
 ray = pytest.importorskip("ray", reason="needs Ray, LanceDB and Qdrant: make scale")
 ROOT = Path(__file__).resolve().parents[2]

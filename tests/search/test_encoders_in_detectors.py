@@ -188,11 +188,11 @@ def test_a_model_over_a_file_of_word_vectors_is_loaded_from_where_the_file_is_no
 
 
 def test_an_index_names_its_encoder_and_refuses_another(tmp_path):
-    index = QuestionIndex.build(made(), TEXTS)
-    path = index.save(tmp_path / "index")
+    path = tmp_path / "index"
+    index = QuestionIndex.build(made(), TEXTS, path=path)
     hits = index.search("how far is that")
     for encoder in (letters, Letters(), made()):
-        loaded = QuestionIndex.load(path, encoder)
+        loaded = QuestionIndex.open(path, encoder)
         assert [hit.id for hit in loaded.search("how far is that")] == [hit.id for hit in hits]
         assert loaded.detector.threshold == 0.9
     for encoder, why in (
@@ -203,21 +203,22 @@ def test_an_index_names_its_encoder_and_refuses_another(tmp_path):
         (lambda texts: letters(texts)[:, :9], "another encoder of that name"),
     ):
         with pytest.raises(CheckpointError, match=why):
-            QuestionIndex.load(path, encoder)
-    with QuestionIndex.open_for_change(path, letters) as shared:
+            QuestionIndex.open(path, encoder)
+    with QuestionIndex.open(path, letters) as shared:
         shared.add("one more")
-    assert len(QuestionIndex.load(path, letters)) == len(TEXTS) + 1
-    QuestionIndex.build(make_detector(), TEXTS).save(tmp_path / "words")
+    assert len(QuestionIndex.open(path, letters)) == len(TEXTS) + 1
+    QuestionIndex.build(make_detector(), TEXTS, path=tmp_path / "words")
     with pytest.raises(CheckpointError, match="made by another model"):
-        QuestionIndex.load(tmp_path / "words", made())
+        QuestionIndex.open(tmp_path / "words", made())
 
 
 def test_an_index_of_a_saved_model_over_an_object_is_loaded_with_that_object(tmp_path):
     model = make_mixed_detector().save(tmp_path / "model.safetensors")
-    path = QuestionIndex.build(make_mixed_detector(), TEXTS).save(tmp_path / "old", model=model)
-    assert QuestionIndex.load(path, letters).search(TEXTS[0], 1)[0].id == 0
+    path = tmp_path / "old"
+    QuestionIndex.build(make_mixed_detector(), TEXTS, path=path, model=model)
+    assert QuestionIndex.open(path, letters).search(TEXTS[0], 1)[0].id == "0"
     with pytest.raises(CheckpointError, match="Pass that encoder"):
-        QuestionIndex.load(path)
+        QuestionIndex.open(path)
 
 
 # ---- Commands ----
@@ -262,6 +263,6 @@ def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeyp
     assert answer["threshold_from"] == "labels" and answer["probability"] > 0.5
     (tmp_path / "old.txt").write_text("\n".join(TEXTS))
     assert main(["index", "mine.safetensors", "old.txt", "--output", "old"]) == 0
-    assert QuestionIndex.load("old").detector.threshold == fitted.threshold
+    assert QuestionIndex.open("old").detector.threshold == fitted.threshold
     assert main(["threshold", "old", *options]) == 2
     assert "An index keeps its own threshold" in capsys.readouterr().err

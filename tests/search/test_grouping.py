@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from siamese.data.clusters import connected_groups
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.clustering import b_cubed
-from siamese.search.lists import groups, linkage
-from siamese.search.lists.groups import duplicate_groups, joined_groups
-from siamese.search.lists.linkage import average_linkage, best_cut, similar_pairs
+from siamese.search import groups, linkage
+from siamese.search.groups import bound_labels, duplicate_groups, join_groups
+from siamese.search.linkage import average_linkage, best_cut, similar_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -148,23 +148,59 @@ def test_rounding_does_not_order_the_questions_of_a_group():
         assert [member.row for member in group] == [0, 1, 2, 3] and group[0].is_central
 
 
-def test_new_questions_join_groups_by_their_mean_cosine():
+def test_new_questions_join_the_group_with_the_best_mean():
     vectors = unit(200)
-    found = duplicate_groups(vectors, 0.8)
-    new = np.concatenate([unit(220)[200:], np.zeros((1, 6), np.float32)])
-    rows = {frozenset(m.row for m in group) for group in found}
-    alone = set(range(200)) - set().union(*rows)
-    every = [*map(sorted, rows), *([row] for row in alone)]
-    joined = joined_groups(vectors, found, new, 0.8)
-    counts = set()
-    for question, groups_of_it in zip(new, joined):
-        means = [(float((vectors[group] @ question).mean()), group) for group in every]
-        wanted = {tuple(group) for mean, group in means if mean > 0.8}
-        assert {tuple(sorted(m.row for m in group)) for group, _ in groups_of_it} == wanted
-        cosines = [cosine for _, cosine in groups_of_it]
-        assert cosines == sorted(cosines, reverse=True)
-        counts.add(len(wanted))
-    assert {0, 1, 2} <= counts
+    labels = average_linkage(vectors, 0.8).labels(0.8)
+    new = np.concatenate([unit(240)[200:], np.zeros((1, 6), np.float32)])
+    new[-2] = new[-3]
+    own = 1_000 + np.arange(len(new))
+    joined, members = join_groups(vectors, labels, new, own, 0.8), {}
+    for at, label in enumerate(labels):
+        members.setdefault(label, []).append(vectors[at])
+    for vector, label, alone in zip(new, joined, own):
+        means = {group: float(np.mean(some @ vector)) for group, some in members.items()}
+        best = max(means, key=means.get)
+        assert label == (best if means[best] > 0.8 else alone)
+        members.setdefault(label, []).append(vector)
+    assert joined[-2] == joined[-3] and joined[-1] == own[-1] and 10 < (joined < 200).sum() < 35
+    bounded = join_groups(vectors, labels, new, own, 0.8, largest=2)
+    assert np.bincount(np.concatenate([labels, bounded]))[bounded].max() <= 2
+
+
+def test_answers_bind_and_the_rest_is_average_linkage():
+    vectors = unit(120)
+    labels = average_linkage(vectors, 0.8).labels(0.8)
+    none = np.zeros((0, 2), np.int64)
+    unbound = bound_labels(vectors, labels, none, none, 0.8)
+    assert len({*zip(labels, unbound)}) == len({*labels}) == len({*unbound})
+    largest = np.flatnonzero(labels == np.bincount(labels).argmax())
+    apart, same = (
+        np.array([largest[:2]]),
+        np.array([[largest[0], (labels != labels[largest[0]]).argmax()]]),
+    )
+    bound = bound_labels(vectors, labels, same, apart, 0.8)
+    assert bound[largest[0]] != bound[largest[1]] and bound[same[0, 0]] == bound[same[0, 1]]
+    touched = np.isin(labels, labels[[*largest[:2], same[0, 1]]])
+    assert len({*zip(labels[~touched], bound[~touched])}) == len({*labels[~touched]})
+    for group in {*bound[touched]}:  # What no answer forbids is joined.
+        others = [bound[touched] == other for other in {*bound[touched]} - {group}]
+        mean = vectors[touched][bound[touched] == group].mean(axis=0)
+        for other in others:
+            rows = np.flatnonzero(touched)
+            forbidden = {*apart[0]} <= {*rows[other], *rows[bound[touched] == group]}
+            assert forbidden or mean @ vectors[touched][other].mean(axis=0) <= 0.8 + 1e-6
+    with pytest.raises(DataError, match="contradict"):
+        bound_labels(vectors, labels, np.array([[0, 1], [1, 2]]), np.array([[2, 0]]), 0.8)
+
+
+def test_equal_texts_are_a_group_at_any_threshold():
+    same = np.repeat(unit(40), 2, axis=0)
+    same += np.float32(3e-8) * (np.arange(80)[:, None] % 3)  # as rounding may differ
+    for threshold in (0.999999, 1.0):
+        groups_there = duplicate_groups(same, threshold)
+        assert rows_of(groups_there) == {frozenset((n, n + 1)) for n in range(0, 80, 2)}
+        assert max(m.similarity for group in groups_there for m in group) <= 1
+        assert max(s.max() for _, _, s in similar_pairs(same, threshold)) <= 1
 
 
 def test_nothing_everything_and_no_cosine():

@@ -51,14 +51,13 @@ def test_best_rows_are_those_of_a_whole_sort(rows, different):
 
 
 def changed_index(detector, folder):
-    """An index of several segments with removed rows, and the same saved and loaded."""
-    index = QuestionIndex.build(detector, random_questions(400))
+    """An index with removed and added questions, and the same opened again."""
+    index = QuestionIndex.build(detector, random_questions(400), path=folder / "i")
     index.remove(range(0, 30, 3))
     index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
     index.add("zanzibar how")
     index.remove([405, 17])
-    index.save(folder / "i")
-    return index, QuestionIndex.load(folder / "i", detector)
+    return index, QuestionIndex.open(folder / "i", detector)
 
 
 def test_words_alone_are_bm25_of_the_live_questions(detector, tmp_path):
@@ -114,7 +113,7 @@ def test_a_word_is_found_in_its_other_forms(detector):
         detector, ["Which cities have parks ?", "Learned to cook", "how far"]
     )
     for question, wanted in (("a CITY with a park", 0), ("who learns cooking", 1)):
-        assert index.search(question, mode="words")[0].id == wanted
+        assert index.search(question, mode="words")[0].id == str(wanted)
 
 
 def test_words_are_stemmed_alike_in_threads():
@@ -126,18 +125,17 @@ def test_words_are_stemmed_alike_in_threads():
 
 
 def test_the_weight_is_saved_and_chooses_between_the_parts(detector, tmp_path):
-    index = QuestionIndex.build(detector, random_questions(200))
+    index = QuestionIndex.build(detector, random_questions(200), path=tmp_path / "i")
     words = bm25_by_hand(random_questions(200), "how far rice")
     for weight, mode in ((1, "vectors"), (0, "words")):
         index.vector_weight = weight
-        index.save(tmp_path / "i")
-        loaded = QuestionIndex.load(tmp_path / "i", detector)
+        loaded = QuestionIndex.open(tmp_path / "i", detector)
         assert loaded.vector_weight == weight
         hits, wanted = (loaded.search("how far rice", 5, mode=m) for m in ("hybrid", mode))
         if mode == "vectors":
             assert [hit.similarity for hit in hits] == [hit.similarity for hit in wanted]
         else:
-            found, wanted = ([words[hit.id] for hit in some] for some in (hits, wanted))
+            found, wanted = ([words[int(hit.id)] for hit in some] for some in (hits, wanted))
             np.testing.assert_allclose(found, wanted, rtol=1e-5)
     for wrong in (-0.1, 2, "much"):
         with pytest.raises(ArgumentError, match="vector_weight"):
@@ -150,12 +148,12 @@ def test_only_questions_with_a_columns_value(detector):
     columns = [{"by": "me" if n % 2 else "you", "year": n % 5} for n in range(100)]
     index = QuestionIndex.build(detector, random_questions(100), columns=columns)
     index.remove([1])
-    index.add("how far", columns=[{"by": "me", "year": 3}])
+    index.add("how far away", columns=[{"by": ["she", "me"], "year": 3}])
     for mode in ("hybrid", "vectors"):
         hits = index.search("how far", 200, mode=mode, where={"by": "me", "year": "3"})
-        assert sorted(hit.id for hit in hits) == [*range(3, 100, 10), 100]
+        assert sorted(int(hit.id) for hit in hits) == [*range(3, 100, 10), 100]
     assert index.search("how far", where={"by": "nobody"}) == []
-    with pytest.raises(ArgumentError, match="no column 'who'; there are by, year"):
+    with pytest.raises(ArgumentError, match=r"no column 'who'\. It has by, year"):
         index.search("how far", where={"who": "me"})
 
 
@@ -165,21 +163,13 @@ def test_only_probable_hits_and_one_of_each_text():
     texts = ["how far ?", "How  far ?", "what is rice", "HOW FAR ?"]
     index = QuestionIndex.build(detector, texts)
     hits = index.search("how far ?")
-    assert {hit.id: hit.same for hit in hits} == {0: (1, 3), 1: (0, 3), 2: (), 3: (0, 1)}
+    assert {hit.id: hit.same for hit in hits} == {
+        "0": ("1", "3"), "1": ("0", "3"), "2": (), "3": ("0", "1")
+    }  # fmt: skip
     hits = index.search("how far ?", 2, merge_same=True)
-    assert [(hit.id, hit.same) for hit in hits] == [(0, (1, 3)), (2, ())]
+    assert [(hit.id, hit.same) for hit in hits] == [("0", ("1", "3")), ("2", ())]
     for least in (0, 0.9, 1.1):
         kept = [h.id for h in index.search("how far ?") if h.probability >= least]
         assert [h.id for h in index.search("how far ?", min_probability=least)] == kept
     with pytest.raises(ArgumentError, match="no calibration"):
         QuestionIndex.build(make_detector(), texts).search("how", min_probability=0.5)
-
-
-def test_an_index_saved_without_words_counts_them_when_it_is_searched(detector, tmp_path):
-    from siamese.search.index_files import read_index
-
-    index = QuestionIndex.build(detector, random_questions(30))
-    state = read_index(index.save(tmp_path / "i"))[0]
-    state.segments[0].__dict__["postings"] = None
-    bare = QuestionIndex(detector, state)
-    assert bare.search("how far", mode="words") == index.search("how far", mode="words")

@@ -30,7 +30,7 @@ OLD = ["how far", "how far", *random_questions(100)]
 def path(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
     model = make_detector(threshold=0.9).save(folder / "model")
-    return QuestionIndex.build(make_detector(), OLD).save(folder / "old", model=model)
+    return QuestionIndex.build(make_detector(), OLD, path=folder / "old", model=model)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def ask(port, path, body=None, method=None, **headers):
 
 
 def test_answers_are_those_of_the_index(running, path):
-    index = QuestionIndex.load(path)
+    index = QuestionIndex.open(path)
     status, found = ask(running.port, "/v1/search", {"questions": ["how far", ""], "k": 2})
     hits = [[hit._asdict() for hit in hits] for hits in index.search(["how far", ""], 2)]
     hits = json.loads(json.dumps(hits))
@@ -89,11 +89,11 @@ def test_what_is_added_is_found_and_what_is_removed_is_not(running, path):
     assert ask(running.port, "/v1/add", {"questions": new}) == (200, {"ids": ["b7", 2**70]})
     hit = ask(running.port, "/v1/search", {"questions": ["old rice \ud83d\ude00"], "k": 1})[1]
     assert hit["results"][0][0]["id"] == "b7" and hit["results"][0][0]["columns"] == {"n": None}
-    assert 2**70 in QuestionIndex.load(path)
+    assert 2**70 in QuestionIndex.open(path)
     body = {"questions": ["how far"], "where": {"kind": "rice"}}
     assert [h["id"] for h in ask(running.port, "/v1/search", body)[1]["results"][0]] == [2**70]
     assert ask(running.port, "/v1/remove", {"ids": ["b7", 2**70]}) == (200, {"removed": 2})
-    assert "b7" not in QuestionIndex.load(path)
+    assert "b7" not in QuestionIndex.open(path)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_user_errors_exit_2(path, tmp_path, capsys, monkeypatch):
 def test_several_processes_serve_one_index_through_kills(tmp_path):
     """A killed worker is replaced, a killed server has lost nothing, SIGTERM answers what was asked."""
     model = make_detector(threshold=0.9).save(tmp_path / "model")
-    path = QuestionIndex.build(make_detector(), OLD).save(tmp_path / "old", model=model)
+    path = QuestionIndex.build(make_detector(), OLD, path=tmp_path / "old", model=model)
     port, added = free_port("127.0.0.1", 0), []
     command = [sys.executable, "-m", "siamese.cli", "serve", str(path), "--port", str(port)]
     key = {"Authorization": "Bearer secret"}
@@ -253,7 +253,7 @@ def test_several_processes_serve_one_index_through_kills(tmp_path):
         for pid in [*workers_of(first), first.pid]:
             os.kill(pid, signal.SIGKILL)
         first.wait()
-    assert len(added) >= 10 and set(added) <= {e["id"] for e in QuestionIndex.load(path).entries}
+    assert len(added) >= 10 and set(added) <= {e["id"] for e in QuestionIndex.open(path).entries}
 
     second = start(1)
     body = {"questions": [f"rice {n}" for n in range(30)], "k": len(OLD) + 50}
@@ -265,4 +265,4 @@ def test_several_processes_serve_one_index_through_kills(tmp_path):
     second.send_signal(signal.SIGTERM)
     assert second.wait(20) in (0, -signal.SIGTERM)
     last.join()
-    assert ("new last" in added) == ("new last" in QuestionIndex.load(path))
+    assert ("new last" in added) == ("new last" in QuestionIndex.open(path))

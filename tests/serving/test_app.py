@@ -45,7 +45,7 @@ def test_without_gradio_the_message_says_what_to_install(model, monkeypatch, cap
 @pytest.mark.slow
 def test_user_errors_exit_2(model, tmp_path, capsys):
     pytest.importorskip("gradio")
-    QuestionIndex.build(make_detector(seed=1), ["how far"]).save(tmp_path / "others")
+    QuestionIndex.build(make_detector(seed=1), ["how far"], path=tmp_path / "others")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,13 +1,13 @@
 """What the page shows, without Gradio: the detector's own answers, control characters escaped."""
 
 import pytest
+from siamese.storage.store import find_current
 from small_models import letters, make_detector, random_questions
 
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
 from siamese.serving import page
 from siamese.serving.service import QuestionService
-from siamese.storage.store import find_current
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +85,12 @@ def test_hits_are_those_of_the_index(detector):
 
 
 def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path):
-    path = QuestionIndex.build(detector, ["how far"]).save(tmp_path / "i")
-    shown = QuestionIndex.load(path, detector)
-    with QuestionIndex.open_for_change(path, detector) as index:
+    path = QuestionIndex.build(detector, ["how far"], path=tmp_path / "i")
+    shown = QuestionIndex.open(path, detector)
+    with QuestionIndex.open(path, detector) as index:
         index.add("how old")
     assert hits_table(shown, "how old", 1)[0][0][2:] == ["how old", "1"]
-    with QuestionIndex.open_for_change(path, detector) as index:
+    with QuestionIndex.open(path, detector) as index:
         index.remove(1)
     (find_current(path) / "index.json").unlink()
     rows, note = hits_table(shown, "how old", 1)

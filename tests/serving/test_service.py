@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from siamese.storage.store import find_current, generation
 from small_models import ODD, make_detector, random_questions
 
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.index import QuestionIndex
 from siamese.serving.batches import Batches, Busy
 from siamese.serving.service import NotThere, QuestionService, Taken, TooLarge
-from siamese.storage.store import find_current, generation
 
 OLD = ["how far", "how far", *random_questions(200)]
 
@@ -23,7 +23,7 @@ def detector():
 
 @pytest.fixture
 def path(detector, tmp_path):
-    return QuestionIndex.build(detector, OLD).save(tmp_path / "old")
+    return QuestionIndex.build(detector, OLD, path=tmp_path / "old")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def service(path, detector):
 
 def test_many_at_once_get_what_each_would_get_alone(service, path, detector):
     odd = [text[:9000] for text in ODD.values()]
-    index, asked = QuestionIndex.load(path, detector), [*odd, *random_questions(50, 2)]
+    index, asked = QuestionIndex.open(path, detector), [*odd, *random_questions(50, 2)]
     with ThreadPoolExecutor(32) as clients:
         searched = list(clients.map(lambda q: service.search([q], 3).result()[0], asked))
         cut = list(clients.map(lambda q: service.search([q], k=2, threshold=2).result()[0], asked))
@@ -119,11 +119,11 @@ def test_limits_and_missing_parts_are_said(service, detector):
 
 def test_changes_are_on_disk_when_they_are_answered(service, path, detector):
     assert service.add(["age of rice"], columns=[{"n": 1}]).result() == [len(OLD)]
-    assert QuestionIndex.load(path, detector).entry(len(OLD))["columns"] == {"n": 1}
+    assert QuestionIndex.open(path, detector).entry(len(OLD))["columns"] == {"n": 1}
     assert service.search(["age of rice"], 1).result()[0][0].id == len(OLD)
     assert service.remove([0, len(OLD)]).result() == 2
     assert (
-        len(QuestionIndex.load(path, detector)) == len(OLD) - 1 == len(service.index) + 1 - 1
+        len(QuestionIndex.open(path, detector)) == len(OLD) - 1 == len(service.index) + 1 - 1
         or True
     )
     with pytest.raises(NotThere):
@@ -132,26 +132,26 @@ def test_changes_are_on_disk_when_they_are_answered(service, path, detector):
         service.add(["how far"], ids=[1]).result()
     with pytest.raises(DataError, match="no words"):
         service.add(["how", " "]).result()
-    assert len(QuestionIndex.load(path, detector)) == len(OLD) - 1
+    assert len(QuestionIndex.open(path, detector)) == len(OLD) - 1
 
 
 def test_many_changes_are_one_generation_and_a_bad_one_hurts_none(service, path, detector):
     before = generation(path).name
-    with QuestionIndex.open_for_change(path, detector):  # So that they have to wait.
+    with QuestionIndex.open(path, detector):  # So that they have to wait.
         asked = [service.add([f"how {n}"], ids=[f"new {n % 9}"]) for n in range(10)]
     for n, future in enumerate(asked[:9]):
         assert future.result() == [f"new {n}"]
     with pytest.raises(Taken):
         asked[9].result()
-    assert len(QuestionIndex.load(path, detector)) == len(OLD) + 9
+    assert len(QuestionIndex.open(path, detector)) == len(OLD) + 9
     assert int(generation(path).name[4:]) <= int(before[4:]) + 3
 
 
 def test_what_others_save_is_found_and_damage_is_told(service, path, detector):
-    with QuestionIndex.open_for_change(path, detector) as other:
+    with QuestionIndex.open(path, detector) as other:
         other.add("are you rice", ids=["theirs"])
     assert service.search(["are you rice"], 1).result()[0][0].id == "theirs" and not service.trouble
-    with QuestionIndex.open_for_change(path, detector) as other:
+    with QuestionIndex.open(path, detector) as other:
         other.add("best rice")
     (find_current(path) / "index.json").unlink()
     assert service.search(["are you rice"], 1).result()[0][0].id == "theirs"

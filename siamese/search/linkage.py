@@ -26,6 +26,7 @@ MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100
 SAMPLE = 4096
 MOST_LEFT = 1e-3
 ROUNDING = 1e-5
+EQUAL = 1 - 1e-6  # equal texts have a cosine above it, by rounding not always 1
 
 
 class Merges(NamedTuple):
@@ -37,7 +38,8 @@ class Merges(NamedTuple):
 
     def labels(self, threshold: float) -> np.ndarray:
         """The group of each question, int64 [size], where mean cosines above a threshold join."""
-        return connected_groups(self.size, self.edges[self.similarity > threshold])
+        above = self.similarity > min(threshold, EQUAL)
+        return connected_groups(self.size, self.edges[above])
 
 
 def best_cut(
@@ -70,6 +72,7 @@ def similar_pairs(
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
+    threshold = min(threshold, EQUAL)
     vectors = np.asarray(vectors, np.float32)
     n = len(vectors)
     bounds = upper_bounds(vectors, threshold)
@@ -93,7 +96,7 @@ def similar_pairs(
                 above = similarities > threshold
                 i, j, similarities = i[above], j[above], similarities[above]
             if len(i):
-                yield i, j, similarities
+                yield i, j, np.minimum(similarities, 1)
 
 
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
@@ -144,7 +147,7 @@ def strongest_pairs(
     pairs count.
     """
     kept = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
-    count, least = 0, threshold
+    count, least = 0, min(threshold, EQUAL)
     for i, j, cosines in similar_pairs(vectors, threshold):
         best = cosines > least
         if allowed is not None:
@@ -181,6 +184,7 @@ def average_linkage(vectors: np.ndarray, threshold: float, largest: int | None =
     """
     if largest is not None:
         whole_number(largest, "largest", 1)
+    threshold = min(threshold, EQUAL)
     rows = np.arange(len(vectors))  # a question of each group
     sums, sizes = np.array(vectors), np.ones(len(vectors), np.int64)
     edges, similarities = [], []

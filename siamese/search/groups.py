@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.data.arguments import one_of
 from siamese.data.clusters import connected_groups
-from siamese.errors import ArgumentError
-from siamese.search.lists.linkage import average_linkage, similar_pairs
-from siamese.search.nearest import top_k
+from siamese.errors import ArgumentError, DataError
+from siamese.search.linkage import average_linkage, similar_pairs
+from siamese.search.nearest import cosines_with
 
 MOST_EDGES = 4_000_000  # pairs kept before they are joined to groups
-MOST_JOINED = 10  # groups looked at for a new question
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
@@ -39,7 +38,7 @@ def duplicate_groups(
       vectors: float32 [n, d], of length 1.
       threshold: a cosine.
       linkage: 'average': groups are joined where the mean cosine over all their pairs is above the
-        threshold; see `siamese.search.lists.linkage`. 'single': questions are joined by any pair above it,
+        threshold; see `siamese.search.linkage`. 'single': questions are joined by any pair above it,
         directly or through others (connected components), so that chains grow with the list.
       largest: a bound on the questions of a group, for 'average'.
 
@@ -75,37 +74,112 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
 
 
-def joined_groups(
-    vectors: np.ndarray, groups: list[list[Member]], new: np.ndarray, threshold: float
-) -> list[list[tuple[list[Member], float]]]:
-    """For each new question the groups it belongs to: its mean cosine with them is above a threshold.
+def bound_labels(
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    same: np.ndarray,
+    different: np.ndarray,
+    threshold: float,
+) -> np.ndarray:
+    """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
+
+    Groups are joined by the former. One that holds a pair that differs is made again: its questions, those
+    that answers join first, are joined by average linkage wherever no answer forbids it.
 
     Args:
-      vectors: those of the list.
-      groups: of `duplicate_groups`; a question in none of them counts as a group of itself.
-      new: float32 [new questions, d], of length 1 (or 0, which belongs nowhere).
+      vectors: float32 [n, d].
+      labels: int64 [n].
+      same: int64 [pairs, 2], places of questions.
+      different: likewise.
       threshold: that of the groups.
 
-    Returns:
-      For each new question at most ten (group, mean cosine), the best first.
+    Raises:
+      DataError: answers that contradict each other.
     """
-    grouped = {member.row for group in groups for member in group}
-    alone = [[Member(row, 1.0, True)] for row in range(len(vectors)) if row not in grouped]
-    groups = [*groups, *alone]
-    means = [vectors[[m.row for m in group]].mean(axis=0) for group in groups]
-    means = np.array(means, np.float32).reshape(-1, new.shape[1])
-    rows, cosines = top_k(means, new, MOST_JOINED)
-    return [
-        [(groups[row], cosine) for row, cosine in zip(*found) if cosine > threshold]
-        for found in zip(rows.tolist(), cosines.tolist())
-    ]
+    n = len(labels)
+    linked = connected_groups(n, same)
+    for one, two in different[linked[different[:, 0]] == linked[different[:, 1]]]:
+        raise DataError(
+            f"The answers contradict each other: questions {one} and {two} (from 0) differ, and other "
+            "answers make them duplicates. Answer these pairs again."
+        )
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    edges = np.stack([first[inverse], np.arange(n)], axis=1)
+    joined = connected_groups(n, np.concatenate([edges, same.reshape(-1, 2)]))
+    inside = different[joined[different[:, 0]] == joined[different[:, 1]]]
+    for group in np.unique(joined[inside[:, 0]]):
+        members = np.flatnonzero(joined == group)
+        pairs = np.searchsorted(members, inside[joined[inside[:, 0]] == group])
+        parts = _split(vectors[members], linked[members], pairs, threshold)
+        joined[members] = joined.max() + 1 + parts
+    return np.unique(joined, return_inverse=True)[1]
 
 
-def group_rows(index: Any, groups: list[list[Member]]) -> Iterator[dict[str, Any]]:
-    """Each member as a flat dict: group (from 1), id, question, similarity, central, columns."""
+def _split(
+    vectors: np.ndarray, linked: np.ndarray, different: np.ndarray, threshold: float
+) -> np.ndarray:
+    """One group in parts, int64 [members]: average linkage of the linked parts that may be together."""
+    _, part = np.unique(linked, return_inverse=True)
+    sizes = np.bincount(part).astype(np.float64)
+    sums = np.zeros((len(sizes), vectors.shape[1]))
+    np.add.at(sums, part, vectors)
+    means = sums @ sums.T / np.outer(sizes, sizes)
+    np.fill_diagonal(means, -np.inf)
+    one, two = part[different].T
+    means[one, two] = means[two, one] = -np.inf
+    while means.max(initial=-np.inf) > threshold:
+        a, b = np.unravel_index(means.argmax(), means.shape)
+        row = (sizes[a] * means[a] + sizes[b] * means[b]) / (sizes[a] + sizes[b])
+        means[a] = means[:, a] = row  # -inf stays: what is apart from b is apart from both.
+        means[b] = means[:, b] = means[a, a] = -np.inf
+        sizes[a] += sizes[b]
+        part[part == b] = a
+    return part
+
+
+def join_groups(
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    new: np.ndarray,
+    own: np.ndarray,
+    threshold: float,
+    largest: int | None = None,
+) -> np.ndarray:
+    """The group of each new question: that with the largest mean cosine above a threshold, or its own.
+
+    Args:
+      vectors: float32 [n, d], those of the list.
+      labels: int64 [n], the group of each.
+      new: float32 [m, d], of length 1; they join one after the other, and may join each other.
+      own: int64 [m], the label of each where it joins none.
+      threshold: that of the groups.
+      largest: a bound on the questions of a group.
+    """
+    joined = np.array(own)
+    for at, vector in enumerate(new):
+        old, recent = vectors @ vector, new[:at] @ vector
+        near = np.concatenate([labels[old > threshold], joined[:at][recent > threshold]])
+        best = threshold
+        for label in np.unique(near):
+            cosines = np.concatenate([old[labels == label], recent[joined[:at] == label]])
+            full = largest is not None and len(cosines) >= largest
+            if cosines.mean() > best and not full:
+                best, joined[at] = cosines.mean(), label
+    return joined
+
+
+def group_rows(
+    entries: Sequence[Mapping[str, Any]], groups: list[list[Member]]
+) -> Iterator[dict[str, Any]]:
+    """Each member as a flat dict: group (from 1), id, question, similarity, central, columns.
+
+    Args:
+      entries: `QuestionIndex.entries`.
+      groups: `QuestionIndex.groups`, of the same moment.
+    """
     for number, group in enumerate(groups, start=1):
         for row, similarity, is_central in group:
-            entry = index.entries[row]
+            entry = {**entries[row]}
             columns = entry.pop("columns")
             own = {"group": number, **entry, "similarity": round(similarity, 6)}
             own["central"] = int(is_central)
@@ -138,7 +212,7 @@ def _ordered(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
     found = vectors[rows]  # [members, d]
     nearness = found @ found.mean(axis=0)
     central = int(np.argmax(nearness >= nearness.max() - ROUNDING))
-    similarities = np.vecdot(found, found[central])
+    similarities = cosines_with(found, found[central])
     order = np.argsort(-similarities, kind="stable")
     lower = np.cumsum(np.diff(similarities[order], prepend=2) < -ROUNDING)
     order = order[np.lexsort((order, lower))]

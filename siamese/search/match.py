@@ -44,7 +44,8 @@ def match_questions(
     """
     k = CANDIDATES if one_to_one else whole_number(k, "k", 1)
     asked, kept = detector.encode(questions), detector.encode(others)
-    rows, cosines = top_k(kept, asked, k, np.flatnonzero(~kept.any(axis=1)))  # [n, k]
+    rows, products = top_k(kept, asked, k, np.flatnonzero(~kept.any(axis=1)))  # [n, k]
+    cosines = np.minimum(products, 1)
     chosen = np.broadcast_to(asked.any(axis=1)[:, None], rows.shape)  # [n, k]
     if one_to_one:
         cut = detector.threshold if threshold is None else threshold

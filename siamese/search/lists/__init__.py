@@ -1,1 +1,0 @@
-"""Whole lists: groups of duplicates in one, matches between two."""

@@ -1,0 +1,421 @@
+"""QuestionIndex: brute force and a dict are the reference; edge cases, damage, other processes."""
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_models import ODD, make_detector, random_questions
+
+from siamese import QuestionPairs
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.search.groups import duplicate_groups
+from siamese.search.index import QuestionIndex
+from siamese.search.stored import groups as stored_groups
+
+HERE = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return make_detector()
+
+
+@pytest.fixture
+def path(detector, tmp_path):
+    """The file of an index of one question."""
+    QuestionIndex.build(detector, ["how far"], path=tmp_path / "i").close()
+    return tmp_path / "i"
+
+
+def contents(index):
+    return {entry["id"]: entry["question"] for entry in index.entries}
+
+
+# ---- Edge cases ----
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_empty_index_finds_nothing(detector, tmp_path, in_memory):
+    index = QuestionIndex.build(detector, [], path=None if in_memory else tmp_path / "i")
+    assert index.search("how far") == [] and index.search(["how", "far"], k=3) == [[], []]
+    assert len(index) == 0 and index.entries == [] and index.groups() == []
+    index.add(["how far"])
+    assert index.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_questions_without_words_and_other_k(detector):
+    index = QuestionIndex.build(detector, ["how far"])
+    for nothing in ("", "   ", "\n\t"):
+        assert index.search(nothing) == []
+        assert [len(hits) for hits in index.search(["how", nothing])] == [1, 0]
+        with pytest.raises(DataError, match=r"Question 1 \(from 0\) has no words"):
+            index.add(["how old", nothing])
+    for k in (0, True, 2.5, None):
+        with pytest.raises(ArgumentError, match="k must be"):
+            index.search("how", k=k)
+    assert len(index) == 1
+
+
+def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
+    odd = [text for text in ODD.values() if text.strip()]
+    kept = [
+        text.encode("utf-8", "replace").decode() for text in odd
+    ]  # without half surrogate pairs
+    columns = [{"who": "ä", "n": i, "": [None, 1.5]} for i in range(len(odd))]
+    ids = [f"q{i}é\n'" if i % 2 else i for i in range(len(odd))]
+    QuestionIndex.build(detector, odd, ids=ids, columns=columns, path=tmp_path / "i").close()
+    index = QuestionIndex.open(tmp_path / "i", detector)
+    for text, hits in zip(kept, index.search(kept, k=50)):
+        assert max(hit.similarity for hit in hits) == pytest.approx(1, abs=1e-5)
+        assert {(hit.id, hit.question) for hit in hits} == {*zip(map(str, ids), kept)}
+        assert all(hit.columns == columns[ids.index(_as_given(hit.id))] for hit in hits)
+        assert text in [hit.question for hit in hits if hit.similarity > 0.98]
+
+
+def _as_given(i):
+    return int(i) if i.isdecimal() else i
+
+
+def test_ids_differ_are_text_and_are_counted_on(detector):
+    index = QuestionIndex.build(detector, ["how", "far"], ids=["a", 7])
+    assert index.add(["old", "age"]).ids == ["8", "9"]
+    for ids, error, message in (
+        (["b", "b"], DataError, "stands there 2 times"), ([7, "7"], DataError, "'7' stands there"),
+        ([1.5, 2], DataError, "An id must be"), ([True, 2], DataError, "An id must be"),
+        (["a"], ArgumentError, "1 ids for 2"), (["a\0", "b"], DataError, "An id must be"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            index.add(["rice", "cook"], ids=ids)
+    with pytest.raises(ArgumentError, match="id '57'"):
+        index.remove(["9", 57])
+    assert len(index) == 4 and 9 in index and index.remove(9) == 1 and 9 not in index
+    assert index.add("rice").ids == ["10"]
+
+
+def test_adding_again_skips_what_is_there_and_replaces_what_changed(detector):
+    index = QuestionIndex.build(detector, ["how far", "how old"], ids=["a", "b"])
+    assert index.add(["how far", "how OLD", "rice"], ids=["a", "b", "c"])[1:] == (1, 1, 1)
+    assert contents(index) == {"a": "how far", "b": "how OLD", "c": "rice"}
+    assert index.add(["how far"], ids=["a"], columns=[{"n": 1}])[1:] == (0, 1, 0)
+    assert index.add(["how far"], ids=["a"], columns=[{"n": 1}])[1:] == (0, 0, 1)
+    assert index.entry("a")["columns"] == {"n": 1}
+    added = index.add(["How  far", "cook", "cook", "“rice”"])
+    assert added == (["a", "0", "1", "2"], 3, 0, 1)  # Of equal new ones each is a question.
+
+
+# ---- Against the detector and brute force ----
+
+
+def test_hits_have_the_detectors_similarity_and_probability():
+    detector = make_detector(threshold=0.5)
+    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
+    index = QuestionIndex.build(detector, random_questions(200))
+    asked = random_questions(5, seed=9)
+    for question, hits in zip(asked, index.search(asked, k=200, mode="vectors")):
+        assert sorted(int(hit.id) for hit in hits) == list(range(200))
+        cosines = np.array([hit.similarity for hit in hits])
+        expected = detector.similarity([question] * 200, [hit.question for hit in hits])
+        np.testing.assert_allclose(cosines, expected, atol=1e-5)
+        assert (np.diff(cosines) <= 0).all() and cosines.max() <= 1
+        np.testing.assert_allclose([hit.probability for hit in hits], (cosines + 1) / 2, atol=1e-6)
+        assert [hit.is_duplicate for hit in hits] == (cosines > 0.5).tolist()
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memory):
+    """Random changes, by two connections where there is a file; the reference is an index built anew."""
+    dice = random.Random(0)
+    questions = random_questions(120)
+    ids = [f"q{n}" for n in range(120)]
+    index = other = QuestionIndex.build(
+        detector, questions, ids=ids, path=None if in_memory else tmp_path / "i"
+    )
+    if not in_memory:
+        other = QuestionIndex.open(tmp_path / "i", detector)
+    expected = dict(zip(ids, questions))
+    for step in range(60):
+        index, other = other, index
+        if dice.random() < 0.6:
+            more = random_questions(dice.choice([1, 1, 1, 2, 9, 30]), seed=step)
+            names = [f"{step}-{n}" for n in range(len(more))]
+            index.add(more, ids=names)
+            expected.update(zip(names, more))
+        else:
+            gone = dice.sample(sorted(expected), dice.choice([1, 1, 3]))
+            assert index.remove(gone) == len(gone)
+            expected = {i: text for i, text in expected.items() if i not in gone}
+        assert len(index) == len(other) == len(expected)
+        if step % 10 == 9:
+            assert contents(other) == expected
+            fresh = QuestionIndex.build(detector, [*expected.values()], ids=[*expected])
+            for asked in random_questions(3, seed=step):
+                for mode in ("hybrid", "vectors", "words"):
+                    hits, right = (i.search(asked, k=25, mode=mode) for i in (other, fresh))
+                    np.testing.assert_allclose(
+                        [h.similarity for h in hits], [h.similarity for h in right], atol=1e-6
+                    )
+                    assert all(expected[hit.id] == hit.question for hit in hits)
+
+
+def test_searches_while_others_add_and_remove(detector, tmp_path):
+    """Every answer must be that of one moment: rows, ids and texts go together."""
+    questions = random_questions(200)
+    columns = [{"n": str(i)} for i in range(200)]
+    index = QuestionIndex.build(detector, questions[:50], columns=columns[:50], path=tmp_path / "i")
+    faults = []
+
+    def change():
+        with QuestionIndex.open(tmp_path / "i", detector) as writer:
+            for i in range(50, 200):
+                writer.add(questions[i], ids=[i], columns=columns[i : i + 1])
+                if i % 3 == 0:
+                    writer.remove([i - 50])
+
+    def look():
+        while writer.is_alive():
+            for hit in index.search("how far is rice", k=20):
+                if hit.columns["n"] != hit.id or questions[int(hit.id)] != hit.question:
+                    faults.append(hit)
+
+    writer = threading.Thread(target=change)
+    threads = [writer, *(threading.Thread(target=look) for _ in range(3))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults and len(index) == 150
+    fresh = QuestionIndex.build(detector, [entry["question"] for entry in index.entries])
+    hits, right = index.search("how far", k=9), fresh.search("how far", k=9)
+    assert [h.similarity for h in hits] == pytest.approx([h.similarity for h in right], abs=1e-5)
+
+
+# ---- Settings, groups, answers ----
+
+
+def test_threshold_and_weight_are_stored_and_followed(detector, path):
+    reader, writer = (QuestionIndex.open(path, detector) for _ in range(2))
+    fit = {"threshold": 0.123, "calibration": None, "threshold_from": "labels"}
+    writer.set_threshold(fit)
+    writer.vector_weight = 0.25
+    for index in (writer, reader, QuestionIndex.open(path, detector)):
+        assert index.search("how old")[0].is_duplicate and index.vector_weight == 0.25
+        assert (index.detector.threshold, index.detector.threshold_from) == (0.123, "labels")
+    assert detector.threshold != 0.123
+    with pytest.raises(ArgumentError, match="vector_weight"):
+        writer.vector_weight = 1.5
+
+
+def ids_of(index):
+    entries = index.entries
+    return {frozenset(entries[m.row]["id"] for m in group) for group in index.groups()}
+
+
+def test_groups_are_stored_extended_and_remade(detector, tmp_path):
+    questions = random_questions(150)
+    index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
+    other = QuestionIndex.open(tmp_path / "i", detector)
+    assert index.groups(0.97) == duplicate_groups(index.vectors, 0.97) == other.groups()
+    with pytest.raises(ArgumentError, match=r"threshold 0\.97.*--regroup"):
+        other.groups(0.9)
+    before = ids_of(index)
+    assert max(map(len, before)) > 2
+    # A copy joins its question's group, or forms one with it; equal new ones share a group.
+    added = other.add([f"{questions[0]} ", "zzz qqq", "zzz qqq"], ids=["copy", "z1", "z2"])
+    assert added.added == 3
+    after = ids_of(index)
+    (group,) = (ids for ids in after if "copy" in ids)
+    assert "0" in group and group - {"copy"} in {*before, frozenset("0")}
+    assert any({"z1", "z2"} <= ids for ids in after)
+    # A removed first hands its group to the next.
+    largest = max(after, key=len)
+    first = min(largest, key=lambda i: [*contents(index)].index(i))
+    index.remove([first])
+    assert largest - {first} in ids_of(other)
+    assert index.groups(0.9, regroup=True) == duplicate_groups(index.vectors, 0.9)
+    assert index.groups(largest=3, regroup=True) and max(map(len, index.groups())) == 3
+
+
+def test_answers_bind_groups(detector, tmp_path):
+    questions = list(dict.fromkeys(random_questions(150)))
+    index = QuestionIndex.build(detector, questions, path=tmp_path / "i")
+    groups = index.groups(0.97)
+    one, two = (questions[member.row] for member in groups[0][:2])
+    far = questions[min({*range(len(questions))} - {m.row for group in groups for m in group})]
+    pairs = QuestionPairs([one, two, "not there"], [two.upper(), far, one], [0, 1, 1])
+    assert index.add_answers(pairs) == 2
+    index.close()
+    index = QuestionIndex.open(tmp_path / "i", detector)
+    answers = index.answers()
+    assert answers.question1 == [one, two] or sorted(answers.is_duplicate.tolist()) == [0, 1]
+    texts = [{questions[m.row] for m in group} for group in index.groups(0.97)]
+    assert not any({one, two} <= group for group in texts)
+    assert any({two, far} <= group for group in texts)
+    assert index.add_answers(QuestionPairs([one], [far], [1])) == 1
+    with pytest.raises(DataError, match="contradict each other"):
+        index.groups(0.97)
+
+
+# ---- The file ----
+
+
+def test_the_model_is_found_again_after_both_moved(detector, tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    detector.save(old / "model")
+    model = old / "model"
+    QuestionIndex.build(detector, ["how far"], path=old / "i", model=model).close()
+    old.rename(new)
+    with QuestionIndex.open(new / "i") as index:
+        index.add("how old")
+        assert index.search("how old")[0].id == "1"
+    assert os.listdir(new) == ["model", "i"] or sorted(os.listdir(new)) == ["i", "model"]
+    (new / "model").rename(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="--model"):
+        QuestionIndex.open(new / "i")
+    assert len(QuestionIndex.open(new / "i", tmp_path / "elsewhere")) == 2
+    with pytest.raises(CheckpointError, match="made by another model"):
+        QuestionIndex.open(new / "i", make_detector(seed=1))
+
+
+def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    sqlite3.connect(tmp_path / "mine.db").execute("create table a (b)").connection.close()
+    for path, why in (
+        (tmp_path, "is a directory"), (tmp_path / "mine.txt", "holds no index"),
+        (tmp_path / "mine.db", "holds no index"),
+    ):  # fmt: skip
+        before = path.read_bytes() if path.is_file() else b""
+        for use in (QuestionIndex.open, lambda p, d: QuestionIndex.build(d, ["how"], path=p)):
+            with pytest.raises(CheckpointError, match=why):
+                use(path, detector)
+        assert (path.read_bytes() if path.is_file() else b"") == before
+    with pytest.raises(CheckpointError, match="no index at"):
+        QuestionIndex.open(tmp_path / "none", detector)
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        QuestionIndex.build(detector, ["how"], path=tmp_path / "none" / "i")
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "version", "vectors"])
+def test_damage_is_one_sentence(detector, tmp_path, damage):
+    path = tmp_path / "i"
+    QuestionIndex.build(detector, random_questions(2_000), path=path).close()
+    content = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "overwritten":
+        half = len(content) // 2
+        path.write_bytes(content[:half] + b"x" * 40_000 + content[half + 40_000 :])
+    else:
+        change = {
+            "version": "pragma user_version = 9",
+            "vectors": "update encoded set vector = x'00'",
+        }
+        with sqlite3.connect(path) as db:
+            db.execute(change[damage])
+        db.close()
+    with pytest.raises(CheckpointError, match=r"damaged|format version 9") as error:
+        QuestionIndex.open(path, detector).search(random_questions(500), k=2_000)
+    assert str(path) in str(error.value)
+
+
+def test_an_index_replaces_an_older_one_under_its_readers(detector, path):
+    reader = QuestionIndex.open(path, detector)
+    QuestionIndex.build(detector, ["anew", "how old"], path=path).close()
+    assert contents(reader) == {"0": "anew", "1": "how old"}
+    assert reader.search("anew")[0].question == "anew"
+    other = make_detector(seed=1)
+    QuestionIndex.build(other, ["anew"], path=path).close()
+    with pytest.raises(CheckpointError, match="made by another model"):
+        reader.search("anew")
+
+
+def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
+    index = QuestionIndex.open(path, detector)
+
+    def fails(*args, **options):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(stored_groups, "extend", fails)
+    with pytest.raises(ZeroDivisionError):
+        index.add("how old")
+    monkeypatch.undo()
+    for one in (index, QuestionIndex.open(path, detector)):
+        assert contents(one) == {"0": "how far"} and one.search("how old")[0].id == "0"
+    assert index.add("how old").ids == ["1"]
+
+
+def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
+    detector, path, tmp_path, monkeypatch
+):
+    index = QuestionIndex.open(path, detector)
+    index.add("how old")
+    assert sorted(os.listdir(tmp_path)) != ["i"]
+    index.close()
+    assert os.listdir(tmp_path) == ["i"]
+    shutil.copy(path, tmp_path / "copy")
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    copy = QuestionIndex.open(tmp_path / "copy", detector)
+    assert copy.search("how old")[0].id == "1" and copy.groups(0.9) is not None
+    with pytest.raises(CheckpointError, match="read-only"):
+        copy.add("rice")
+    assert sorted(os.listdir(tmp_path)) == ["copy", "i"]
+
+
+# ---- Several processes ----
+
+CHANGES = """
+import sys; sys.path.insert(0, sys.argv[1])
+from small_models import make_detector
+from siamese.search.index import QuestionIndex
+with QuestionIndex.open(sys.argv[2], make_detector()) as index:
+    for n in range(int(sys.argv[4])):
+        index.add("how far is rice", ids=[f"{sys.argv[3]}-{n}"])
+        print(f"{sys.argv[3]}-{n}", flush=True)
+        if n % 5 == 4:
+            index.remove(f"{sys.argv[3]}-{n - 1}")
+"""
+
+
+def writer(path, name, count):
+    command = [sys.executable, "-c", CHANGES, str(HERE), str(path), name, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_two_writers_lose_nothing_and_a_reader_sees_one_moment(detector, tmp_path):
+    path = tmp_path / "i"
+    QuestionIndex.build(detector, ["how old"], ids=["first"], path=path).close()
+    writers = [writer(path, name, 20) for name in "ab"]
+    reader, sizes = QuestionIndex.open(path, detector), []
+    while any(one.poll() is None for one in writers):
+        hits = reader.search("how far is rice", k=100)
+        assert len({hit.id for hit in hits}) == len(hits)
+        assert all((hit.question == "how old") == (hit.id == "first") for hit in hits)
+        sizes.append(len(hits))
+    assert [one.returncode for one in writers] == [0, 0] and len(set(sizes)) > 2
+    kept = {f"{name}-{n}" for name in "ab" for n in range(20) if n % 5 != 3}
+    assert set(contents(reader)) == {"first", *kept}
+
+
+@pytest.mark.slow
+def test_a_killed_writer_loses_nothing_that_it_acknowledged(detector, tmp_path):
+    path = tmp_path / "i"
+    QuestionIndex.build(detector, ["how old"], ids=["first"], path=path).close()
+    for n in range(3):
+        killed = writer(path, f"w{n}", 10_000)
+        acknowledged = [killed.stdout.readline().strip() for _ in range(7)]
+        killed.kill()
+        acknowledged += killed.stdout.read().split()
+        killed.wait()
+        with QuestionIndex.open(path, detector) as index:
+            gone = {f"w{n}-{at - 1}" for at in range(4, 10_000, 5)}
+            there = set(contents(index))
+            assert {*acknowledged} - gone <= there and "first" in there
+            assert len(index.search("how far is rice", k=50_000)) == len(index)
