@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from siamese.data.arguments import as_number
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 from siamese.evaluation.calibration import expected_calibration_error, reliability_curve
 from siamese.evaluation.metrics import check_scores, evaluate_scores
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
@@ -55,29 +55,6 @@ def plot_roc(
             values, truth = check_scores(scores, labels)
             answers = values > as_number(threshold, "threshold")
             _dot(axes, answers[~truth].mean(), answers[truth].mean(), threshold)
-    return figure
-
-
-def plot_precision_recall(
-    scores: Any, labels: Any, threshold: float | None = None, others: Mapping | None = None
-):
-    """Precision against recall over all thresholds; arguments as `plot_roc`."""
-    with _one_plot("Precision and recall", "recall", "precision") as (figure, axes):
-        for style, name, values, truth in _curves(scores, labels, others):
-            _, above, hits = threshold_cuts(values, truth)
-            average = evaluate_scores(values, truth).average_precision
-            recall, precision = hits[1:] / truth.sum(), hits[1:] / above[1:]
-            label = f"{name}: average precision {average:.3f}"
-            axes.step(
-                np.append(0, recall), np.append(precision[0], precision), label=label, **style
-            )
-        values, truth = check_scores(scores, labels)
-        rate = truth.mean()
-        axes.axhline(rate, color=GREY, linewidth=0.8, label=f"chance: {rate:.3f}")
-        if threshold is not None and (values > as_number(threshold, "threshold")).any():
-            answers = values > threshold
-            _dot(axes, answers[truth].mean(), truth[answers].mean(), threshold)
-        axes.set_ylim(-0.02, 1.02)
     return figure
 
 
@@ -162,46 +139,6 @@ def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None
             axes.axvline(threshold, color="black", linewidth=0.9)
             axes.plot(threshold, at, "o", color=DARK, label=f"at {threshold:.3f}: {at:.3f}")
         axes.set(ylim=(0, 1.02))
-    return figure
-
-
-def plot_accuracy_by(values: Any, scores: Any, labels: Any, threshold: float, name: str):
-    """Accuracy for groups of pairs: by length, by word overlap, or by any other number of a pair.
-
-    There are at most eight groups of about equal size; equal values stay together.
-
-    Args:
-      values: float [n], what the pairs are grouped by.
-      scores: float [n].
-      labels: bool or 0/1 [n].
-      threshold: a pair counts as a duplicate where its score is above it.
-      name: of `values`, for the axis; such as "tokens of the longer question".
-    """
-    with _one_plot(f"Accuracy by {name}", name, "accuracy", legend="upper left") as (figure, axes):
-        scores, truth = check_scores(scores, labels)
-        right = (scores > as_number(threshold, "threshold")) == truth
-        values = np.asarray(values, dtype=float)
-        if values.shape != truth.shape:
-            raise DataError(f"values has shape {values.shape}; one for each of {len(truth)} pairs.")
-        edges = np.unique(np.quantile(values, np.arange(1, 8) / 8))
-        group = np.searchsorted(edges, values, side="right")
-        groups = [np.flatnonzero(group == g) for g in np.unique(group)]
-        count = np.array([len(rows) for rows in groups])
-        accuracy = np.array([right[rows].mean() for rows in groups])
-        rate = np.array([truth[rows].mean() for rows in groups])
-        ends = [(values[rows].min(), values[rows].max()) for rows in groups]
-        titles = [
-            (f"{a:.3g}" if a == b else f"{a:.3g}–{b:.3g}") + f"\n({n:,})"
-            for (a, b), n in zip(ends, count)
-        ]
-        places = np.arange(len(groups))
-        look = {"color": DARK, "alpha": 0.55, "edgecolor": DARK, "width": 0.7, "capsize": 3}
-        reach = _wilson_reach(accuracy, count)
-        axes.bar(places, accuracy, yerr=reach, label="accuracy (95 % intervals)", **look)
-        label = "majority class of the group"
-        axes.plot(places, np.maximum(rate, 1 - rate), "D", color=LIGHT, mec="black", label=label)
-        axes.set_xticks(places, titles, fontsize=8)
-        axes.set(ylim=(0, 1.3))
     return figure
 
 

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from siamese.data.arguments import as_number
-from siamese.data.vocabulary import word_tokenize
 from siamese.errors import DataError
 from siamese.evaluation import plots
 from siamese.evaluation.baselines import baselines, word_overlap
 from siamese.evaluation.bootstrap import Interval, bootstrap_interval
-from siamese.evaluation.calibration import STRATEGIES, expected_calibration_error
+from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import Metrics, check_scores, evaluate_scores
 from siamese.evaluation.picture import to_png
 from siamese.storage.atomic import explain, write_text_atomically
@@ -53,7 +52,7 @@ class Evaluation:
     metrics: Metrics  # Of the model at the threshold, which stands there too.
     intervals: Mapping[str, Interval]  # Name of a metric -> its bootstrap interval.
     baselines: Mapping[str, Metrics]  # Their thresholds are chosen on these pairs.
-    calibration_error: Mapping[str, float]  # Strategy of the bins -> ECE; {} without probabilities.
+    calibration_error: float | None  # None without probabilities
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON; without the pairs."""
@@ -62,7 +61,7 @@ class Evaluation:
             "threshold_from": self.threshold_from,
             "intervals": {name: [found.low, found.high] for name, found in self.intervals.items()},
             "baselines": {name: found.to_dict() for name, found in self.baselines.items()},
-            "calibration_error": dict(self.calibration_error),
+            "calibration_error": self.calibration_error,
         }
 
 
@@ -95,12 +94,10 @@ def evaluate_pairs(
     for name, texts in (("question1", question1), ("question2", question2)):
         if len(texts) != len(truth):
             raise DataError(f"{name} holds {len(texts)} texts for {len(truth)} labels.")
-    errors = {}
+    error = None
     if probabilities is not None:
         probabilities, _ = check_scores(probabilities, labels)
-        errors = {
-            s: expected_calibration_error(probabilities, truth, strategy=s) for s in STRATEGIES
-        }
+        error = expected_calibration_error(probabilities, truth)
     return Evaluation(
         question1=list(question1),
         question2=list(question2),
@@ -114,7 +111,7 @@ def evaluate_pairs(
             name: bootstrap_interval(name, values, truth, threshold=threshold) for name in FIGURES
         },
         baselines=baselines(question1, question2, truth),
-        calibration_error=errors,
+        calibration_error=error,
     )
 
 
@@ -125,8 +122,8 @@ def figures(evaluation: Evaluation) -> Iterator[list[str]]:
     for name, title in FIGURES.items():
         others = (f"{getattr(other, name):.3f}" for other in beside.values())
         yield [title, str(evaluation.intervals[name]), *others]
-    for strategy, error in evaluation.calibration_error.items():
-        yield ["calibration error", f"{error:.3f} (15 {strategy.replace('_', '-')} bins)"]
+    if evaluation.calibration_error is not None:
+        yield ["calibration error", f"{evaluation.calibration_error:.3f} (15 bins)"]
 
 
 def short_table(evaluation: Evaluation) -> str:
@@ -264,10 +261,6 @@ def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
         "True positive against false positive rate over all thresholds; further up and left is better.",
     )
     yield (
-        plots.plot_precision_recall(*pairs, at, overlap),
-        "How many of the pairs called duplicates are, against how many of the duplicates are found.",
-    )
-    yield (
         plots.plot_score_histogram(*pairs, at),
         "Scores of both classes: the less they overlap, the better the model tells them apart.",
     )
@@ -281,17 +274,6 @@ def _pictures(evaluation: Evaluation) -> Iterable[tuple[Any, str]]:
             plots.plot_reliability(evaluation.probabilities, evaluation.labels),
             "Whether a probability means what it says: on the diagonal, it does.",
         )
-    questions = zip(evaluation.question1, evaluation.question2)
-    lengths = [max(len(word_tokenize(one)), len(word_tokenize(two))) for one, two in questions]
-    yield (
-        plots.plot_accuracy_by(lengths, *pairs, at, "tokens of the longer question"),
-        "Accuracy for short and long questions; in brackets the number of pairs.",
-    )
-    yield (
-        plots.plot_accuracy_by(evaluation.overlap, *pairs, at, "word overlap"),
-        "Accuracy by the share of words that the two questions have in common. Duplicates that share "
-        "few words and other pairs that share most are the hard ones.",
-    )
 
 
 def _picture(figure, caption: str) -> str:

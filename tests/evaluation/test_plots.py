@@ -34,14 +34,6 @@ def test_roc_holds_the_curve_of_scikit_learn():
     assert dot == ([(scores > 0.5)[~labels].mean()], [(scores > 0.5)[labels].mean()])
 
 
-def test_precision_recall_holds_every_point_of_scikit_learn():
-    scores, labels = made()
-    precision, recall, _ = sk.precision_recall_curve(labels, scores)
-    x, y = line(plots.plot_precision_recall(scores, labels, 0.5), "this model")
-    np.testing.assert_allclose(x[1:], recall[-2::-1])
-    np.testing.assert_allclose(y[1:], precision[-2::-1])
-
-
 def test_accuracy_against_threshold_equals_trying_each():
     scores, labels = made(40)
     figure = plots.plot_accuracy_by_threshold(scores, labels, 0.3)
@@ -68,28 +60,12 @@ def test_reliability_holds_the_curve_and_its_error():
     assert points.tolist() == [[0.1, 0.5], [0.9, 1.0]]
 
 
-def test_accuracy_by_groups_counted_by_hand():
-    values = [1, 1, 1, 2, 2, 9]
-    scores, labels = [0.9, 0.1, 0.9, 0.1, 0.9, 0.9], [1, 0, 0, 0, 1, 0]
-    axes = plots.plot_accuracy_by(values, scores, labels, 0.5, "tokens").axes[0]
-    assert [bar.get_height() for bar in axes.patches] == pytest.approx([2 / 3, 1.0, 0.0])
-    names = [text.get_text() for text in axes.get_xticklabels()]
-    assert names == ["1\n(3)", "2\n(2)", "9\n(1)"]
-    # Wilson's interval of 2 in 3, from its formula by hand.
-    low, high = axes.containers[0].lines[2][0].get_segments()[0][:, 1]
-    assert (low, high) == (pytest.approx(0.2077, abs=1e-4), pytest.approx(0.9385, abs=1e-4))
-    with pytest.raises(DataError, match="values has shape"):
-        plots.plot_accuracy_by([1], scores, labels, 0.5, "tokens")
-
-
 def every_picture():
     scores, labels = made()
     yield plots.plot_roc(scores, labels, 0.5, {"overlap": made(seed=1)[0]})
-    yield plots.plot_precision_recall(scores, labels, 2.0)  # nothing lies above it
     yield plots.plot_score_histogram(scores, labels, 0.5)
     yield plots.plot_reliability((scores + 1) / 2, labels)
     yield plots.plot_accuracy_by_threshold(scores, labels, 0.5)
-    yield plots.plot_accuracy_by(np.arange(300), scores, labels, 0.5, "length")
 
 
 def test_every_picture_renders_leaves_the_settings_and_shows_itself_in_a_notebook():

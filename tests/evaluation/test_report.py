@@ -88,9 +88,9 @@ def test_well_formed_and_the_questions_are_text_and_no_markup(page, evaluation):
 def test_loads_nothing_from_anywhere(page):
     attributes = Reader(page).attributes
     words = [value for tag, name, value in attributes if (tag, name) == ("img", "alt")]
-    assert len(words) == 7 and all(len(text) > 30 for text in words)
+    assert len(words) == 4 and all(len(text) > 30 for text in words)
     sources = [value for _, name, value in attributes if name in ("src", "href")]
-    assert len(sources) == 7
+    assert len(sources) == 4
     assert all(source.startswith("data:image/png;base64,iVBOR") for source in sources)
     assert "default-src 'none'" in page
     style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
@@ -109,17 +109,17 @@ def test_figures_stand_in_the_page_and_in_the_table(evaluation, page):
     assert "80 pairs" in table and "best accuracy on <valid>" in table
     assert "always no" in table and "word overlap" in table
     assert max(map(len, table.splitlines())) <= 80
-    assert len(re.findall("calibration error", table)) == 2
+    assert len(re.findall("calibration error", table)) == 1
     values = json.loads(json.dumps(evaluation.to_dict()))
     assert values["accuracy"] == expected.accuracy and set(values["intervals"]) == set(FIGURES)
-    assert set(values["calibration_error"]) == {"equal_mass", "equal_width"}
+    assert values["calibration_error"] == evaluation.calibration_error > 0
 
 
 def test_without_probabilities():
     evaluation = made(probabilities=False)
     assert evaluation.probabilities is None and not evaluation.calibration_error
     page = report.report_page(evaluation)
-    assert page.count("<img") == 6 and "calibration error" not in page
+    assert page.count("<img") == 3 and "calibration error" not in page
 
 
 def test_worst_mistakes_by_hand():
