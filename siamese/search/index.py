@@ -103,8 +103,8 @@ class QuestionIndex:
             with file.writing() as db:
                 file.make(db)
                 weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
-                # A random start: the rows of another index in this file are never taken for these.
-                facts = {"vector_weight": weight, "next_id": 0, "removals": secrets.randbits(40)}
+                # The rows of another index in this file are never taken for these.
+                facts = {"vector_weight": weight, "next_id": 0, "made": secrets.token_hex(8)}
                 index_file.write_settings(db, **model_facts(detector, path, model), **facts)
                 changes.written(db, questions, ids, columns, vectors)
             file.make_shared()
@@ -428,8 +428,10 @@ class QuestionIndex:
         if fit and fit != self._fit:
             self.detector, self._fit = self.detector.with_fit(fit), fit
         state = self._state
-        if facts["removals"] != state.removals:
-            state = State.empty(self.detector.output_size, facts["removals"])
+        if facts["made"] != state.made:
+            state = State.empty(self.detector.output_size, facts["made"])
+        elif facts.get("removals", 0) != state.removals:
+            state = state.without_removed(db, facts["removals"])
         self._state = state.added(db)
         return self._state
 

@@ -12,7 +12,7 @@ from siamese.errors import ArgumentError
 from siamese.search.groups import bound_labels, join_groups
 from siamese.search.linkage import average_linkage
 from siamese.search.nearest import similar_rows
-from siamese.search.stored.file import rows_where, settings, text_key, write_settings
+from siamese.search.stored.file import all_rows, rows_where, settings, text_key, write_settings
 from siamese.search.stored.ranking import State
 
 
@@ -51,8 +51,7 @@ def write(
     db: sqlite3.Connection, state: State, labels: np.ndarray, threshold: float, largest: int | None
 ) -> None:
     """Writes all groups anew; questions of the state that are gone are left out."""
-    there = [row for (row,) in db.execute("select row from question")]
-    live = np.isin(state.rows, there)
+    live = np.isin(state.rows, all_rows(db))
     rows, labels = state.rows[live], labels[live]
     _, first, inverse, counts = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True

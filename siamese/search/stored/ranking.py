@@ -43,7 +43,8 @@ class State(NamedTuple):
     stems: np.ndarray  # int32 [words], those of each question one after the other
     lengths: np.ndarray  # int64 [n]: how many each question has
     words: tuple[WordCounts, ...]  # of most questions, and of those that were added last
-    removals: int  # the file's count when it was read
+    made: str  # a random name of the index that the file held
+    removals: int  # how often it had removed questions
 
     @property
     def last(self) -> int:
@@ -51,11 +52,11 @@ class State(NamedTuple):
         return int(self.rows[-1]) if len(self.rows) else 0
 
     @classmethod
-    def empty(cls, size: int, removals: int = -1) -> State:
+    def empty(cls, size: int, made: str = "") -> State:
         """No questions; their vectors have `size` numbers."""
         rows, stems = np.zeros(0, np.int64), np.zeros(0, np.int32)
         words = (WordCounts.of(stems, rows, 1),)
-        return cls(rows, np.zeros((0, size), np.float32), stems, rows, words, removals)
+        return cls(rows, np.zeros((0, size), np.float32), stems, rows, words, made, 0)
 
     def added(self, db: Any) -> State:
         """With the questions of the file that come after the last row."""
@@ -70,7 +71,15 @@ class State(NamedTuple):
         rows, lengths = (np.concatenate(parts).astype(np.int64) for parts in (rows, lengths))
         stems = np.concatenate(stems)
         words = _counted(stems, lengths, self.words)
-        return State(rows, vectors, stems, lengths, words, self.removals)
+        return self._replace(rows=rows, vectors=vectors, stems=stems, lengths=lengths, words=words)
+
+    def without_removed(self, db: Any, removals: int) -> State:
+        """Without the questions that the file no longer has."""
+        live = np.isin(self.rows, index_file.all_rows(db))
+        stems, lengths = self.stems[np.repeat(live, self.lengths)], self.lengths[live]
+        words = _counted(stems, lengths, State.empty(1).words)
+        rows, vectors = self.rows[live], self.vectors[live]
+        return State(rows, vectors, stems, lengths, words, self.made, removals)
 
 
 def _appended(vectors: np.ndarray, part: np.ndarray, more: int) -> np.ndarray:
