@@ -6,6 +6,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -105,6 +106,7 @@ class QuestionIndex:
                 weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
                 # The rows of another index in this file are never taken for these.
                 facts = {"vector_weight": weight, "next_id": 0, "made": secrets.token_hex(8)}
+                facts |= {"removals": 0, "size": detector.output_size}
                 index_file.write_settings(db, **model_facts(detector, path, model), **facts)
                 changes.written(db, questions, ids, columns, vectors)
             file.make_shared()
@@ -128,9 +130,12 @@ class QuestionIndex:
         """
         file = IndexFile(path)
         try:
-            with file.reading() as db:
+            with ThreadPoolExecutor(1) as pool, file.reading() as db:
                 facts = index_file.settings(db)
-            index = cls(detector_of(path, facts, detector), file)
+                loading = pool.submit(detector_of, path, facts, detector)
+                state = State.of(db, facts)  # meanwhile
+            index = cls(loading.result(), file)
+            index._state = state
             index._current()
         except BaseException:
             file.close()
@@ -429,8 +434,8 @@ class QuestionIndex:
             self.detector, self._fit = self.detector.with_fit(fit), fit
         state = self._state
         if facts["made"] != state.made:
-            state = State.empty(self.detector.output_size, facts["made"])
-        elif facts.get("removals", 0) != state.removals:
+            state = State.of(db, facts)
+        elif facts["removals"] != state.removals:
             state = state.without_removed(db, facts["removals"])
         self._state = state.added(db)
         return self._state

@@ -279,7 +279,7 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     db.executemany(
         f"update grouped set first = (select min(row) {members}) where first = ?1", heads
     )
-    write_settings(db, removals=settings(db).get("removals", 0) + 1)
+    write_settings(db, removals=settings(db)["removals"] + 1)
 
 
 def all_rows(db: sqlite3.Connection) -> np.ndarray:

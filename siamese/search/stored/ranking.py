@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,11 +52,17 @@ class State(NamedTuple):
         return int(self.rows[-1]) if len(self.rows) else 0
 
     @classmethod
-    def empty(cls, size: int, made: str = "") -> State:
+    def empty(cls, size: int) -> State:
         """No questions; their vectors have `size` numbers."""
         rows, stems = np.zeros(0, np.int64), np.zeros(0, np.int32)
         words = (WordCounts.of(stems, rows, 1),)
-        return cls(rows, np.zeros((0, size), np.float32), stems, rows, words, made, 0)
+        return cls(rows, np.zeros((0, size), np.float32), stems, rows, words, "", 0)
+
+    @classmethod
+    def of(cls, db: Any, facts: Mapping[str, Any]) -> State:
+        """All questions of a file with these settings."""
+        state = cls.empty(facts["size"])._replace(made=facts["made"], removals=facts["removals"])
+        return state.added(db)
 
     def added(self, db: Any) -> State:
         """With the questions of the file that come after the last row."""
