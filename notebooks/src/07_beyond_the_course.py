@@ -61,7 +61,7 @@ for name, value in siamese.TrainConfig.best().changes().items():
 # For both: no plateau, a short run, and the loss of notebook 4.
 START = {"lstm_bias": "forget_gate", "warmup_steps": 60, "edition": 2022}
 PIECES = {
-    "lowercase": True,  # fewer words to learn
+    "folded": True,  # fewer words to learn
     "mask_padding": True,  # a question's vector is its own (notebook 6)
     "direction": "both",  # rows and columns (notebook 5)
     "batches": "bucketed",  # like lengths together, no known duplicate as a negative (notebook 6)

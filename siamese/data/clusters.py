@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
 
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 
 MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the memory
 
 
 def number_questions(
-    question1: Sequence[str], question2: Sequence[str]
+    question1: Sequence[str], question2: Sequence[str], key: Callable[[str], str] = str
 ) -> tuple[list[str], np.ndarray]:
     """Numbers the distinct questions in order of first sight, question1 before question2.
 
     Returns:
-      The distinct questions (equal only where the text is equal, letter by letter), and int64 [n, 2]:
-      the numbers of each pair's two questions.
+      The distinct questions (equal only where their keys are), as keys, and int64 [n, 2]: the numbers of
+      each pair's two questions.
     """
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    texts = chain.from_iterable(zip(question1, question2))
+    texts = map(key, chain.from_iterable(zip(question1, question2)))
     flat = np.fromiter(map(numbers.__getitem__, texts), np.int64, 2 * len(question1))
     return list(numbers), flat.reshape(-1, 2)  # [pairs, 2]
 
@@ -61,7 +62,7 @@ class Clusters:
     """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
 
     Args:
-      questions: the distinct questions, in order of first sight.
+      questions: the distinct questions, folded, in order of first sight.
       question_cluster: int64 [questions]; the cluster of each, numbered by first sight.
       cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
       rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
@@ -90,7 +91,7 @@ def clusters(pairs: Any) -> Clusters:
       >>> found.sizes.tolist(), found.conflict_rows.tolist()
       ([3], [2])
     """
-    questions, numbers = number_questions(pairs.question1, pairs.question2)
+    questions, numbers = number_questions(pairs.question1, pairs.question2, folded)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     question_cluster = connected_groups(len(questions), numbers[is_duplicate])
     cluster1, cluster2 = question_cluster[numbers[:, 0]], question_cluster[numbers[:, 1]]
@@ -171,7 +172,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1); "
             f"they are {fractions!r}."
         )
-    questions, numbers = number_questions(pairs.question1, pairs.question2)
+    questions, numbers = number_questions(pairs.question1, pairs.question2, folded)
     group = connected_groups(len(questions), numbers)[numbers[:, 0]]  # [pairs]
     rows_in_group = np.bincount(group) if len(group) else np.zeros(0, np.int64)
     if len(rows_in_group) < len(shares):
@@ -205,6 +206,6 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
 
 def overlap(train: Any, test: Any) -> float:
-    """The share of the distinct test questions that also stand in `train`, letter by letter."""
-    asked = {*test.question1, *test.question2}
-    return len(asked & {*train.question1, *train.question2}) / len(asked)
+    """The share of the distinct test questions that also stand in `train`, both folded."""
+    asked = set(map(folded, [*test.question1, *test.question2]))
+    return len(asked.intersection(map(folded, [*train.question1, *train.question2]))) / len(asked)

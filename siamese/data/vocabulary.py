@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from siamese.data import text
 from siamese.data.tokenizer import UNKNOWN_ID, word_ids, word_tokenize
 from siamese.errors import ArgumentError, DataError
 from siamese.storage.atomic import explain, write_text_atomically
@@ -31,7 +32,8 @@ class Vocabulary(Mapping):
 
     Args:
       words: the known words by id; ``words[0]`` is ``<PAD>``, with id 1. Repeated words are skipped.
-      lowercase: fold case here and in every later lookup and `encode` (the course does not).
+      folded: fold words and texts here and in every later lookup and `encode`, see
+        `siamese.data.text.folded` (the course does not).
       unknown_ids: how many ids behind the last word's the unknown words share; which of them is chosen by
         a word's CRC-32, so that two different unknown words are seldom taken for one (feature hashing,
         Weinberger et al. 2009, arXiv:0902.2206). 0: all of them are 0.
@@ -48,7 +50,7 @@ class Vocabulary(Mapping):
     """
 
     words: tuple[str, ...] = ()
-    lowercase: bool = field(default=False, kw_only=True)
+    folded: bool = field(default=False, kw_only=True)
     unknown_ids: int = field(default=0, kw_only=True)
     _ids: dict[str, int] = field(init=False, compare=False)
 
@@ -63,9 +65,9 @@ class Vocabulary(Mapping):
         object.__setattr__(self, "_ids", ids)
 
     @classmethod
-    def from_words(cls, words: Iterable[str], *, lowercase: bool = False) -> Vocabulary:
+    def from_words(cls, words: Iterable[str], *, folded: bool = False) -> Vocabulary:
         """Numbers a list's words in its order, from 2; repeated words and ``<PAD>`` are skipped."""
-        return cls(words, lowercase=lowercase)
+        return cls(words, folded=folded)
 
     @classmethod
     def from_pairs(
@@ -95,24 +97,24 @@ class Vocabulary(Mapping):
 
     @classmethod
     def from_counts(
-        cls, counts: Mapping[str, int], *, lowercase: bool = False, min_count: int = 1
+        cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1
     ) -> Vocabulary:
         """Numbers the words of a table, word -> times seen, in its order.
 
         Args:
           counts: the table.
-          lowercase: fold case, before counting too.
+          folded: fold words, before counting too.
           min_count: leave out words seen fewer times than this.
         """
         if min_count < 1:
             raise ArgumentError(f"min_count must be 1 or more; it is {min_count}.")
-        if lowercase:
-            folded: Counter[str] = Counter()
+        if folded:
+            together: Counter[str] = Counter()
             for word, count in counts.items():
-                folded[word.lower()] += count
-            counts = folded
+                together[text.folded(word)] += count
+            counts = together
         kept = [word for word in counts if counts[word] >= min_count and word != PAD]
-        return cls(kept, lowercase=lowercase)
+        return cls(kept, folded=folded)
 
     @property
     def size(self) -> int:
@@ -152,15 +154,20 @@ class Vocabulary(Mapping):
         return len(self._ids)
 
     def __repr__(self) -> str:
-        options = f"lowercase={self.lowercase}, unknown_ids={self.unknown_ids}"
+        options = f"folded={self.folded}, unknown_ids={self.unknown_ids}"
         return f"<Vocabulary of {len(self)} words, {options}: {', '.join(self.words[:4])} ...>"
 
     def _fold(self, word: str) -> str:
-        return word.lower() if self.lowercase and word != PAD else word
+        return text.folded(word) if self.folded and word != PAD else word
+
+    def read(self, question: str) -> str:
+        """A text as its tokens are taken: folded, or as it is."""
+        return text.folded(question) if self.folded else question
 
     def encode(self, question: str | Iterable[str]) -> list[int]:
         """The ids of a question's tokens, ``vocab[word]`` of each; text is tokenized first."""
-        return word_ids(word_tokenize(question) if isinstance(question, str) else question, self)
+        tokens = word_tokenize(self.read(question)) if isinstance(question, str) else question
+        return word_ids(tokens, self)
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the vocabulary as JSON, atomically.
@@ -168,7 +175,7 @@ class Vocabulary(Mapping):
         Raises:
           DataError: the file cannot be written.
         """
-        facts = {"lowercase": self.lowercase, "words": self.words, "unknown_ids": self.unknown_ids}
+        facts = {"folded": self.folded, "words": self.words, "unknown_ids": self.unknown_ids}
         content = {"format": _FORMAT, "version": _VERSION, **facts}
         write_text_atomically(path, json.dumps(content, indent=0))
 
@@ -195,17 +202,17 @@ class Vocabulary(Mapping):
                 f"{path}: a vocabulary of format version {content.get('version')!r}; this siamese "
                 f"reads version {_VERSION}. Use the siamese that wrote it, or: {_SAVE_AGAIN}"
             )
-        words, lowercase = content.get("words"), content.get("lowercase")
+        words, folded = content.get("words"), content.get("folded")
         try:
             unknown_ids = content.get("unknown_ids")
-            made = cls(words[1:], lowercase=lowercase, unknown_ids=unknown_ids)
-            if words == list(made.words) and isinstance(lowercase, bool):
+            made = cls(words[1:], folded=folded, unknown_ids=unknown_ids)
+            if words == list(made.words) and isinstance(folded, bool):
                 return made
         except (TypeError, ArgumentError):
             pass
         raise DataError(
             f"{path}: damaged: it must list each word once, from {PAD} on, say whether it is "
-            f"lowercase, and have a whole number of unknown_ids. {_SAVE_AGAIN}"
+            f"folded, and have a whole number of unknown_ids. {_SAVE_AGAIN}"
         )
 
 

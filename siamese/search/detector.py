@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.text import cleaned
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import Encoder, TowerConfig
 from siamese.search import model_file
 from siamese.search.encoders import find_encoder, is_encoder_name
+from siamese.search.nearest import EQUAL, cosines_with
 
 COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
@@ -213,6 +215,19 @@ class DuplicateDetector:
         """
         return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in checked_texts(questions)]
 
+    def cut(self, questions: Iterable[str]) -> int:
+        """How many questions the model does not read to their end.
+
+        A tower reads `MAX_TOKENS` tokens of each (words and marks), the encoder `use` 4,096 subwords.
+        """
+        long = [text for text in questions if len(text) > MAX_TOKENS]  # A token has a character.
+        by_tower = by_encoder = 0
+        if self.tower is not None:
+            by_tower = sum(len(self.vocabulary.encode(text)) > MAX_TOKENS for text in long)
+        if self.encoder is not None:
+            by_encoder = self.encoder.cut(map(cleaned, long))
+        return max(by_tower, by_encoder)
+
     def encode(self, questions: str | Sequence[str], processes: int | None = None) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
@@ -246,7 +261,7 @@ class DuplicateDetector:
         from siamese.data.tokens import tokenize_questions
 
         options = {"processes": processes, "cache_dir": False, "progress": False}
-        tokenized = tokenize_questions(texts, **options)
+        tokenized = tokenize_questions(map(self.vocabulary.read, texts), **options)
         ids = tokenized.encode(self.vocabulary)
         if ids.lengths.max() > MAX_TOKENS:
             ids = [row[:MAX_TOKENS].tolist() for row in ids]
@@ -258,7 +273,7 @@ class DuplicateDetector:
         """The texts' vectors, of the encoder's and those of the tower, float32 [texts, d]."""
         if self.encoder is None:
             return learned
-        frozen = self.encoder.encode(texts, processes=processes)
+        frozen = self.encoder.encode(list(map(cleaned, texts)), processes=processes)
         if learned is None:
             return frozen
         share = np.float32(self.encoder_share)
@@ -270,11 +285,20 @@ class DuplicateDetector:
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
 
+        One question against a list is compared with each of the list.
+
         Raises:
           ArgumentError: lists of different lengths.
         """
         single = isinstance(question1, str) and isinstance(question2, str)
-        first, second = ([question1], [question2]) if single else (list(question1), list(question2))
+        first, second = (
+            [side] if isinstance(side, str) else checked_texts(side)
+            for side in (question1, question2)
+        )
+        if isinstance(question1, str):
+            first *= len(second)
+        elif isinstance(question2, str):
+            second *= len(first)
         if len(first) != len(second):
             raise ArgumentError(
                 f"similarity compares pair by pair: {len(first)} first and {len(second)} second questions."
@@ -283,7 +307,7 @@ class DuplicateDetector:
             vectors = self.encode([*first, *second])
         else:
             vectors = self._joined([*first, *second], self._padded_as_pairs(first, second))
-        cosines = np.vecdot(vectors[: len(first)], vectors[len(first) :])
+        cosines = cosines_with(vectors[: len(first)], vectors[len(first) :])
         return float(cosines[0]) if single else cosines
 
     def _padded_as_pairs(self, first: list[str], second: list[str]) -> np.ndarray:
@@ -321,7 +345,7 @@ class DuplicateDetector:
         self, cosines: np.ndarray, threshold: float | None = None
     ) -> list[tuple[float, float | None, bool]]:
         """(cosine, probability or None, is it a duplicate) of each of some cosines, float32 [n]."""
-        cut = self.threshold if threshold is None else threshold
+        cut = min(self.threshold if threshold is None else threshold, EQUAL)
         known = self.calibration is not None and len(cosines)
         probabilities = self.calibrated(cosines).tolist() if known else [None] * len(cosines)
         return [(c, p, c > cut) for c, p in zip(cosines.tolist(), probabilities)]
@@ -331,7 +355,7 @@ class DuplicateDetector:
 
         That is the model's own where `threshold` is None.
         """
-        cut = self.threshold if threshold is None else threshold
+        cut = min(self.threshold if threshold is None else threshold, EQUAL)
         answer = self.similarity(question1, question2) > cut
         return bool(answer) if np.ndim(answer) == 0 else answer
 
@@ -342,7 +366,20 @@ class DuplicateDetector:
         """
         if self.encoder is not None:
             return []
-        return [word for word in word_tokenize(question) if word not in self.vocabulary]
+        words = word_tokenize(self.vocabulary.read(question))
+        return [word for word in words if word not in self.vocabulary]
+
+    def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
+        """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
+
+        None where there is an encoder, which reads every word.
+        """
+        if self.encoder is not None:
+            return np.zeros(len(questions), bool)
+        read = map(word_tokenize, map(self.vocabulary.read, checked_texts(questions)))
+        return np.array(
+            [not any(word in self.vocabulary for word in words) for words in read], bool
+        )
 
 
 def checked_texts(questions: Iterable[Any]) -> list[str]:

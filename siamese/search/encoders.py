@@ -23,7 +23,7 @@ import importlib.util
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,10 @@ class FrozenEncoder:
         if len(full):
             vectors[full] = self._vectors([texts[place] for place in full], processes)
         return vectors
+
+    def cut(self, texts: Iterable[str]) -> int:
+        """How many texts it does not read to their end."""
+        return 0
 
     def __repr__(self) -> str:
         return f"<encoder {self.name}: vectors of {self.size}>"

@@ -17,7 +17,7 @@ import numpy as np
 from siamese.data.arguments import whole_number
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
-from siamese.search.nearest import blocks
+from siamese.search.nearest import EQUAL, blocks
 
 BLOCK = 2048  # rows and columns of a block of similarities: 16 MiB
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -26,7 +26,6 @@ MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100
 SAMPLE = 4096
 MOST_LEFT = 1e-3
 ROUNDING = 1e-5
-EQUAL = 1 - 1e-6  # equal texts have a cosine above it, by rounding not always 1
 
 
 class Merges(NamedTuple):

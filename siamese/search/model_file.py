@@ -3,7 +3,7 @@
 The file holds arrays, and one JSON text under ``siamese`` in its metadata: format, kind, version, SHA-256
 and more facts. A writer replaces the file as a whole (`siamese.storage.atomic`).
 
-The facts of a model: tower, vocabulary (words, lowercase, unknown_ids), encoder (name, share, fingerprint),
+The facts of a model: tower, vocabulary (words, folded, unknown_ids), encoder (name, share, fingerprint),
 threshold, calibration, card.
 """
 
@@ -207,7 +207,7 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
 def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
     """What decides a detector's vectors beside its arrays, as JSON values."""
     tower, words = detector.tower, detector.vocabulary
-    names = "words", "lowercase", "unknown_ids"
+    names = "words", "folded", "unknown_ids"
     return {
         "tower": tower and {name: getattr(tower, name) for name in TOWER},
         "vocabulary": tower and {name: getattr(words, name) for name in names},
@@ -254,9 +254,9 @@ def model_path(path: str | os.PathLike) -> Path:
 
 
 def _vocabulary(facts: Mapping[str, Any]) -> Vocabulary:
-    words, lowercase = facts["words"], facts["lowercase"]
-    vocabulary = Vocabulary(words[1:], lowercase=lowercase, unknown_ids=facts["unknown_ids"])
-    if words != list(vocabulary.words) or not isinstance(lowercase, bool):
+    words, folded = facts["words"], facts["folded"]
+    vocabulary = Vocabulary(words[1:], folded=folded, unknown_ids=facts["unknown_ids"])
+    if words != list(vocabulary.words) or not isinstance(folded, bool):
         raise ValueError("its vocabulary does not list each word once")
     return vocabulary
 

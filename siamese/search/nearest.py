@@ -25,6 +25,7 @@ def blocks(vectors: np.ndarray, rows_per_block: int) -> Iterator[tuple[int, np.n
 
 
 NONE = np.zeros(0, np.int64)
+EQUAL = 1 - 1e-6  # Equal texts have a cosine above it, which rounding may keep below 1.
 
 
 def cosines_with(vectors: np.ndarray, others: np.ndarray) -> np.ndarray:

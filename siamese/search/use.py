@@ -86,6 +86,13 @@ class UniversalSentenceEncoder(FrozenEncoder):
                 rows[place] = np.repeat(ids, counts).tolist()
         return [ids[:MOST_TOKENS] for ids in rows]
 
+    def cut(self, texts: Iterable[str]) -> int:
+        """How many texts have more than `MOST_TOKENS` tokens."""
+        long = [text for text in texts if len(text) > MOST_TOKENS]
+        return sum(
+            len(self._tokenizer.encode(valid_unicode(text)).ids) > MOST_TOKENS for text in long
+        )
+
     def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
         blocks = [texts[start : start + _TEXTS] for start in range(0, len(texts), _TEXTS)]
         vectors = np.empty((len(texts), SIZE), np.float32)

@@ -40,7 +40,7 @@ class TrainConfig:
     """
 
     # The text and the model
-    lowercase: bool = _choice(False, "fold words to lower case before looking them up")
+    folded: bool = _choice(False, "fold case, quotes, Unicode forms and markup of texts")
     vocabulary: str = _choice(
         ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
     )
@@ -199,7 +199,7 @@ class TrainConfig:
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
     "best": {
-        "lowercase": True,
+        "folded": True,
         "vocabulary": "all",
         "min_count": 3,
         "unknown_ids": 3000,

@@ -52,7 +52,7 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **changes: 
             "d_model": start.tower.d_model,
             "mask_padding": start.tower.mask_padding,
             "bidirectional": start.tower.bidirectional,
-            "lowercase": start.vocabulary.lowercase,
+            "folded": start.vocabulary.folded,
             "unknown_ids": start.vocabulary.unknown_ids,
         }
         if start.encoder:

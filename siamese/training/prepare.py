@@ -9,6 +9,7 @@ import numpy as np
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
+from siamese.data.text import folded
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
@@ -66,15 +67,15 @@ def prepare(
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
-    tokenized = tokenize_questions(texts)
+    tokenized = tokenize_questions(map(folded, texts) if config.folded else texts)
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    options = {"lowercase": config.lowercase, "min_count": config.min_count}
+    options = {"folded": config.folded, "min_count": config.min_count}
     vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
     if known_words is not None:
         words = (*known_words.words, *vocabulary.words)
-        vocabulary = Vocabulary(words, lowercase=known_words.lowercase)
+        vocabulary = Vocabulary(words, folded=known_words.folded)
     vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 

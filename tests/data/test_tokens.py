@@ -69,8 +69,8 @@ texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "
     st.integers(1, 4),
     st.booleans(),
 )
-def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, lowercase):
-    options = {"min_count": min_count, "lowercase": lowercase}
+def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, folded):
+    options = {"min_count": min_count, "folded": folded}
     one, two = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     found = tokenize_questions(one + two, cache_dir=False)
     slow = Vocabulary.from_pairs(map(word_tokenize, one), map(word_tokenize, two), **options)

@@ -59,16 +59,16 @@ def test_a_frozen_mapping_that_no_look_enters_a_word_into(vocab):
     with pytest.raises(TypeError):
         vocab["new"] = 3
     with pytest.raises(AttributeError):
-        vocab.lowercase = True
+        vocab.folded = True
     assert list(vocab) == list(vocab.keys()) == list(vocab.words)
     same = Vocabulary(list(vocab))
     assert same == vocab and hash(same) == hash(vocab)
     assert vocab != Vocabulary(list(vocab)[:-1]) and vocab != 5
-    assert Vocabulary(["a"]) != Vocabulary(["a"], lowercase=True)
+    assert Vocabulary(["a"]) != Vocabulary(["a"], folded=True)
 
 
 def test_lowercase_is_applied_in_building_looking_encoding_and_kept(tmp_path):
-    vocab = Vocabulary.from_pairs([["When", "WHEN", "I"]], [["i", "?"]], lowercase=True)
+    vocab = Vocabulary.from_pairs([["When", "WHEN", "I"]], [["i", "?"]], folded=True)
     assert dict(vocab) == {"<PAD>": 1, "when": 2, "i": 3, "?": 4}
     assert vocab["When"] == vocab["when"] == 2 and "I" in vocab and vocab.get("I") == 3
     assert vocab["<PAD>"] == 1 and vocab["<pad>"] == 0
@@ -82,7 +82,7 @@ def test_min_count_counts_both_sides():
     assert list(Vocabulary.from_pairs(*pairs, min_count=2)) == ["<PAD>", "a", "b", "d"]
     assert list(Vocabulary.from_pairs(*pairs, min_count=3)) == ["<PAD>"]
     pairs = [["A", "b"]], [["a", "c"]]  # folded first
-    assert list(Vocabulary.from_pairs(*pairs, lowercase=True, min_count=2)) == ["<PAD>", "a"]
+    assert list(Vocabulary.from_pairs(*pairs, folded=True, min_count=2)) == ["<PAD>", "a"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ ODD = ["", " ", "\n", '"', "\\", "é", "क्या", "\x00", "\ud83d", "😀",
 
 
 def test_saved_and_loaded(vocab, tmp_path):
-    for made in (vocab, Vocabulary(), Vocabulary(ODD), Vocabulary(["A", "İ"], lowercase=True)):
+    for made in (vocab, Vocabulary(), Vocabulary(ODD), Vocabulary(["A", "İ"], folded=True)):
         path = tmp_path / "vocab.json"
         made.save(path)
         assert Vocabulary.load(path) == made
@@ -117,14 +117,14 @@ def test_saved_and_loaded(vocab, tmp_path):
 
 DAMAGED = [
     *({"words": words} for words in (["a"], ["<PAD>", "a", "a"], ["<PAD>", 5], [], None)),
-    {"lowercase": None},
+    {"folded": None},
     {"unknown_ids": -1},
 ]
 
 
 def damaged(**change):
     whole = {"format": "siamese vocabulary", "version": 2, "words": ["<PAD>", "a"]}
-    return json.dumps({**whole, "lowercase": False, "unknown_ids": 0, **change}).encode()
+    return json.dumps({**whole, "folded": False, "unknown_ids": 0, **change}).encode()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_no_vocabulary(content, message, tmp_path):
 
 
 def test_unknown_words_have_ids_of_their_own(tmp_path):
-    plain = Vocabulary.from_words(["How", "are", "you"], lowercase=True)
+    plain = Vocabulary.from_words(["How", "are", "you"], folded=True)
     vocab = plain.with_unknown_ids(50)
     assert vocab.size == plain.size + 50 and len(vocab) == len(plain)
     assert vocab.encode("How are Zorkmids ?")[:2] == plain.encode("How are")

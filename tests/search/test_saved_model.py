@@ -51,7 +51,7 @@ def test_a_directory_without_a_model_is_refused_in_a_sentence(tmp_path):
         DuplicateDetector.load(tmp_path)
 
 
-VOCABULARY = {"words": list(WORDS.words), "lowercase": False, "unknown_ids": 0}
+VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
 SIZES = "its vocabulary needs .* rows, and its embedding has"
 CRAFTED = [
     *({"tower": value} for value in (None, "left out", 3, {"vocab_size": 4}, {**TOWER, "d_model": -4},
@@ -62,7 +62,7 @@ CRAFTED = [
     *({"calibration": value} for value in ({"method": "none known"}, 3, "left out")),
     *({"card": value} for value in (3, "text", "left out")),
     *({"vocabulary": value} for value in (None, 3, [], {}, {**VOCABULARY, "words": "text"},
-        {**VOCABULARY, "unknown_ids": -1}, {**VOCABULARY, "lowercase": "no"}, "left out")),
+        {**VOCABULARY, "unknown_ids": -1}, {**VOCABULARY, "folded": "no"}, "left out")),
     ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"] * 2}}, "each word once"),
     ({"vocabulary": {**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}}, SIZES),
     ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"][:-1]}}, SIZES),

@@ -44,11 +44,11 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     text = parser.format_help()
     for field in dataclasses.fields(TrainConfig):
         assert f"--{field.name.replace('_', '-')} " in text or field.name in text
-    config = parsed("--preset", "best", "--set", "hard_negatives=7", "--set", "lowercase=false",
+    config = parsed("--preset", "best", "--set", "hard_negatives=7", "--set", "folded=false",
                     "--set", "margin=0.5", "--seed", "3")  # fmt: skip
-    assert config == TrainConfig.best(hard_negatives=7, lowercase=False, margin=0.5, seed=3)
+    assert config == TrainConfig.best(hard_negatives=7, folded=False, margin=0.5, seed=3)
     assert config.changes("best") == {
-        "hard_negatives": 7, "lowercase": False, "margin": 0.5, "seed": 3,
+        "hard_negatives": 7, "folded": False, "margin": 0.5, "seed": 3,
     }  # fmt: skip
     assert parsed() == TrainConfig.course() == TrainConfig() and TrainConfig().changes() == {}
     presets = [TrainConfig(), TrainConfig.best(), TrainConfig.general()]
@@ -64,7 +64,7 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
         ("margin", "must be NAME=VALUE"),
         ("margin=wide", "--set margin takes float; it is 'wide'"),
         ("d_model=1.5", "--set d_model takes int"),
-        ("lowercase=1", "--set lowercase takes true or false"),
+        ("folded=1", "--set folded takes true or false"),
         ("margin=-1", "margin must be at least 0"),
     ],
 )

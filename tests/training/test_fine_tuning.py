@@ -20,7 +20,7 @@ def pairs(one_length):
 @pytest.fixture(scope="module")
 def model():
     """A random tower over few words, so that most words of the corpus are unknown to it."""
-    vocabulary = Vocabulary(WORDS, lowercase=True).with_unknown_ids(7)
+    vocabulary = Vocabulary(WORDS, folded=True).with_unknown_ids(7)
     tower = TowerConfig(vocabulary.size, 8, mask_padding=True, bidirectional=True)
     rng = np.random.default_rng(0)
     weights = {n: rng.standard_normal(s).astype(np.float32) for n, s in tower.shapes().items()}

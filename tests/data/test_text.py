@@ -1,0 +1,103 @@
+"""What nobody sees or means is cleaned and folded away; what is text stays."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+
+from siamese import DuplicateDetector, QuestionPairs, TrainConfig
+from siamese.data.clusters import overlap
+from siamese.data.text import cleaned, folded
+from siamese.data.vocabulary import Vocabulary
+from siamese.nn.encoder import TowerConfig
+
+INVISIBLE = (
+    "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u180e\ufe0f\u3164"
+)
+MARKUP = {
+    "<p>How do I <b>reset</b> it?</p>": "How do I reset it?",
+    "<div class='a'>How do I<br>reset it?</div>": "How do I reset it?",
+    "How do I<br/>reset it?": "How do I reset it?",
+    "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",
+}
+AS_IT_IS = (
+    "What is <br> for?", "Is a < b and c > d?", "vector<int> or List<String>?", "AT&T or R&D?",
+    "How do I escape &lt;b&gt;x&lt;/b&gt;"[:14], "if (a<b) then", "?copy=1&reg=2",
+)  # fmt: skip
+FORMS = {
+    "Z\u0075\u0308rich": "Zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",
+    "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("character", INVISIBLE)
+def test_invisible_characters_go(character):
+    assert cleaned(f"pass{character}word") == "password" and unicodedata.name(character, "x")
+
+
+@pytest.mark.parametrize(("text", "expected"), MARKUP.items())
+def test_markup_goes(text, expected):
+    assert " ".join(cleaned(text).split()) == expected
+
+
+@pytest.mark.parametrize("text", AS_IT_IS)
+def test_what_is_no_markup_stays(text):
+    assert cleaned(text) == text
+
+
+@pytest.mark.parametrize(("text", "expected"), FORMS.items())
+def test_forms_are_folded(text, expected):
+    assert (
+        folded(text) == folded(expected) == folded(folded(text))
+        and folded(text) == expected.casefold()
+    )
+
+
+def tower(fold):
+    words = ["how", "do", "i", "reset", "my", "password", "zürich", "abc", "?", "is", "it", "far"]
+    vocabulary = Vocabulary.from_words(words, folded=fold)
+    config = TowerConfig(vocabulary.size, 8, mask_padding=True)
+    draw = np.random.default_rng(0).standard_normal
+    weights = {n: draw(shape).astype(np.float32) for n, shape in config.shapes().items()}
+    return DuplicateDetector(weights, vocabulary, config)
+
+
+ALIKE = [
+    ("How do I reset my password?", "how do i re\u00adset my pass\u200bword?"),
+    ("zürich", "zu\u0308rich"), ("abc", "ＡＢＣ"), ("is it far?", "<p>Is it <b>far</b>?</p>"),
+]  # fmt: skip
+
+
+def test_every_model_but_the_courses_reads_folded_text():
+    folding, course = tower(True), tower(False)
+    for one, other in ALIKE:
+        assert folding.similarity(one, other) == pytest.approx(1, abs=1e-6)
+        assert course.similarity(one, other) < 0.999
+        assert folding.unknown_words(other) == []
+    lengths = DuplicateDetector.from_encoder(
+        lambda texts: [[len(t), t.count("A"), 1.0] for t in texts], "lengths", threshold=0.9
+    )
+    assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
+    assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
+    assert TrainConfig.best().folded and not TrainConfig.course().folded
+
+
+def test_case_and_blanks_do_not_hide_a_question_on_both_sides_of_a_split():
+    texts = [f"Question Number {n}?" for n in range(60)]
+    lower = [f" question  number {n}? " for n in range(60)]
+    pairs = QuestionPairs([*texts, *lower], [*texts[1:], "Z?", *lower[1:], "z?"], [1, 0] * 60)
+    one, two = QuestionPairs(texts, texts, [1] * 60), QuestionPairs(lower, lower, [1] * 60)
+    assert overlap(one, two) == 1
+    assert len({*map(str, pairs.ids)}) == 120
+
+
+def test_one_against_many_unknown_words_and_cut_texts():
+    detector = tower(True)
+    many = ["is it far", "how do i reset it", "xyzzy"]
+    answers = detector.similarity("is it far?", many)
+    np.testing.assert_array_equal(answers, detector.similarity(["is it far?"] * 3, many))
+    np.testing.assert_array_equal(answers, detector.similarity(many, "is it far?"))
+    assert detector.without_known_words(["xyzzy plugh", "IT", "ошибка"]).tolist() == [1, 0, 1]
+    assert detector.cut(["it " * 512, "it " * 513, "far"]) == 1
+    assert detector.predict("is it far", "IS it far", threshold=1.0)
+    assert max(detector.similarity(many, many)) <= 1
