@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_disks import mounted_tmpfs
 from small_models import ODD, make_detector, random_questions
 
 from siamese import QuestionPairs
@@ -327,8 +328,10 @@ def test_damage_is_one_sentence(detector, tmp_path, damage):
 
 def test_an_index_replaces_an_older_one_under_its_readers(detector, path):
     reader = QuestionIndex.open(path, detector)
+    reader.set_threshold({"threshold": 0.123, "calibration": None})
     QuestionIndex.build(detector, ["anew", "how old"], path=path).close()
     assert contents(reader) == {"0": "anew", "1": "how old"}
+    assert len(reader) == 2 and reader.detector.threshold == detector.threshold
     assert reader.search("anew")[0].question == "anew"
     other = make_detector(seed=1)
     QuestionIndex.build(other, ["anew"], path=path).close()
@@ -349,6 +352,32 @@ def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
     for one in (index, QuestionIndex.open(path, detector)):
         assert contents(one) == {"0": "how far"} and one.search("how old")[0].id == "0"
     assert index.add("how old").ids == ["1"]
+
+
+def test_a_threshold_that_was_not_stored_does_not_count(detector, path, monkeypatch):
+    index = QuestionIndex.open(path, detector)
+    monkeypatch.setattr(stored_groups, "extend", lambda *args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        index.set_threshold({"threshold": 0.123, "calibration": None})
+    assert len(index) == 1 and index.detector.threshold == detector.threshold
+
+
+def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(detector, tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "4m") as disk:
+        QuestionIndex.build(detector, random_questions(200), path=disk / "i").close()
+        state = os.statvfs(disk)
+        with open(disk / "filler", "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize)
+        index = QuestionIndex.open(disk / "i", detector)
+        assert len(index.search("how far", k=300)) == 200
+        assert index.groups(0.9) is not None
+        for change in (lambda: index.add("far old"), lambda: index.remove([3])):
+            with pytest.raises(CheckpointError, match="the disk is full"):
+                change()
+        os.unlink(disk / "filler")
+        assert index.add("how far is it to cook").added == 1 and index.remove([3]) == 1
+        index.close()
+        assert os.listdir(disk) == ["i"]
 
 
 def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
