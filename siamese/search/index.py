@@ -253,8 +253,10 @@ class QuestionIndex:
             labels = stored_groups.make(state, answers, cut, largest)
             if not self._file.read_only:
                 with self._changing() as db:
-                    stored_groups.write(db, state, labels, cut, largest)
-                    stored_groups.extend(db, self._state, state.last)
+                    same_answers = np.array_equal(answers, stored_groups.read_answers(db))
+                    if same_answers and self._state.made == state.made:
+                        stored_groups.write(db, state, labels, cut, largest)
+                        stored_groups.extend(db, self._state, state.last)
         return groups_of(state.vectors, labels)
 
     def add_answers(self, pairs: Any) -> int:

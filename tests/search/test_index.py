@@ -263,6 +263,23 @@ def test_answers_bind_groups(detector, tmp_path):
         index.groups(0.97)
 
 
+def test_an_answer_that_comes_while_groups_are_made_binds_the_next_ones(
+    detector, path, monkeypatch
+):
+    index, other = (QuestionIndex.open(path, detector) for _ in range(2))
+    index.add("how far is it")
+    make = stored_groups.make
+
+    def answered(*args):
+        other.add_answers(QuestionPairs(["how far"], ["how far is it"], [0]))
+        return make(*args)
+
+    monkeypatch.setattr(stored_groups, "make", answered)
+    assert len(index.groups(-1.0)) == 1
+    monkeypatch.undo()
+    assert index.groups(-1.0) == []
+
+
 # ---- The file ----
 
 
@@ -337,6 +354,21 @@ def test_an_index_replaces_an_older_one_under_its_readers(detector, path):
     QuestionIndex.build(other, ["anew"], path=path).close()
     with pytest.raises(CheckpointError, match="made by another model"):
         reader.search("anew")
+
+
+def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path):
+    reader = QuestionIndex.open(path, detector)
+    stem_numbers = reader._stem_numbers
+
+    def replaced(texts):
+        QuestionIndex.build(detector, ["rice", "cook rice"], path=path).close()
+        reader._stem_numbers = stem_numbers
+        return stem_numbers(texts)
+
+    reader._stem_numbers = replaced
+    for hit in reader.search("how far"):
+        assert hit.question != "how far"
+        assert hit.similarity == pytest.approx(detector.similarity("how far", hit.question))
 
 
 def test_a_failed_change_changes_nothing(detector, path, monkeypatch):

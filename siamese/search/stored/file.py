@@ -181,12 +181,17 @@ class IndexFile:
                 raise
 
     def make(self, db: sqlite3.Connection) -> None:
-        """Makes empty tables, in place of older ones, in a transaction of `writing`."""
-        for (name,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
-            if name in TABLES:
-                db.execute(f"drop table {name}")
+        """Makes empty tables, in place of older ones, in a transaction of `writing`.
+
+        The numbers of rows go on, so that no reader takes a new question for an older one.
+        """
+        names = {name for (name,) in db.execute("select name from sqlite_master").fetchall()}
+        last = _last_row(db) if "question" in names else 0
+        for name in names.intersection(TABLES):
+            db.execute(f"drop table {name}")
         for statement in SCHEMA.split(";"):
             db.execute(statement)
+        db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
         db.execute(f"pragma application_id = {APPLICATION}")
         db.execute(f"pragma user_version = {VERSION}")
 
@@ -275,12 +280,17 @@ def text_key(text: str) -> int:
 def insert(db: sqlite3.Connection, *columns: Sequence[Any]) -> None:
     """Adds questions: their ids, keys, texts, JSON columns, stems and vectors."""
     ids, keys, texts, others, stems, vectors = columns
-    (last,) = db.execute("select coalesce(max(seq), 0) from sqlite_sequence").fetchone()
+    last = _last_row(db)
     rows = range(last + 1, last + 1 + len(ids))
     question = "insert into question values (?, ?, ?, ?, ?)"
     db.executemany(question, zip(rows, ids, keys, texts, others))
     encoded = ((row, s.tobytes(), v.tobytes()) for row, s, v in zip(rows, stems, vectors))
     db.executemany("insert into encoded values (?, ?, ?)", encoded)
+
+
+def _last_row(db: sqlite3.Connection) -> int:
+    """The last row that a question has had; 0 where there was none."""
+    return db.execute("select coalesce(max(seq), 0) from sqlite_sequence").fetchone()[0]
 
 
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
