@@ -23,9 +23,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +35,8 @@ sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "hostile")]
 
 from every_command import run, run_all
 from killed_training import killed_runs, write_pairs
-from shared_index import question, read, version_of, write
+from shared_index import question, share
+from small_disks import mounted_tmpfs
 from small_models import make_detector, random_questions
 
 from siamese import QuestionIndex, QuestionPairs
@@ -44,7 +45,7 @@ from siamese.search.stored.file import is_index_file
 # Children are forked from a process that has the modules, so that a kill hits the work and no import.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    ["siamese.cli.main", "siamese.search.index", "siamese.training.run"]
+    ["siamese.search.index", "siamese.training.run", "siamese.cli.main"]
 )
 
 
@@ -55,43 +56,12 @@ def contents(folder: Path) -> dict[str, object]:
         name = str(path.relative_to(folder))
         if is_index_file(path):
             with contextlib.closing(sqlite3.connect(path)) as db:
-                lines = (
-                    db.iterdump()
-                )  # The start of `removals` is random, the model's path its own.
-                contents[name] = [s for s in lines if "'removals'" not in s and "'model'" not in s]
+                # `made` is random, and `model` has a path of the folder.
+                lines = db.iterdump()
+                contents[name] = [s for s in lines if "'made'" not in s and "'model'" not in s]
         elif not path.name.startswith(".") and not name.endswith((".jsonl", "-wal", "-shm")):
             contents[name] = path.read_bytes()
     return contents
-
-
-# ---- Processes that write and read one index ----
-
-
-def sharing(flags: argparse.Namespace, folder: Path) -> dict:
-    """4 processes write and 4 read one index; two of each stay open, two open it for every call."""
-    first, detector = [f"first-{n}/{k}" for n in range(50) for k in "ab"], make_detector()
-    QuestionIndex.build(detector, [*map(question, first)], ids=first, path=folder / "index").close()
-    children = []
-    for work, n in itertools.product((write, read), range(4)):
-        arguments = (folder, f"{work.__name__}{n}", flags.seconds, n % 2 == 0)
-        children.append(PROCESSES.Process(target=work, args=arguments))
-        children[-1].start()
-    for child in children:
-        child.join()
-    assert not any(child.exitcode for child in children), "a process failed"
-    logs = [(folder / f"write{n}.log").read_text().splitlines() for n in range(4)]
-    versions = dict(json.loads(line) for log in logs for line in log)
-    expected = {f"{pair}/{k}": v for pair, v in versions.items() if v is not None for k in "ab"}
-    expected.update(dict.fromkeys(first, 0))
-    with QuestionIndex.open(folder / "index", detector) as index:
-        entries = index.entries
-    stored = {entry["id"]: version_of(entry["id"], entry["question"]) for entry in entries}
-    assert stored == expected, f"lost, or not removed: {stored.items() ^ expected.items()}"
-    assert [p.name for p in folder.iterdir() if p.suffix != ".log"] == ["index"], "files are left"
-    counts = Counter(changes=sum(map(len, logs)))
-    for n in range(4):
-        counts.update(json.loads((folder / f"read{n}.log").read_text()))
-    return {"seconds": flags.seconds, **counts, "questions at the end": len(stored)}
 
 
 # ---- SIGKILL in the middle of each writing path ----
@@ -99,12 +69,9 @@ def sharing(flags: argparse.Namespace, folder: Path) -> dict:
 
 def build(folder: Path, n: int, count: int = 20) -> None:
     texts = [question(str(i), n) for i in range(count + n % 7)]  # so few are encoded without JAX
-    columns, model = (
-        [{"long": 10_000 // count * text} for text in texts],
-        folder / "model.safetensors",
-    )
-    detector, path = make_detector(), folder / "index"
-    QuestionIndex.build(detector, texts, columns=columns, path=path, model=model).close()
+    places = {"path": folder / "index", "model": folder / "model.safetensors"}
+    columns = [{"long": 10_000 // count * text} for text in texts]
+    QuestionIndex.build(make_detector(), texts, columns=columns, **places).close()
 
 
 def save_model(folder: Path, n: int) -> None:
@@ -177,7 +144,7 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
             if contents(killed) != contents(reference):
                 last, more = last + 1, more + 1
                 step(reference, last)
-                assert contents(killed) == contents(reference), f"{name}: lost or half written"
+            assert contents(killed) == contents(reference), f"{name}: lost or half written"
             last += 1
             for place in (killed, reference):
                 step(place, last)
@@ -190,29 +157,17 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
 # ---- The disk is full ----
 
 
-@contextlib.contextmanager
-def small_disk(files: Path):
-    """A file system of 64 MB in memory with a copy of some files; mounting it needs root."""
-    folder = Path(tempfile.mkdtemp())
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", folder], check=True)
-    try:
-        yield shutil.copytree(files, folder, dirs_exist_ok=True)
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-        folder.rmdir()
-
-
 def writing_commands(at: Path) -> dict[str, list]:
     """Every command that writes files, all of them to the folder `at`."""
     pairs, model, index = at / "pairs.csv", at / "run" / "model.safetensors", at / "index"
     train = ["train", "--questions", pairs, "--batch-size", 32, "--set=d_model=32", "--output"]
-    build = ["index", "build", pairs, "--column", "question1", "--model", model, "--output"]
+    build = ["index", "build", at / "list.txt", "--model", model, "--output"]
     return {
         "train": [*train, at / "new", "--steps", 8],
         "train, resumed": [*train, at / "run", "--steps", 12, "--resume"],
         "index build": [*build, at / "new"],
         "index build, again": [*build, index],
-        "index add": ["index", "add", index, pairs, "--column", "question2"],
+        "index add": ["index", "add", index, at / "more.txt"],
         "index remove": ["index", "remove", index, "--ids", *range(0, 300, 2)],
         "index export": ["index", "export", index, at / "new.parquet"],
         "threshold": ["threshold", index, "--answers", pairs],
@@ -223,15 +178,20 @@ def writing_commands(at: Path) -> dict[str, list]:
 
 def disk(flags: argparse.Namespace, folder: Path) -> dict:
     """Each command meets nine disks: one that is full, then eight ever nearer to what suffices."""
-    write_pairs(folder / "pairs.csv", 400)
-    run([*writing_commands(folder)["train, resumed"][:-3], "--steps", 8])
-    run(writing_commands(folder)["index build, again"])
+    files = folder / "files"
+    files.mkdir()
+    write_pairs(files / "pairs.csv", 400)
+    for name in ("list", "more"):
+        (files / f"{name}.txt").write_text("\n".join(question(f"{name} {n}") for n in range(400)))
+    run([*writing_commands(files)["train, resumed"][:-3], "--steps", 8])
+    run(writing_commands(files)["index build, again"])
     figures = {}
-    for name in writing_commands(folder):
+    for name in writing_commands(files):
         low, high, refused = 0, 8 << 20, 0
         for n in range(9):
             free = (low + high) // 2 if n else 0
-            with small_disk(folder) as at:
+            with mounted_tmpfs(folder / "disk", "64m") as at:
+                shutil.copytree(files, at, dirs_exist_ok=True)
                 before, state = contents(at), os.statvfs(at)
                 with open(at / ".filler", "wb") as filler:
                     size = state.f_bavail * state.f_frsize - free
@@ -252,7 +212,12 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
     return figures
 
 
-# ---- Threads, odd files, training, a long stream ----
+# ---- Shared files, threads, odd files, training, a long stream ----
+
+
+def sharing(flags: argparse.Namespace, folder: Path) -> dict:
+    """4 processes write and 4 read one index; two of each stay open, two open it for every call."""
+    return share(folder, flags.seconds)
 
 
 def threads(flags: argparse.Namespace, folder: Path) -> dict:
@@ -260,7 +225,7 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
     batches = [random_questions(n, n) for n in (1, 2, 40, 400)]
     stored, reference = random_questions(2000, 0), make_detector()
     vectors = [reference.encode(batch) for batch in batches]
-    detector, counts, faults = make_detector(), Counter(), []
+    detector, counts = make_detector(), Counter()
     index = QuestionIndex.build(detector, stored, path=folder / "index")
     # By vectors alone: the questions that others add change the weights of words.
     best = [hit.similarity for hit in index.search(batches[0][0], mode="vectors")]
@@ -268,30 +233,23 @@ def threads(flags: argparse.Namespace, folder: Path) -> dict:
 
     def work(number: int) -> None:
         dice = random.Random(number)
-        try:
-            while time.monotonic() < end:
-                at, what = dice.randrange(len(batches)), dice.choice(["encode", "search", "change"])
-                if what == "encode":
-                    np.testing.assert_allclose(detector.encode(batches[at]), vectors[at], atol=1e-5)
-                elif what == "search":
-                    hits = index.search(batches[0][0], k=3000, mode="vectors")
-                    hits = [hit for hit in hits if hit.id.isdecimal()]  # not the other threads'
-                    assert [hit.similarity for hit in hits[:10]] == best and len(hits) == 2000
-                    assert all(stored[int(hit.id)] == hit.question for hit in hits)
-                else:
-                    i = f"thread {number}"
-                    index.add(batches[1][0], ids=[i])
-                    assert i in index and index.remove(i) == 1 and i not in index
-                counts[what] += 1
-        except BaseException as error:
-            faults.append(f"{what}: {type(error).__name__}: {error}")
+        while time.monotonic() < end:
+            at, what = dice.randrange(len(batches)), dice.choice(["encode", "search", "change"])
+            if what == "encode":
+                np.testing.assert_allclose(detector.encode(batches[at]), vectors[at], atol=1e-5)
+            elif what == "search":
+                hits = index.search(batches[0][0], k=3000, mode="vectors")
+                hits = [hit for hit in hits if hit.id.isdecimal()]  # not the other threads'
+                assert [hit.similarity for hit in hits[:10]] == best and len(hits) == 2000
+                assert all(stored[int(hit.id)] == hit.question for hit in hits)
+            else:
+                i = f"thread {number}"
+                index.add(batches[1][0], ids=[i])
+                assert i in index and index.remove(i) == 1 and i not in index
+            counts[what] += 1
 
-    running = [threading.Thread(target=work, args=(number,)) for number in range(20)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
-    assert not faults, faults[:3]
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(work, range(20)))
     assert [entry["question"] for entry in index.entries] == stored
     index.close()
     return {"threads": 20, "seconds": flags.seconds, **counts}
@@ -304,7 +262,7 @@ def files(flags: argparse.Namespace, folder: Path) -> dict:
 
 def train(flags: argparse.Namespace, folder: Path) -> dict:
     """`siamese train` killed again and again: each run that ends equals one that was never killed."""
-    return killed_runs(folder, flags.times, flags.signals.split(","), steps=150)
+    return killed_runs(folder, flags.times, ["KILL"], steps=150)
 
 
 def stream(flags: argparse.Namespace, folder: Path) -> dict:
@@ -316,9 +274,8 @@ def stream(flags: argparse.Namespace, folder: Path) -> dict:
         with open(folder / "rows.csv", "w") as rows:
             rows.write("id,question1,question2\n")
             for n in range(1, count + 1):
-                rows.write(
-                    f'{n},"how far is\nthe way {n} ?"' + ",how old ?" * (n % 1000 > 0) + "\n"
-                )
+                cells = [str(n), f'"how far is\nthe way {n} ?"', "how old ?"]
+                rows.write(",".join(cells if n % 1000 else cells[:2]) + "\n")
         begun = time.perf_counter()
         with open(folder / "rows.csv") as rows, open(folder / "answers.csv", "w") as answers:
             done = subprocess.run(command, stdin=rows, stdout=answers, stderr=subprocess.PIPE)
@@ -329,6 +286,8 @@ def stream(flags: argparse.Namespace, folder: Path) -> dict:
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
         seconds = round(time.perf_counter() - begun, 1)
         figures[f"{count} rows"] = {"answers": answered, "seconds": seconds, "peak MiB": peak}
+    peaks = [figure["peak MiB"] for figure in figures.values()]
+    assert peaks[-1] < 1.25 * peaks[0], f"memory grows with the file: {peaks}"
     return figures
 
 
@@ -340,9 +299,6 @@ def main() -> None:
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--seconds", type=float, default=60, help="sharing, threads [%(default)s]")
     parser.add_argument("--times", type=int, default=50, help="kills, train [%(default)s]")
-    parser.add_argument(
-        "--signals", default="KILL", help="train: such as KILL,INT,TERM [%(default)s]"
-    )
     parser.add_argument("--rows", type=int, default=1_000_000, help="stream [%(default)s]")
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results/faults.json")
     flags = parser.parse_args()

@@ -1,7 +1,8 @@
-"""Processes that write and read one index, for tests/search/test_faults.py and benchmarks/faults.py."""
+"""Processes that write and read one index, for benchmarks/faults.py."""
 
 import itertools
 import json
+import multiprocessing
 import random
 import time
 from collections import Counter
@@ -63,3 +64,34 @@ def read(folder: Path, name: str, seconds: float, stays_open: bool) -> None:
         counts.update(reads=1, hits=len(hits))
     index.close()
     (folder / f"{name}.log").write_text(json.dumps(counts))
+
+
+def share(folder: Path, seconds: float) -> dict:
+    """4 processes write and 4 read one index; two of each stay open, two open it for every call.
+
+    Returns figures; AssertionError where something is lost, mixed or refused.
+    """
+    processes = multiprocessing.get_context("forkserver")
+    first, detector = [f"first-{n}/{k}" for n in range(50) for k in "ab"], make_detector()
+    QuestionIndex.build(detector, [*map(question, first)], ids=first, path=folder / "index").close()
+    children = []
+    for work, n in itertools.product((write, read), range(4)):
+        arguments = (folder, f"{work.__name__}{n}", seconds, n % 2 == 0)
+        children.append(processes.Process(target=work, args=arguments))
+        children[-1].start()
+    for child in children:
+        child.join()
+    assert not any(child.exitcode for child in children), "a process failed"
+    logs = [(folder / f"write{n}.log").read_text().splitlines() for n in range(4)]
+    versions = dict(json.loads(line) for log in logs for line in log)
+    expected = {f"{pair}/{k}": v for pair, v in versions.items() if v is not None for k in "ab"}
+    expected.update(dict.fromkeys(first, 0))
+    with QuestionIndex.open(folder / "index", detector) as index:
+        entries = index.entries
+    stored = {entry["id"]: version_of(entry["id"], entry["question"]) for entry in entries}
+    assert stored == expected, f"lost, or not removed: {stored.items() ^ expected.items()}"
+    assert [p.name for p in folder.iterdir() if p.suffix != ".log"] == ["index"], "files are left"
+    counts = Counter(changes=sum(map(len, logs)))
+    for n in range(4):
+        counts.update(json.loads((folder / f"read{n}.log").read_text()))
+    return {"seconds": seconds, **counts, "questions at the end": len(stored)}

@@ -419,6 +419,8 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     index.add("how old")
     assert sorted(os.listdir(tmp_path)) != ["i"]
     index.close()
+    with pytest.raises(CheckpointError, match="it was closed"):
+        index.search("how old")
     assert os.listdir(tmp_path) == ["i"]
     shutil.copy(path, tmp_path / "copy")
     monkeypatch.setattr(os, "access", lambda *args: False)

@@ -141,7 +141,9 @@ class IndexFile:
             yield
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", None) or ""
-            if name.startswith("SQLITE_BUSY"):
+            if isinstance(error, sqlite3.ProgrammingError):
+                why = "it was closed. Open it again."
+            elif name.startswith("SQLITE_BUSY"):
                 why = "another process has been writing to it for a minute. Try again later."
             elif _is_full(error):
                 why = "the disk is full. Free some space, or choose another directory."
