@@ -3,9 +3,9 @@
 Usage: python examples/ray_encode.py MODEL INPUT OUTPUT [--id id] [--column question] [--workers 2]
 
 INPUT is a file or a folder of files of one format. The output has the input's columns and `vector`. A
-worker that dies is replaced, and what it had not written is encoded again. A run that was stopped goes on
-where it was when the same command is given again: until it ends well, Ray keeps beside OUTPUT which ids
-are written. Every node must reach MODEL, INPUT and OUTPUT under the same paths.
+worker that dies is replaced, and the questions that it had not written are encoded again. To resume a run
+that was stopped, give the same command again: until a run ends well, Ray keeps the written ids in a folder
+beside OUTPUT. Every node must reach MODEL, INPUT and OUTPUT under the same paths.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Encode:
         texts = [text or "" for text in table[self.column].to_pylist()]
         vectors = self.detector.encode(texts, processes=1)
         flat = pyarrow.array(vectors.ravel())
-        found = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-        return table.append_column("vector", found)
+        column = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+        return table.append_column("vector", column)
 
 
 def encode(model: str, source: str, output: str, id_column: str, column: str, workers: int) -> None:

@@ -14,5 +14,8 @@ def mounted_tmpfs(where, size):
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)]
     if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
         pytest.skip("mounting a small tmpfs is not permitted here")
-    yield where
-    subprocess.run(["umount", "-l", str(where)], check=True)
+    try:
+        yield where
+    finally:
+        subprocess.run(["umount", "-l", str(where)], check=True)
+        where.rmdir()

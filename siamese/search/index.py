@@ -49,6 +49,7 @@ class QuestionIndex:
     def __init__(self, detector: DuplicateDetector, file: IndexFile):
         """Takes an open file whose model is `detector`; `build` and `open` call it."""
         self.detector, self._file = detector, file
+        self._model = detector  # without the index's own threshold
         self._lock = threading.RLock()  # held while the connection is used
         self._state, self._version = State.empty(detector.output_size), -1
         self._weight, self._fit = VECTOR_WEIGHT, None
@@ -252,8 +253,10 @@ class QuestionIndex:
             labels = stored_groups.make(state, answers, cut, largest)
             if not self._file.read_only:
                 with self._changing() as db:
-                    stored_groups.write(db, state, labels, cut, largest)
-                    stored_groups.extend(db, self._state, state.last)
+                    same_answers = np.array_equal(answers, stored_groups.read_answers(db))
+                    if same_answers and self._state.made == state.made:
+                        stored_groups.write(db, state, labels, cut, largest)
+                        stored_groups.extend(db, self._state, state.last)
         return groups_of(state.vectors, labels)
 
     def add_answers(self, pairs: Any) -> int:
@@ -430,8 +433,8 @@ class QuestionIndex:
                 f"model that made it. {index_file.REMAKE}"
             )
         self._weight, fit = facts["vector_weight"], facts.get("fit")
-        if fit and fit != self._fit:
-            self.detector, self._fit = self.detector.with_fit(fit), fit
+        if fit != self._fit:
+            self.detector, self._fit = self._model.with_fit(fit) if fit else self._model, fit
         state = self._state
         if facts["made"] != state.made:
             state = State.of(db, facts)
@@ -452,6 +455,7 @@ class QuestionIndex:
                     self._read(db)
                     stored_groups.extend(db, self._state, state.last)
             except BaseException:
-                if self._state is not state:  # It has what was not committed.
-                    self._state, self._version = State.empty(self.detector.output_size), -1
+                self._version = -1  # Settings may be those that were not committed,
+                if self._state is not state:  # and questions, too.
+                    self._state = State.empty(self.detector.output_size)
                 raise

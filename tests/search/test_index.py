@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_disks import mounted_tmpfs
 from small_models import ODD, make_detector, random_questions
 
 from siamese import QuestionPairs
@@ -262,6 +263,23 @@ def test_answers_bind_groups(detector, tmp_path):
         index.groups(0.97)
 
 
+def test_an_answer_that_comes_while_groups_are_made_binds_the_next_ones(
+    detector, path, monkeypatch
+):
+    index, other = (QuestionIndex.open(path, detector) for _ in range(2))
+    index.add("how far is it")
+    make = stored_groups.make
+
+    def answered(*args):
+        other.add_answers(QuestionPairs(["how far"], ["how far is it"], [0]))
+        return make(*args)
+
+    monkeypatch.setattr(stored_groups, "make", answered)
+    assert len(index.groups(-1.0)) == 1
+    monkeypatch.undo()
+    assert index.groups(-1.0) == []
+
+
 # ---- The file ----
 
 
@@ -327,13 +345,30 @@ def test_damage_is_one_sentence(detector, tmp_path, damage):
 
 def test_an_index_replaces_an_older_one_under_its_readers(detector, path):
     reader = QuestionIndex.open(path, detector)
+    reader.set_threshold({"threshold": 0.123, "calibration": None})
     QuestionIndex.build(detector, ["anew", "how old"], path=path).close()
     assert contents(reader) == {"0": "anew", "1": "how old"}
+    assert len(reader) == 2 and reader.detector.threshold == detector.threshold
     assert reader.search("anew")[0].question == "anew"
     other = make_detector(seed=1)
     QuestionIndex.build(other, ["anew"], path=path).close()
     with pytest.raises(CheckpointError, match="made by another model"):
         reader.search("anew")
+
+
+def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path):
+    reader = QuestionIndex.open(path, detector)
+    stem_numbers = reader._stem_numbers
+
+    def replaced(texts):
+        QuestionIndex.build(detector, ["rice", "cook rice"], path=path).close()
+        reader._stem_numbers = stem_numbers
+        return stem_numbers(texts)
+
+    reader._stem_numbers = replaced
+    for hit in reader.search("how far"):
+        assert hit.question != "how far"
+        assert hit.similarity == pytest.approx(detector.similarity("how far", hit.question))
 
 
 def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
@@ -351,6 +386,32 @@ def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
     assert index.add("how old").ids == ["1"]
 
 
+def test_a_threshold_that_was_not_stored_does_not_count(detector, path, monkeypatch):
+    index = QuestionIndex.open(path, detector)
+    monkeypatch.setattr(stored_groups, "extend", lambda *args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        index.set_threshold({"threshold": 0.123, "calibration": None})
+    assert len(index) == 1 and index.detector.threshold == detector.threshold
+
+
+def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(detector, tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "4m") as disk:
+        QuestionIndex.build(detector, random_questions(200), path=disk / "i").close()
+        state = os.statvfs(disk)
+        with open(disk / "filler", "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize)
+        index = QuestionIndex.open(disk / "i", detector)
+        assert len(index.search("how far", k=300)) == 200
+        assert index.groups(0.9) is not None
+        for change in (lambda: index.add("far old"), lambda: index.remove([3])):
+            with pytest.raises(CheckpointError, match="the disk is full"):
+                change()
+        os.unlink(disk / "filler")
+        assert index.add("how far is it to cook").added == 1 and index.remove([3]) == 1
+        index.close()
+        assert os.listdir(disk) == ["i"]
+
+
 def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     detector, path, tmp_path, monkeypatch
 ):
@@ -358,6 +419,8 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     index.add("how old")
     assert sorted(os.listdir(tmp_path)) != ["i"]
     index.close()
+    with pytest.raises(CheckpointError, match="it was closed"):
+        index.search("how old")
     assert os.listdir(tmp_path) == ["i"]
     shutil.copy(path, tmp_path / "copy")
     monkeypatch.setattr(os, "access", lambda *args: False)

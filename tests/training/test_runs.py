@@ -4,17 +4,14 @@ import csv
 import dataclasses
 import itertools
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
-from programs import ROOT
+from killed_training import killed_runs
 
 from siamese import ArgumentError, CheckpointError, DataError, DuplicateDetector, Trainer
 from siamese.cli.main import main
@@ -253,14 +250,4 @@ def test_a_loss_that_is_not_a_number_ends_the_run_and_the_checkpoint_stays(corpu
 
 @pytest.mark.slow
 def test_killed_at_random_moments_every_run_ends_as_one_never_interrupted(tmp_path):
-    # In a process of its own: it forks, which a process that has run JAX must not.
-    script = ROOT / "benchmarks" / "robustness" / "train_kills.py"
-    options = ["--kills", "3", "--steps", "40", "--signals", "TERM,KILL,INT"]
-    done = subprocess.run(
-        [sys.executable, script, *options, "--result", tmp_path / "result.json"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads((tmp_path / "result.json").read_text())["kills"] == 3
+    assert killed_runs(tmp_path, 3, ["TERM", "KILL", "INT"], steps=40)["kills"] == 3

@@ -62,16 +62,27 @@ class IndexFile:
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
         self.path = path
-        self.read_only = False
+        self.read_only = self._disk_full = False
+        self._opened = 0  # how often
         if path is not None:
             self._check_path(create)
+        self._open(create)
+
+    def _open(self, create: bool = False) -> None:
         with self.explained():
+            self._disk_full = False
             self._db = self._connect()
             try:
                 self._prepare(create)
-            except BaseException:
+            except BaseException as error:
                 self._db.close()
-                raise
+                # SQLite needs 32 kB beside the file for readers that share it with writers.
+                self._disk_full = _is_full(error) and not create
+                if not self._disk_full:
+                    raise
+                self._db = self._connect()
+                self._prepare(create)
+            self._opened += 1
 
     def _check_path(self, create: bool) -> None:
         if os.path.isdir(self.path):
@@ -88,16 +99,16 @@ class IndexFile:
             return sqlite3.connect(":memory:", **options)
         path = os.path.abspath(self.path)
         if os.path.exists(path):
-            self.read_only = not all(
+            self.read_only = self._disk_full or not all(
                 os.access(place, os.W_OK) for place in (path, os.path.dirname(path))
             )
         if not self.read_only:
             return sqlite3.connect(path, **options)
         wal = f"{path}-wal"
         if os.path.exists(wal) and os.path.getsize(wal):
+            why = "the disk is full" if self._disk_full else "its folder is read-only"
             raise CheckpointError(
-                f"{path} was not closed, and its folder is read-only: open the index once where it can "
-                "be written."
+                f"{path} was not closed, and {why}: open the index once where it can be written."
             )
         return sqlite3.connect(f"file:{quote(path)}?immutable=1", uri=True, **options)
 
@@ -130,9 +141,11 @@ class IndexFile:
             yield
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", None) or ""
-            if name.startswith("SQLITE_BUSY"):
+            if isinstance(error, sqlite3.ProgrammingError):
+                why = "it was closed. Open it again."
+            elif name.startswith("SQLITE_BUSY"):
                 why = "another process has been writing to it for a minute. Try again later."
-            elif name.startswith("SQLITE_FULL"):
+            elif _is_full(error):
                 why = "the disk is full. Free some space, or choose another directory."
             elif name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
                 why = "it cannot be written there. Change the permissions, or copy it elsewhere."
@@ -150,15 +163,15 @@ class IndexFile:
             try:
                 yield self._db
             finally:
-                self._db.execute("commit")
+                if self._db.in_transaction:
+                    self._db.execute("commit")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that changes the file at its end, or leaves it as it was after an exception."""
         if self.read_only:
-            raise CheckpointError(
-                f"{self.path} cannot be changed: the file or its folder is read-only."
-            )
+            why = "the disk is full" if self._disk_full else "the file or its folder is read-only"
+            raise CheckpointError(f"{self.path} cannot be changed: {why}.")
         with self.explained():
             self._db.execute("begin immediate")
             try:
@@ -170,12 +183,17 @@ class IndexFile:
                 raise
 
     def make(self, db: sqlite3.Connection) -> None:
-        """Makes empty tables, in place of older ones, in a transaction of `writing`."""
-        for (name,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
-            if name in TABLES:
-                db.execute(f"drop table {name}")
+        """Makes empty tables, in place of older ones, in a transaction of `writing`.
+
+        The numbers of rows go on, so that no reader takes a new question for an older one.
+        """
+        names = {name for (name,) in db.execute("select name from sqlite_master").fetchall()}
+        last = _last_row(db) if "question" in names else 0
+        for name in names.intersection(TABLES):
+            db.execute(f"drop table {name}")
         for statement in SCHEMA.split(";"):
             db.execute(statement)
+        db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
         db.execute(f"pragma application_id = {APPLICATION}")
         db.execute(f"pragma user_version = {VERSION}")
 
@@ -186,10 +204,18 @@ class IndexFile:
             self._db.execute("pragma wal_checkpoint(truncate)")
 
     @property
-    def data_version(self) -> int:
-        """A number that changes when another connection has changed the file."""
+    def data_version(self) -> tuple[int, int]:
+        """Changes when another connection has changed the file."""
+        if self._disk_full:  # There may be space again.
+            self._db.close()
+            self._open()
         with self.explained():
-            return self._db.execute("pragma data_version").fetchone()[0]
+            return self._opened, self._db.execute("pragma data_version").fetchone()[0]
+
+
+def _is_full(error: BaseException) -> bool:
+    """Whether an error of SQLite's says that the disk is full."""
+    return getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 
 
 # ---- Inside a transaction ----
@@ -256,12 +282,17 @@ def text_key(text: str) -> int:
 def insert(db: sqlite3.Connection, *columns: Sequence[Any]) -> None:
     """Adds questions: their ids, keys, texts, JSON columns, stems and vectors."""
     ids, keys, texts, others, stems, vectors = columns
-    (last,) = db.execute("select coalesce(max(seq), 0) from sqlite_sequence").fetchone()
+    last = _last_row(db)
     rows = range(last + 1, last + 1 + len(ids))
     question = "insert into question values (?, ?, ?, ?, ?)"
     db.executemany(question, zip(rows, ids, keys, texts, others))
     encoded = ((row, s.tobytes(), v.tobytes()) for row, s, v in zip(rows, stems, vectors))
     db.executemany("insert into encoded values (?, ?, ?)", encoded)
+
+
+def _last_row(db: sqlite3.Connection) -> int:
+    """The last row that a question has had; 0 where there was none."""
+    return db.execute("select coalesce(max(seq), 0) from sqlite_sequence").fetchone()[0]
 
 
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:

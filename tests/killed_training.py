@@ -1,0 +1,95 @@
+"""`siamese train` killed again and again, for tests/training/test_runs.py and benchmarks/faults.py."""
+
+import csv
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from siamese import embedded_corpus
+from siamese.cli.main import main as siamese
+
+# SIGTERM before the first step or after the last one ends the process in the system's own way.
+EXIT_CODES = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.SIGTERM)}
+FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors")
+
+
+def write_pairs(path: Path, count: int = 400) -> None:
+    """Labelled pairs of the embedded corpus as CSV."""
+    pairs = embedded_corpus(train_pairs=count, valid_pairs=50, test_pairs=50).train
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["question1", "question2", "is_duplicate"])
+        rows.writerows(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int)))
+
+
+def train(arguments: list[str], messages: Path) -> None:
+    """The process that is killed."""
+    file = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    raise SystemExit(siamese(arguments))
+
+
+def run_contents(run: Path) -> dict[str, object]:
+    """The bytes of a finished run's files, its curves, and the names of its other files."""
+    contents: dict[str, object] = {name: (run / name).read_bytes() for name in FILES}
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    contents["curves"] = [{**line, "seconds": None} for line in lines]
+    contents["others"] = sorted(path.name for path in run.iterdir() if path.name not in FILES)
+    return contents
+
+
+def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dict:
+    """Kills runs at random moments and starts each again, until it ends; it equals a run never killed.
+
+    AssertionError where a run that ends differs from the run that was never killed, in one byte or file.
+    """
+    write_pairs(folder / "pairs.csv")
+    command = [
+        "train",
+        "--questions",
+        folder / "pairs.csv",
+        "--steps",
+        steps,
+        "--batch-size",
+        16,
+        "--json",
+    ]
+    command += ["--set=checkpoint_every=5", "--set=eval_every=10", "--set=d_model=16", "--output"]
+    processes, dice, kills, finished = (
+        multiprocessing.get_context("forkserver"),
+        random.Random(1),
+        0,
+        0,
+    )
+
+    def start(run: Path) -> multiprocessing.Process:
+        arguments = [list(map(str, [*command, run])), folder / "messages"]
+        child = processes.Process(target=train, args=arguments)
+        child.start()
+        return child
+
+    begun = time.monotonic()
+    start(folder / "whole").join()
+    seconds, whole = time.monotonic() - begun, run_contents(folder / "whole")
+    while kills < times:
+        run, ended = folder / f"run{finished}", False
+        while not ended:
+            child, name = start(run), signals[kills % len(signals)]
+            if kills < times:
+                child.join(dice.uniform(0, seconds))
+            if kills < times and child.is_alive():
+                os.kill(child.pid, signal.Signals[f"SIG{name}"])
+                kills += 1
+            child.join()
+            ended = child.exitcode == 0
+            message = (folder / "messages").read_text()
+            assert ended or child.exitcode in EXIT_CODES[name], (child.exitcode, message)
+        contents = run_contents(run)
+        assert contents == whole, [key for key in whole if contents[key] != whole[key]]
+        finished += 1
+    return {"kills": kills, "signals": signals, "runs that ended": finished}
