@@ -32,10 +32,10 @@ try:
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+    from fastapi.responses import HTMLResponse, JSONResponse
     from fastapi.security import HTTPBearer
     from prometheus_client.multiprocess import MultiProcessCollector
-    from pydantic import BaseModel, ConfigDict, Field
+    from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
     from starlette.datastructures import Headers, MutableHeaders
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -48,8 +48,8 @@ KEY = "SIAMESE_API_KEY"  # the environment variable with the key that clients mu
 SETTINGS = "SIAMESE_SERVE"  # the one by which `serve` tells its worker processes what to serve
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client reads it when it is imported
 
-MOST_BYTES = 1 << 20  # of a request
-MOST_HITS = 100_000  # questions * k of a request
+MOST_BYTES = 8 << 20  # of a request
+MANY = 100  # a request has at most so many questions, or at most so large a k: 100,000 hits
 MOST_WAITING = 32  # requests that wait or are answered; fewer than Starlette has threads (40)
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 
@@ -61,7 +61,7 @@ PROBLEMS = {
     403: "The request comes from another web site.",
     404: "An id or a column that no question has.",
     409: "An id that stands twice in the request; probabilities, where the index has no calibration.",
-    413: f"More than {MOST_BYTES:,} bytes, or more than {MOST_HITS:,} hits (questions times k).",
+    413: f"More than {MOST_BYTES:,} bytes, or more than {MANY} questions with a k above {MANY}.",
     422: "Not the JSON that the schema describes.",
     429: f"{MOST_WAITING} requests wait already; ask again after the seconds of Retry-After.",
     503: "The index cannot be read or changed now.",
@@ -83,10 +83,23 @@ VISIBLE = r"[^\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f
 Text = Annotated[str, Field(max_length=10_000)]
 Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
 Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
-Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | int
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError("a whole number is expected")
+    return value
+
+
+def whole(**bounds: Any) -> Any:
+    """The type of a whole number; 7.0 is one, as in JSON's schema, but no text and no boolean."""
+    return Annotated[int, Strict(False), Field(**bounds), BeforeValidator(_number)]
+
+
+Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = str | int | Number | bool
-Most = Annotated[int, Field(ge=1, le=1000)]
+Most = whole(ge=1, le=1000)
 Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
 
 
@@ -118,8 +131,16 @@ class Questions(Body):
     questions: list[Text] = Field(max_length=1000, examples=[[EXAMPLE]])
 
 
+def _few(name: str) -> ConfigDict:
+    """For the schema: few questions, or a small k."""
+    few = [{"properties": {name: {"maxItems": MANY}}}, {"properties": {"k": {"maximum": MANY}}}]
+    return ConfigDict(json_schema_extra={"anyOf": few})
+
+
 class Search(Questions):
     """New questions to search for."""
+
+    model_config = _few("questions")
 
     k: Most = 10
     mode: Literal["hybrid", "vectors", "words"] = "hybrid"
@@ -160,15 +181,17 @@ class Ids(Body):
 class Stored(Ids):
     """Stored questions whose duplicates you look for."""
 
-    k: Most = Field(100, description="most duplicates of a question")
+    model_config = _few("ids")
+
+    k: Most = 100
     threshold: Cut = None
 
 
 class Page(Body):
     """A part of a long table."""
 
-    offset: int = Field(0, ge=0)
-    limit: int = Field(1000, ge=1, le=10_000, description="rows")
+    offset: whole(ge=0) = 0
+    limit: whole(ge=1, le=10_000) = 1000
 
 
 class Problem(BaseModel):
@@ -297,9 +320,11 @@ def _results(results: Iterable[Iterable[Any]]) -> Response:
 
 
 def _within(questions: Sequence[Any], k: int) -> None:
-    if len(questions) * k > MOST_HITS:
-        detail = f"{len(questions):,} questions with k = {k:,} are more than {MOST_HITS:,} hits."
-        raise HTTPException(413, f"{detail} Send the questions in several requests.")
+    if len(questions) > MANY and k > MANY:
+        raise HTTPException(
+            413, f"{len(questions)} questions with k = {k} have too many hits. Send at most {MANY} "
+            f"questions in a request, or a k of at most {MANY}."
+        )  # fmt: skip
 
 
 class Gate:
@@ -355,6 +380,9 @@ class Gate:
         from_page = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         if elsewhere or not (from_page or by_link):
             return refused(403)
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MOST_BYTES:
+            return refused(413)
         scheme, _, sent = headers.get("authorization", "").partition(" ")
         right = scheme.lower() == "bearer" and self.key is not None
         if self.key and (path.startswith("/v1/") or path == "/metrics"):
@@ -553,10 +581,13 @@ def _add_pages(
         """Whether the server answers; needs no key."""
         return {"status": "ok", "version": __version__}
 
-    problems = {401: {"description": PROBLEMS[401], "model": Problem}} if documented else {}
-    options = {"dependencies": documented, "responses": problems}
+    answers = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+    if documented:
+        answers[401] = {"description": PROBLEMS[401], "model": Problem}
 
-    @app.get("/metrics", response_class=PlainTextResponse, **options)
+    @app.get(
+        "/metrics", response_class=Response, responses=answers, dependencies=documented
+    )  # fmt: skip
     def metrics() -> Response:
         """Counts of all processes in Prometheus' text format."""
         questions.set(len(index))
