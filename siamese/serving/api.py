@@ -18,14 +18,15 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError, SiameseError
 from siamese.search.display import NO_LABELS, json_text
-from siamese.search.explain import explain
+from siamese.search.explain import WordEffect, explain
 from siamese.search.groups import group_rows
-from siamese.search.index import QuestionIndex
+from siamese.search.index import Hit, QuestionIndex
+from siamese.search.stored.changes import Added
 
 try:
     import prometheus_client
@@ -35,7 +36,7 @@ try:
     from fastapi.responses import HTMLResponse, JSONResponse
     from fastapi.security import HTTPBearer
     from prometheus_client.multiprocess import MultiProcessCollector
-    from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
+    from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, create_model
     from starlette.datastructures import Headers, MutableHeaders
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -56,21 +57,15 @@ MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
 EXAMPLE = "How can I learn Spanish?"
 PROBLEMS = {
-    400: "A question without words to add, or another host.",
-    401: "The key is missing or wrong.",
-    403: "The request comes from another web site.",
-    404: "An id or a column that no question has.",
-    409: "An id that stands twice in the request; probabilities, where the index has no calibration.",
-    413: f"More than {MOST_BYTES:,} bytes, or more than {MANY} questions with a k above {MANY}.",
-    422: "Not the JSON that the schema describes.",
-    429: f"{MOST_WAITING} requests wait already; ask again after the seconds of Retry-After.",
-    503: "The index cannot be read or changed now.",
-}
-SENTENCES = {
+    400: "A question to add has no words, or the request names another host.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
     403: "Another web site may not ask this server.",
-    413: f"A request may have {MOST_BYTES:,} bytes. Send the questions in several requests.",
+    404: "No question has such an id or column.",
+    409: "An id stands twice in the request, or the index has no calibration and no probabilities.",
+    413: f"A request may have {MOST_BYTES:,} bytes, and more than {MANY} questions a k of {MANY}.",
+    422: "The request is not the JSON that the schema describes.",
     429: f"{MOST_WAITING} requests wait already. Ask again in a second.",
+    503: "The index cannot be read or changed now.",
 }
 HEADERS = {
     401: {"WWW-Authenticate": "Bearer"},
@@ -79,7 +74,9 @@ HEADERS = {
 }
 
 # A character that is neither blank nor invisible; the ranges mean the same in Rust, Python and JavaScript.
-VISIBLE = r"[^\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+VISIBLE = (
+    r"[^\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+)
 Text = Annotated[str, Field(max_length=10_000)]
 Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
 Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
@@ -154,7 +151,9 @@ class New(Body):
     """A question to add; the index gives it the next free number as id."""
 
     question: Worded = Field(examples=[EXAMPLE])
-    columns: dict[str, Value | None | list[Value | None]] = Field({}, examples=[{"topic": "travel"}])
+    columns: dict[str, Value | list[Value | None] | None] = Field(
+        {}, examples=[{"topic": "travel"}]
+    )
 
 
 class NewWithId(New):
@@ -194,107 +193,17 @@ class Page(Body):
     limit: whole(ge=1, le=10_000) = 1000
 
 
-class Problem(BaseModel):
-    """Why a request was refused, in a sentence."""
-
-    detail: str
-
-
-class Answer(BaseModel):
-    """What two questions have in common; no probability where the index has no calibration."""
-
-    similarity: float = Field(examples=[0.912])
-    probability: float | None = Field(examples=[0.87])
-    is_duplicate: bool
+def model_of(kind: Any) -> Any:
+    """The schema of a named tuple, an object of its fields."""
+    return create_model(kind.__name__, **{n: (t, ...) for n, t in get_type_hints(kind).items()})
 
 
-class Answers(BaseModel):
-    """An answer for each pair."""
-
-    answers: list[Answer]
-
-
-class WordOfPair(BaseModel):
-    """A word; its effect is the cosine with it less the cosine without it, null for an only word."""
-
-    word: str
-    effect: float | None
-    known: bool
-
-
-class Explanation(Answer):
-    """An answer and the effect of each word on it."""
-
-    threshold: float
-    words1: list[WordOfPair]
-    words2: list[WordOfPair]
-    note: str
-
-
-class Vectors(BaseModel):
-    """A vector of length 1 for each question; zero for a question without words."""
-
-    vectors: list[list[float]]
-
-
-class HitOfSearch(Answer):
-    """A stored question; ranks count from 1 and are null where it is not in that list."""
-
-    id: str
-    question: str
-    columns: dict[str, Any]
-    vector_rank: int | None
-    word_rank: int | None
-    same: list[str] = Field(description="ids of the other hits with the same text")
-
-
-class Results(BaseModel):
-    """The hits of each question, best first."""
-
-    results: list[list[HitOfSearch]]
-
-
-class Added(BaseModel):
-    """The id of each question; how many were new, replaced a stored one, or were stored already."""
-
-    ids: list[str]
-    added: int
-    replaced: int
-    skipped: int
-
-
-class Removed(BaseModel):
-    """How many questions were removed."""
-
-    removed: int
-
-
-class GroupRow(BaseModel):
-    """A question of a group; its similarity is the cosine with the group's central question."""
-
-    group: int
-    id: str
-    question: str
-    similarity: float
-    central: int
-
-
-class Groups(BaseModel):
-    """Rows from `offset` on, the largest group first; how many rows and groups there are."""
-
-    rows: list[GroupRow]
-    total: int
-    groups: int
-
-
-class Info(BaseModel):
-    """The index and its threshold."""
-
-    version: str
-    questions: int
-    threshold: float
-    has_probabilities: bool
-    note: str
+ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
+HITS = {"results": list[list[model_of(Hit)]]}
+WORDS = list[model_of(WordEffect)]
+GROUP_ROW = {"group": int, "id": str, "question": str, "similarity": float, "central": int}
+Answer, GroupRow = create_model("Answer", **ANSWER), create_model("GroupRow", **GROUP_ROW)
+Problem = create_model("Problem", detail=str)
 
 
 def answered(body: str | dict[str, Any]) -> Response:
@@ -305,7 +214,7 @@ def answered(body: str | dict[str, Any]) -> Response:
 
 def refused(status: int, sentence: str = "") -> Response:
     """An answer with the reason for a refusal."""
-    detail = {"detail": sentence or SENTENCES[status]}
+    detail = {"detail": sentence or PROBLEMS[status]}
     return JSONResponse(detail, status, HEADERS.get(status))
 
 
@@ -321,10 +230,7 @@ def _results(results: Iterable[Iterable[Any]]) -> Response:
 
 def _within(questions: Sequence[Any], k: int) -> None:
     if len(questions) > MANY and k > MANY:
-        raise HTTPException(
-            413, f"{len(questions)} questions with k = {k} have too many hits. Send at most {MANY} "
-            f"questions in a request, or a k of at most {MANY}."
-        )  # fmt: skip
+        raise HTTPException(413)
 
 
 class Gate:
@@ -350,7 +256,7 @@ class Gate:
         """Answers one request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        begun, status, path = time.perf_counter(), 500, scope["path"]
+        begun, status, size, path = time.perf_counter(), 500, 0, scope["path"]
 
         async def sent(message: dict[str, Any]) -> None:
             nonlocal status
@@ -361,11 +267,19 @@ class Gate:
                 headers["Cache-Control"] = "no-store"
             await send(message)
 
+        async def received() -> dict[str, Any]:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > MOST_BYTES:
+                raise HTTPException(413)
+            return message
+
         works = path.startswith("/v1/")
         refusal = self.refusal(path, Headers(scope=scope))
         self.waiting += works
         try:
-            await (self.app if refusal is None else refusal)(scope, receive, sent)
+            await (self.app if refusal is None else refusal)(scope, received, sent)
         finally:
             self.waiting -= works
             label = path if path in self.paths else "other"
@@ -384,17 +298,21 @@ class Gate:
         if not length.isdecimal() or int(length) > MOST_BYTES:
             return refused(413)
         scheme, _, sent = headers.get("authorization", "").partition(" ")
-        right = scheme.lower() == "bearer" and self.key is not None
-        if self.key and (path.startswith("/v1/") or path == "/metrics"):
-            if not right or not hmac.compare_digest(sent.encode(), self.key.encode()):
-                return refused(401)
+        right = hmac.compare_digest(sent.encode(), (self.key or "").encode())
+        locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
+        if locked and not (right and scheme.lower() == "bearer"):
+            return refused(401)
         if path.startswith("/v1/") and self.waiting >= MOST_WAITING:
             return refused(429)
         return None
 
 
 def make_app(
-    index: QuestionIndex, *, host: str = "127.0.0.1", key: str | None = None, names: Sequence[str] = ()
+    index: QuestionIndex,
+    *,
+    host: str = "127.0.0.1",
+    key: str | None = None,
+    names: Sequence[str] = (),
 ) -> FastAPI:
     """The application (ASGI); it closes the index at its end.
 
@@ -417,7 +335,6 @@ def make_app(
     app = FastAPI(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
-        max_body_size=MOST_BYTES,
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread, 413: _too_large},
         middleware=[
             Middleware(Gate, key, _policy(page), paths, registry),
@@ -451,10 +368,13 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         len(index)  # It reads what other processes saved, a threshold for example.
         return index.detector
 
-    def asks(path: str, model: Any, *statuses: int) -> Callable:
-        """Declares a path that is answered in a thread; at most `MOST_WORKING` are at once."""
+    def asks(path: str, *statuses: int, **fields: Any) -> Callable:
+        """Declares a path with the fields of its answer; threads answer `MOST_WORKING` at once."""
+        model = create_model(f"{path.title().replace('-', '')}Answer", **fields)
         codes = [400, 403, 413, 422, 429, 503, *statuses, *([401] if documented else [])]
-        problems = {code: {"description": PROBLEMS[code], "model": Problem} for code in sorted(codes)}
+        problems = {
+            code: {"description": PROBLEMS[code], "model": Problem} for code in sorted(codes)
+        }
 
         def declared(answer: Callable) -> Callable:
             @functools.wraps(answer)
@@ -467,7 +387,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
 
         return declared
 
-    @asks("similarity", Answers)
+    @asks("similarity", answers=list[Answer])
     def similarity(body: Pairs) -> Response:
         """The cosine of each pair, and whether it is above the threshold."""
         detector = current_detector()
@@ -476,7 +396,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         judged = (dict(zip(names, values)) for values in detector.judged(cosines, body.threshold))
         return answered({"answers": list(map(_rounded, judged))})
 
-    @asks("explain", Explanation)
+    @asks("explain", **ANSWER, threshold=float, words1=WORDS, words2=WORDS, note=str)
     def explain_pair(body: Pair) -> Response:
         """The cosine of two questions, and what each of their words does to it."""
         detector = current_detector()
@@ -486,13 +406,13 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         values["probability"] = detector.calibrated(cosine) if calibrated else None
         return answered({**_rounded(values), "note": explanation.unknown_note})
 
-    @asks("encode", Vectors)
+    @asks("encode", vectors=list[list[float]])
     def encode(body: Questions) -> Response:
         """The questions' vectors."""
         rows = (json_text(vector.tolist()) for vector in current_detector().encode(body.questions))
         return answered(f'{{"vectors": [{", ".join(rows)}]}}')
 
-    @asks("search", Results, 404, 409)
+    @asks("search", 404, 409, **HITS)
     def search(body: Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         _within(body.questions, body.k)
@@ -503,7 +423,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         except ArgumentError as error:  # The schema leaves nothing else that could be wrong.
             raise HTTPException(404, str(error)) from None
 
-    @asks("duplicates-of", Results, 404)
+    @asks("duplicates-of", 404, **HITS)
     def duplicates_of(body: Stored) -> Response:
         """The other questions of the index whose cosine with a stored one is above the threshold."""
         _within(body.ids, body.k)
@@ -516,19 +436,21 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         others = ((hit for hit in some if hit.id != i) for i, some in zip(ids, hits))
         return _results([h for h in islice(some, body.k) if h.is_duplicate] for some in others)
 
-    @asks("add", Added, 409)
+    @asks("add", 409, **get_type_hints(Added))
     def add(body: NewQuestions) -> Response:
         """Adds questions, all or none; answered when they are on disk."""
         new = body.questions
         ids = [str(question.id) for question in new if isinstance(question, NewWithId)]
         if len(set(ids)) < len(ids):
-            raise HTTPException(409, "An id stands twice in the request. Give each question its own.")
+            raise HTTPException(
+                409, "An id stands twice in the request. Give each question its own."
+            )
         columns = [question.columns for question in new]
         texts = [question.question for question in new]
         options = {"ids": ids or None, "columns": columns if any(columns) else None}
         return answered(index.add(texts, **options)._asdict())
 
-    @asks("remove", Removed, 404)
+    @asks("remove", 404, removed=int)
     def remove(body: Ids) -> Response:
         """Removes questions, all or none; answered when that is on disk."""
         try:
@@ -536,7 +458,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         except ArgumentError as error:
             raise HTTPException(404, str(error)) from None
 
-    @asks("groups", Groups)
+    @asks("groups", rows=list[GroupRow], total=int, groups=int)
     def groups(body: Page) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""
         while True:
@@ -545,17 +467,20 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
             if index.vectors is vectors:  # Both are of one moment.
                 break
         counts = {"total": sum(map(len, members)), "groups": len(members)}
-        names = GroupRow.model_fields
         rows = islice(group_rows(entries, members), body.offset, body.offset + body.limit)
-        return answered({"rows": [{name: row[name] for name in names} for row in rows], **counts})
+        return answered(
+            {"rows": [{name: row[name] for name in GROUP_ROW} for row in rows], **counts}
+        )
 
-    @asks("info", Info)
+    @asks("info", version=str, questions=int, threshold=float, has_probabilities=bool, note=str)
     def info(body: Body) -> Response:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = current_detector()
         note = NO_LABELS if detector.threshold_from == "default" else ""
         facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
-        return answered({**facts, "has_probabilities": detector.calibration is not None, "note": note})
+        return answered(
+            {**facts, "has_probabilities": detector.calibration is not None, "note": note}
+        )
 
 
 def _add_pages(
@@ -572,11 +497,7 @@ def _add_pages(
     async def show_page() -> HTMLResponse:
         return HTMLResponse(page)
 
-    class Health(BaseModel):
-        status: str
-        version: str
-
-    @app.get("/health", response_model=Health)
+    @app.get("/health", response_model=create_model("Health", status=str, version=str))
     async def health() -> Any:
         """Whether the server answers; needs no key."""
         return {"status": "ok", "version": __version__}
@@ -609,8 +530,7 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
 
 
 async def _too_large(request: Request, error: HTTPException) -> Response:
-    by_us = error.detail.endswith(".")  # Starlette has two words for too many bytes.
-    return refused(413, error.detail if by_us else "")
+    return refused(413)
 
 
 def serve(
