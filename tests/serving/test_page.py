@@ -1,0 +1,104 @@
+"""The page in a real browser, at two widths: search, compare, groups, the API, a key (slow)."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese.evaluation.calibration import fit_calibration
+from siamese.search.index import QuestionIndex
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("fastapi")
+pytest.importorskip("prometheus_client")
+
+from running import running
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
+
+
+@pytest.fixture(scope="module")
+def address():
+    ids = ["=1+1", *map(str, range(200))]
+    questions = [HARMFUL, *random_questions(200)]
+    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60, "platt")
+    detector = make_detector(threshold=0.9, calibration=calibration)
+    index = QuestionIndex.build(detector, questions, ids=ids)
+    with running(index, key="secret") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, through Playwright."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_in_a_browser(address, browser, width, tmp_path):
+    view, requests, errors = browser.new_page(viewport={"width": width, "height": 900}), [], []
+    view.on("request", lambda request: requests.append(request.url))
+    view.on("pageerror", lambda error: errors.append(str(error)))
+    view.on("dialog", lambda dialog: errors.append(dialog.message))
+    expect = playwright.expect
+
+    def fits():
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+
+    view.goto(address)
+    expect(view.get_by_role("alert")).to_contain_text("key")
+    view.get_by_label("Key of this server").fill("secret")
+    view.keyboard.press("Enter")
+    expect(view.locator("#about")).to_contain_text("201 questions, threshold 0.900")
+
+    view.get_by_label("A new question").press_sequentially("how far is", delay=10)
+    expect(view.locator("#hits > li")).to_have_count(10)
+    expect(view.locator("#hits .bar")).to_have_count(20)  # cosine and probability
+    view.get_by_label("A new question").fill(HARMFUL)
+    first = view.locator("#hits > li").first
+    expect(first).to_contain_text(r"<img src=x onerror=alert(1)> \u001b[31m \u202e ?")
+    assert view.get_by_label("Threshold").input_value() == "0.9"
+    cosines = sorted(map(float, re.findall(r"0\.\d{3}|1\.000", first.inner_text())))
+    assert cosines == [1.0]
+    view.get_by_label("Threshold").fill("0.5")
+    for place, fitting in (("above", lambda c: c > 0.5), ("below", lambda c: c <= 0.5)):
+        lines = view.locator(f"#{place} li").all_inner_texts()
+        assert lines and len(lines) <= 5
+        assert all(fitting(float(re.match(r"-?\d\.\d+", line)[0])) for line in lines)
+    fits()
+
+    view.get_by_role("tab", name="Search").focus()
+    view.keyboard.press("ArrowRight")
+    view.get_by_label("First question").fill("how far is xyzzy ?")
+    view.get_by_label("Second question").fill("how old are you ?")
+    view.get_by_role("button", name="Compare").click()
+    expect(view.locator("#note")).to_contain_text("Never seen by the model: xyzzy")
+    expect(view.locator("#words1 > span")).to_have_count(5)
+    fits()
+
+    view.get_by_role("tab", name="Groups").click()
+    view.get_by_role("button", name="Show groups").click()
+    expect(view.locator("#grouped")).to_contain_text("groups of")
+    with view.expect_download() as download:
+        view.get_by_role("button", name="Download CSV").click()
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    total = int(re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1])
+    assert lines[0] == "group,id,question,similarity,central" and len(lines) == total + 1
+    fits()
+
+    view.get_by_role("tab", name="API").click()
+    expect(view.locator("#paths .card").first).to_contain_text("/v1/similarity")
+    fits()
+    assert view.screenshot(path=str(tmp_path / "page.png")).startswith(b"\x89PNG")
+    assert not errors and all(url.startswith((address, "data:", "blob:")) for url in requests)
+    view.close()
