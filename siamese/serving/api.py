@@ -50,7 +50,11 @@ SETTINGS = "SIAMESE_SERVE"  # the one by which `serve` tells its worker processe
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client reads it when it is imported
 
 MOST_BYTES = 8 << 20  # of a request
-MANY = 100  # a request has at most so many questions, or at most so large a k: 100,000 hits
+SIZES = (
+    (10, 1000),
+    (100, 100),
+    (1000, 10),
+)  # a search has at most so many questions, and so large a k
 MOST_WAITING = 32  # requests that wait or are answered; fewer than Starlette has threads (40)
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 
@@ -62,7 +66,7 @@ PROBLEMS = {
     403: "Another web site may not ask this server.",
     404: "No question has such an id or column.",
     409: "An id stands twice in the request, or the index has no calibration and no probabilities.",
-    413: f"A request may have {MOST_BYTES:,} bytes, and more than {MANY} questions a k of {MANY}.",
+    413: f"A request may have {MOST_BYTES:,} bytes, and (questions, k) of at most {SIZES}.",
     422: "The request is not the JSON that the schema describes.",
     429: f"{MOST_WAITING} requests wait already. Ask again in a second.",
     503: "The index cannot be read or changed now.",
@@ -128,16 +132,16 @@ class Questions(Body):
     questions: list[Text] = Field(max_length=1000, examples=[[EXAMPLE]])
 
 
-def _few(name: str) -> ConfigDict:
-    """For the schema: few questions, or a small k."""
-    few = [{"properties": {name: {"maxItems": MANY}}}, {"properties": {"k": {"maximum": MANY}}}]
-    return ConfigDict(json_schema_extra={"anyOf": few})
+def _sizes(name: str) -> ConfigDict:
+    """`SIZES`, for the schema."""
+    limits = [{"properties": {name: {"maxItems": most}, "k": {"maximum": k}}} for most, k in SIZES]
+    return ConfigDict(json_schema_extra={"anyOf": limits})
 
 
 class Search(Questions):
     """New questions to search for."""
 
-    model_config = _few("questions")
+    model_config = _sizes("questions")
 
     k: Most = 10
     mode: Literal["hybrid", "vectors", "words"] = "hybrid"
@@ -180,9 +184,9 @@ class Ids(Body):
 class Stored(Ids):
     """Stored questions whose duplicates you look for."""
 
-    model_config = _few("ids")
+    model_config = _sizes("ids")
 
-    k: Most = 100
+    k: Most = 10
     threshold: Cut = None
 
 
@@ -229,7 +233,7 @@ def _results(results: Iterable[Iterable[Any]]) -> Response:
 
 
 def _within(questions: Sequence[Any], k: int) -> None:
-    if len(questions) > MANY and k > MANY:
+    if not any(len(questions) <= most and k <= most_k for most, most_k in SIZES):
         raise HTTPException(413)
 
 

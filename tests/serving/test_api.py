@@ -135,7 +135,7 @@ MANY = {"questions": ["x"] * 101, "k": 101}
         (422, "search", {"questions": ["x"], "threshold": float("nan")}, "body.threshold"),
         (422, "search", {"questions": ["x"], "merge_same": 0}, "body.merge_same"),
         (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold"),
-        (413, "search", MANY, "100 questions"),
+        (413, "search", MANY, "(questions, k)"),
         (413, "encode", iter([b" " * (1 << 20)] * 9), "bytes"),
         (422, "search", b"{", "body"),
     ],
