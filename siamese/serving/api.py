@@ -2,224 +2,58 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
-import hmac
+import gc
 import ipaddress
 import json
 import os
-import re
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from itertools import islice
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Any
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError, SiameseError
 from siamese.search.display import NO_LABELS, json_text
-from siamese.search.explain import WordEffect, explain
+from siamese.search.explain import explain
 from siamese.search.groups import group_rows
-from siamese.search.index import Hit, QuestionIndex
-from siamese.search.stored.changes import Added
+from siamese.search.index import QuestionIndex
 
 try:
     import prometheus_client
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import HTMLResponse, JSONResponse
+    from fastapi.responses import HTMLResponse
     from fastapi.security import HTTPBearer
     from prometheus_client.multiprocess import MultiProcessCollector
-    from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, create_model
-    from starlette.datastructures import Headers, MutableHeaders
+    from pydantic import create_model
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    from siamese.serving import schema
+    from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
 except ImportError:
     raise MissingDependencyError(
         "The server needs three packages: pip install fastapi uvicorn prometheus-client."
     ) from None
 
-KEY = "SIAMESE_API_KEY"  # the environment variable with the key that clients must send
 SETTINGS = "SIAMESE_SERVE"  # the one by which `serve` tells its worker processes what to serve
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client reads it when it is imported
 
-MOST_BYTES = 8 << 20  # of a request
-SIZES = (
-    (10, 1000),
-    (100, 100),
-    (1000, 10),
-)  # a search has at most so many questions, and so large a k
-MOST_WAITING = 32  # requests that wait or are answered; fewer than Starlette has threads (40)
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
-EXAMPLE = "How can I learn Spanish?"
-PROBLEMS = {
-    400: "A question to add has no words, or the request names another host.",
-    401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
-    403: "Another web site may not ask this server.",
-    404: "No question has such an id or column.",
-    409: "An id stands twice in the request, or the index has no calibration and no probabilities.",
-    413: f"A request may have {MOST_BYTES:,} bytes, and (questions, k) of at most {SIZES}.",
-    422: "The request is not the JSON that the schema describes.",
-    429: f"{MOST_WAITING} requests wait already. Ask again in a second.",
-    503: "The index cannot be read or changed now.",
-}
-HEADERS = {
-    401: {"WWW-Authenticate": "Bearer"},
-    413: {"Connection": "close"},
-    429: {"Retry-After": "1"},
-}
-
-# A character that is neither blank nor invisible; the ranges mean the same in Rust, Python and JavaScript.
-VISIBLE = (
-    r"[^\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
-)
-Text = Annotated[str, Field(max_length=10_000)]
-Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
-Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
-
-
-def _number(value: Any) -> Any:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError("a whole number is expected")
-    return value
-
-
-def whole(**bounds: Any) -> Any:
-    """The type of a whole number; 7.0 is one, as in JSON's schema, but no text and no boolean."""
-    return Annotated[int, Strict(False), Field(**bounds), BeforeValidator(_number)]
-
-
-Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Value = str | int | Number | bool
-Most = whole(ge=1, le=1000)
-Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
-
-
-class Body(BaseModel):
-    """What a request says; numbers are no text, and a misspelt name is refused."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class Pairs(Body):
-    """Pairs of questions."""
-
-    pairs: list[Annotated[list[Text], Field(min_length=2, max_length=2)]] = Field(
-        max_length=1000, examples=[[[EXAMPLE, "Best way to learn Spanish?"]]]
-    )
-    threshold: Cut = None
-
-
-class Pair(Body):
-    """Two questions with words."""
-
-    question1: Short = Field(examples=[EXAMPLE])
-    question2: Short = Field(examples=["Best way to learn Spanish?"])
-
-
-class Questions(Body):
-    """Questions."""
-
-    questions: list[Text] = Field(max_length=1000, examples=[[EXAMPLE]])
-
-
-def _sizes(name: str) -> ConfigDict:
-    """`SIZES`, for the schema."""
-    limits = [{"properties": {name: {"maxItems": most}, "k": {"maximum": k}}} for most, k in SIZES]
-    return ConfigDict(json_schema_extra={"anyOf": limits})
-
-
-class Search(Questions):
-    """New questions to search for."""
-
-    model_config = _sizes("questions")
-
-    k: Most = 10
-    mode: Literal["hybrid", "vectors", "words"] = "hybrid"
-    threshold: Cut = None
-    where: dict[str, Value] | None = Field(None, description="values of columns")
-    min_probability: float | None = Field(None, ge=0, le=1)
-    merge_same: bool = Field(False, description="of hits with the same text only the first")
-
-
-class New(Body):
-    """A question to add; the index gives it the next free number as id."""
-
-    question: Worded = Field(examples=[EXAMPLE])
-    columns: dict[str, Value | list[Value | None] | None] = Field(
-        {}, examples=[{"topic": "travel"}]
-    )
-
-
-class NewWithId(New):
-    """A question to add, with its id."""
-
-    id: Id
-
-
-class NewQuestions(Body):
-    """Questions to add: all with an id, or all without."""
-
-    questions: (
-        Annotated[list[NewWithId], Field(max_length=1000)]
-        | Annotated[list[New], Field(max_length=1000)]
-    )
-
-
-class Ids(Body):
-    """Ids of questions of the index."""
-
-    ids: list[Id] = Field(max_length=1000, examples=[["7", "12"]])
-
-
-class Stored(Ids):
-    """Stored questions whose duplicates you look for."""
-
-    model_config = _sizes("ids")
-
-    k: Most = 10
-    threshold: Cut = None
-
-
-class Page(Body):
-    """A part of a long table."""
-
-    offset: whole(ge=0) = 0
-    limit: whole(ge=1, le=10_000) = 1000
-
-
-def model_of(kind: Any) -> Any:
-    """The schema of a named tuple, an object of its fields."""
-    return create_model(kind.__name__, **{n: (t, ...) for n, t in get_type_hints(kind).items()})
-
-
-ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
-HITS = {"results": list[list[model_of(Hit)]]}
-WORDS = list[model_of(WordEffect)]
-GROUP_ROW = {"group": int, "id": str, "question": str, "similarity": float, "central": int}
-Answer, GroupRow = create_model("Answer", **ANSWER), create_model("GroupRow", **GROUP_ROW)
-Problem = create_model("Problem", detail=str)
 
 
 def answered(body: str | dict[str, Any]) -> Response:
     """An answer of JSON text or of values; NaN becomes null."""
     text = body if isinstance(body, str) else json_text(body)
     return Response(text, media_type="application/json")
-
-
-def refused(status: int, sentence: str = "") -> Response:
-    """An answer with the reason for a refusal."""
-    detail = {"detail": sentence or PROBLEMS[status]}
-    return JSONResponse(detail, status, HEADERS.get(status))
 
 
 def _rounded(values: dict[str, Any]) -> dict[str, Any]:
@@ -233,82 +67,8 @@ def _results(results: Iterable[Iterable[Any]]) -> Response:
 
 
 def _within(questions: Sequence[Any], k: int) -> None:
-    if not any(len(questions) <= most and k <= most_k for most, most_k in SIZES):
+    if not any(len(questions) <= most and k <= most_k for most, most_k in schema.SIZES):
         raise HTTPException(413)
-
-
-class Gate:
-    """A layer around the application (ASGI): it refuses, counts, and sets headers.
-
-    It refuses a request of another web site with 403, one without the key with 401, and one too many
-    with 429.
-    """
-
-    def __init__(self, app: Any, key: str | None, policy: str, paths: set[str], registry: Any):
-        self.app, self.key, self.policy, self.paths = app, key, policy, paths
-        self.waiting = 0
-        options = {"registry": registry}
-        labels = ["path", "status"]
-        self.requests = prometheus_client.Counter(
-            "siamese_requests", "Requests answered.", labels, **options
-        )
-        self.seconds = prometheus_client.Histogram(
-            "siamese_request_seconds", "Seconds to an answer.", ["path"], **options
-        )
-
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Answers one request."""
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        begun, status, size, path = time.perf_counter(), 500, 0, scope["path"]
-
-        async def sent(message: dict[str, Any]) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status, headers = message["status"], MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = self.policy
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["Cache-Control"] = "no-store"
-            await send(message)
-
-        async def received() -> dict[str, Any]:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > MOST_BYTES:
-                raise HTTPException(413)
-            return message
-
-        works = path.startswith("/v1/")
-        refusal = self.refusal(path, Headers(scope=scope))
-        self.waiting += works
-        try:
-            await (self.app if refusal is None else refusal)(scope, received, sent)
-        finally:
-            self.waiting -= works
-            label = path if path in self.paths else "other"
-            self.requests.labels(label, status).inc()
-            self.seconds.labels(label).observe(time.perf_counter() - begun)
-
-    def refusal(self, path: str, headers: Headers) -> Response | None:
-        """The answer to a request that may not pass."""
-        origin = headers.get("origin")
-        elsewhere = origin is not None and origin.partition("://")[2] != headers.get("host")
-        by_link = headers.get("sec-fetch-mode") == "navigate"
-        from_page = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
-        if elsewhere or not (from_page or by_link):
-            return refused(403)
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return refused(413)
-        scheme, _, sent = headers.get("authorization", "").partition(" ")
-        right = hmac.compare_digest(sent.encode(), (self.key or "").encode())
-        locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
-        if locked and not (right and scheme.lower() == "bearer"):
-            return refused(401)
-        if path.startswith("/v1/") and self.waiting >= MOST_WAITING:
-            return refused(429)
-        return None
 
 
 def make_app(
@@ -341,7 +101,7 @@ def make_app(
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread, 413: _too_large},
         middleware=[
-            Middleware(Gate, key, _policy(page), paths, registry),
+            Middleware(Gate, key, policy(page), paths, registry),
             Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
         ],
     )  # fmt: skip
@@ -351,17 +111,6 @@ def make_app(
     _add_pages(app, index, documented, page, registry)
     paths.update(route.path for route in app.routes)
     return app
-
-
-def _policy(page: str) -> str:
-    """The Content-Security-Policy of the page: its own script and style, and this server."""
-    sources = []
-    for tag in ("script", "style"):
-        text = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        sources.append(f"{tag}-src 'sha256-{digest}'")
-    others = "connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
-    return f"default-src 'none'; {'; '.join(sources)}; {others}; form-action 'none'"
 
 
 def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> None:
@@ -377,7 +126,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         model = create_model(f"{path.title().replace('-', '')}Answer", **fields)
         codes = [400, 403, 413, 422, 429, 503, *statuses, *([401] if documented else [])]
         problems = {
-            code: {"description": PROBLEMS[code], "model": Problem} for code in sorted(codes)
+            code: {"description": PROBLEMS[code], "model": schema.Problem} for code in sorted(codes)
         }
 
         def declared(answer: Callable) -> Callable:
@@ -391,8 +140,8 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
 
         return declared
 
-    @asks("similarity", answers=list[Answer])
-    def similarity(body: Pairs) -> Response:
+    @asks("similarity", answers=list[schema.Answer])
+    def similarity(body: schema.Pairs) -> Response:
         """The cosine of each pair, and whether it is above the threshold."""
         detector = current_detector()
         cosines = detector.similarity(*([pair[side] for pair in body.pairs] for side in (0, 1)))
@@ -400,8 +149,15 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         judged = (dict(zip(names, values)) for values in detector.judged(cosines, body.threshold))
         return answered({"answers": list(map(_rounded, judged))})
 
-    @asks("explain", **ANSWER, threshold=float, words1=WORDS, words2=WORDS, note=str)
-    def explain_pair(body: Pair) -> Response:
+    @asks(
+        "explain",
+        **schema.ANSWER,
+        threshold=float,
+        words1=schema.WORDS,
+        words2=schema.WORDS,
+        note=str,
+    )
+    def explain_pair(body: schema.Pair) -> Response:
         """The cosine of two questions, and what each of their words does to it."""
         detector = current_detector()
         explanation = explain(detector, body.question1, body.question2)
@@ -411,13 +167,13 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         return answered({**_rounded(values), "note": explanation.unknown_note})
 
     @asks("encode", vectors=list[list[float]])
-    def encode(body: Questions) -> Response:
+    def encode(body: schema.Questions) -> Response:
         """The questions' vectors."""
         rows = (json_text(vector.tolist()) for vector in current_detector().encode(body.questions))
         return answered(f'{{"vectors": [{", ".join(rows)}]}}')
 
-    @asks("search", 404, 409, **HITS)
-    def search(body: Search) -> Response:
+    @asks("search", 404, 409, **schema.HITS)
+    def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         _within(body.questions, body.k)
         if body.min_probability is not None and current_detector().calibration is None:
@@ -427,8 +183,8 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         except ArgumentError as error:  # The schema leaves nothing else that could be wrong.
             raise HTTPException(404, str(error)) from None
 
-    @asks("duplicates-of", 404, **HITS)
-    def duplicates_of(body: Stored) -> Response:
+    @asks("duplicates-of", 404, **schema.HITS)
+    def duplicates_of(body: schema.Stored) -> Response:
         """The other questions of the index whose cosine with a stored one is above the threshold."""
         _within(body.ids, body.k)
         ids = list(map(str, body.ids))
@@ -440,11 +196,11 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         others = ((hit for hit in some if hit.id != i) for i, some in zip(ids, hits))
         return _results([h for h in islice(some, body.k) if h.is_duplicate] for some in others)
 
-    @asks("add", 409, **get_type_hints(Added))
-    def add(body: NewQuestions) -> Response:
+    @asks("add", 409, **schema.ADDED)
+    def add(body: schema.NewQuestions) -> Response:
         """Adds questions, all or none; answered when they are on disk."""
         new = body.questions
-        ids = [str(question.id) for question in new if isinstance(question, NewWithId)]
+        ids = [str(question.id) for question in new if isinstance(question, schema.NewWithId)]
         if len(set(ids)) < len(ids):
             raise HTTPException(
                 409, "An id stands twice in the request. Give each question its own."
@@ -455,15 +211,15 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         return answered(index.add(texts, **options)._asdict())
 
     @asks("remove", 404, removed=int)
-    def remove(body: Ids) -> Response:
+    def remove(body: schema.Ids) -> Response:
         """Removes questions, all or none; answered when that is on disk."""
         try:
             return answered({"removed": index.remove(body.ids)})
         except ArgumentError as error:
             raise HTTPException(404, str(error)) from None
 
-    @asks("groups", rows=list[GroupRow], total=int, groups=int)
-    def groups(body: Page) -> Response:
+    @asks("groups", rows=list[schema.GroupRow], total=int, groups=int)
+    def groups(body: schema.Page) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""
         while True:
             vectors = index.vectors
@@ -473,11 +229,11 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         counts = {"total": sum(map(len, members)), "groups": len(members)}
         rows = islice(group_rows(entries, members), body.offset, body.offset + body.limit)
         return answered(
-            {"rows": [{name: row[name] for name in GROUP_ROW} for row in rows], **counts}
+            {"rows": [{name: row[name] for name in schema.GROUP_ROW} for row in rows], **counts}
         )
 
     @asks("info", version=str, questions=int, threshold=float, has_probabilities=bool, note=str)
-    def info(body: Body) -> Response:
+    def info(body: schema.Nothing) -> Response:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = current_detector()
         note = NO_LABELS if detector.threshold_from == "default" else ""
@@ -508,7 +264,7 @@ def _add_pages(
 
     answers = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
     if documented:
-        answers[401] = {"description": PROBLEMS[401], "model": Problem}
+        answers[401] = {"description": PROBLEMS[401], "model": schema.Problem}
 
     @app.get(
         "/metrics", response_class=Response, responses=answers, dependencies=documented
@@ -599,6 +355,7 @@ def worker_app() -> Any:
     if settings["workers"] > 1:  # More threads than cores would keep each other waiting.
         threadpool_limits(max(1, (os.cpu_count() or 1) // settings["workers"]))
     index = QuestionIndex.open(settings["index"], settings["model"])
+    gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
     key = os.environ.get(KEY) or None
     return make_app(index, host=settings["host"], key=key, names=settings["names"])
 

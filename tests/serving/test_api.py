@@ -1,5 +1,6 @@
 """The JSON API over HTTP: answers, changes, limits, key, other sites, metrics; several processes (slow)."""
 
+import importlib
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from http.client import HTTPConnection
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, MissingDependencyError
 from siamese.search.index import QuestionIndex
 
 pytest.importorskip("fastapi")
@@ -22,7 +23,7 @@ pytest.importorskip("prometheus_client")
 
 from running import running
 
-from siamese.serving import api
+from siamese.serving import api, gate
 
 OLD = ["how far", "how far", *random_questions(100)]
 EVIL = "evil.example:8000"
@@ -135,7 +136,7 @@ MANY = {"questions": ["x"] * 101, "k": 101}
         (422, "search", {"questions": ["x"], "threshold": float("nan")}, "body.threshold"),
         (422, "search", {"questions": ["x"], "merge_same": 0}, "body.merge_same"),
         (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold"),
-        (413, "search", MANY, "(questions, k)"),
+        (413, "search", MANY, "100 with 100"),
         (413, "encode", iter([b" " * (1 << 20)] * 9), "bytes"),
         (422, "search", b"{", "body"),
     ],
@@ -146,7 +147,7 @@ def test_what_cannot_be_answered_is_reported_in_a_sentence(address, status, what
 
 
 def test_a_request_that_announces_too_many_bytes_is_refused_unread(address):
-    length = {"Content-Length": str(api.MOST_BYTES + 1)}
+    length = {"Content-Length": str(gate.MOST_BYTES + 1)}
     status, answer, _ = ask(address, "/v1/encode", b"{}", **length)
     assert status == 413 and "bytes" in answer["detail"]
 
@@ -194,7 +195,7 @@ def test_a_busy_server_answers_429_and_health(address, monkeypatch):
 
     monkeypatch.setattr(QuestionIndex, "search", slow)
     body = {"questions": []}
-    for _ in range(api.MOST_WAITING):
+    for _ in range(gate.MOST_WAITING):
         started.append(threading.Thread(target=ask, args=(address, "/v1/search", body)))
         started[-1].start()
     for _ in range(api.MOST_WORKING):
@@ -244,6 +245,16 @@ def test_what_cannot_be_served_is_an_error(path, options, words, monkeypatch):
     monkeypatch.setenv("SIAMESE_API_KEY", "" if options.get("host") == "0.0.0.0" else "secret")
     with pytest.raises(ArgumentError, match=words):
         api.serve(path, **options)
+
+
+@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "prometheus_client"])
+def test_a_missing_package_is_named(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "siamese.serving.api")
+    with pytest.raises(
+        MissingDependencyError, match="pip install fastapi uvicorn prometheus-client"
+    ):
+        importlib.import_module("siamese.serving.api")
 
 
 @pytest.mark.slow

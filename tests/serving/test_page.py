@@ -10,10 +10,11 @@ from small_models import make_detector, random_questions
 from siamese.evaluation.calibration import fit_calibration
 from siamese.search.index import QuestionIndex
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
+from playwright import sync_api as playwright
 from running import running
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
