@@ -3,13 +3,12 @@
 Usage: python benchmarks/serve.py --index old --queries queries.txt [--seconds 60] [--adds 1000] \\
            [--results benchmarks/results/serve.json]
 
-The queries are one a line. Needs wrk on the path. Three servers, one after the other, each asked /v1/search
+The queries are one a line. Needs wrk on the path. Two servers, one after the other, each asked /v1/search
 for one question a request:
 
-together   as `siamese serve` starts it, 64 connections; then again while 16 clients add questions, one
+together   as `siamese serve` starts it, 24 connections; then again while 16 clients add questions, one
            at a time. Afterwards each added question is searched for. The server is killed (SIGKILL),
            started again, and each is searched for once more
-alone      64 connections to a server that answers one request at a time (Limits(together=1))
 one        the first server again, one connection
 
 It changes the index: give it a copy. Other work on the machine changes the figures; ratios less. Where
@@ -30,13 +29,6 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ALONE = """
-import sys, uvicorn
-from siamese.serving.api import make_app
-from siamese.serving.service import Limits, QuestionService
-service = QuestionService.load(sys.argv[1], limits=Limits(together=1, wait=0))
-uvicorn.run(make_app(service), port=int(sys.argv[2]), log_level="warning")
-"""
 SCRIPT = """
 local bodies = {}
 for line in io.lines(os.getenv("BODIES")) do bodies[#bodies + 1] = line end
@@ -145,11 +137,11 @@ def main() -> None:
         found = {"load_of_the_machine": os.getloadavg()[0], "cores": os.cpu_count()}
         found["OPENBLAS_NUM_THREADS"] = os.environ.get("OPENBLAS_NUM_THREADS", "not set")
         with Server(*plain, port=port, end=signal.SIGKILL):
-            found["questions"] = ask(port, "/health")["questions"]
-            load(port, folder, 64, 10)  # What the process does once.
-            found["together"] = load(port, folder, 64, flags.seconds)
+            found["questions"] = ask(port, "/v1/info", {})["questions"]
+            load(port, folder, 24, 10)  # What the process does once.
+            found["together"] = load(port, folder, 24, flags.seconds)
             begun = time.perf_counter()
-            during = clients.submit(load, port, folder, 64, flags.seconds)
+            during = clients.submit(load, port, folder, 24, flags.seconds)
 
             def add(i: str) -> None:
                 ask(port, "/v1/add", {"questions": [{"question": added[i], "id": i}]})
@@ -160,13 +152,10 @@ def main() -> None:
             found["adds"]["not_found"] = missing(port, added)
         with Server(*plain, port=port):
             found["adds"]["not_found_after_kill"] = missing(port, added)
-            load(port, folder, 64, 10)
+            load(port, folder, 24, 10)
             found["one"] = load(port, folder, 1, flags.seconds)
-        with Server("-c", ALONE, flags.index, str(port), port=port):
-            found["alone"] = load(port, folder, 64, flags.seconds)
-    for other in ("one", "alone"):
-        ratio = found["together"]["per_second"] / found[other]["per_second"]
-        found[f"together_to_{other}"] = round(ratio, 2)
+    ratio = found["together"]["per_second"] / found["one"]["per_second"]
+    found["together_to_one"] = round(ratio, 2)
     print(json.dumps(found, indent=1))
     Path(flags.results).write_text(json.dumps(found, indent=1) + "\n")
 

@@ -1,260 +1,296 @@
-"""The JSON API on a `QuestionService`: FastAPI's application, and the command that serves it."""
+"""The server of an index: a JSON API, its OpenAPI document, metrics, and a search page at `/`."""
 
 from __future__ import annotations
 
-import asyncio
-import hmac
+import functools
+import gc
+import ipaddress
 import json
 import os
+import socket
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal
+from importlib.resources import files
+from itertools import islice
+from typing import Any
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError, SiameseError
-from siamese.search.display import json_text
-from siamese.search.index import Hit, QuestionIndex
-from siamese.serving.batches import Busy
-from siamese.serving.guard import Guard
-from siamese.serving.metrics import Measured
-from siamese.serving.server import OPTIONS, free_port, is_local, url
-from siamese.serving.service import NotThere, QuestionService, Taken, TooLarge
+from siamese.search.display import NO_LABELS, json_text
+from siamese.search.explain import explain
+from siamese.search.groups import group_rows
+from siamese.search.index import QuestionIndex
 
 try:
+    import prometheus_client
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.exceptions import RequestValidationError
-    from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-    from pydantic import BaseModel, Field, StrictInt, StrictStr, create_model
+    from fastapi.responses import HTMLResponse
+    from fastapi.security import HTTPBearer
+    from prometheus_client.multiprocess import MultiProcessCollector
+    from pydantic import create_model
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    from siamese.serving import schema
+    from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
 except ImportError:
     raise MissingDependencyError(
-        "The JSON API needs FastAPI and uvicorn: pip install fastapi uvicorn."
+        "The server needs three packages: pip install fastapi uvicorn prometheus-client."
     ) from None
 
-KEY = "SIAMESE_API_KEY"  # The environment variable with the key that clients must send.
-SETTINGS = "SIAMESE_SERVE"  # The one by which the command tells its worker processes what to serve.
-STATUS = {TooLarge: 413, Busy: 429, NotThere: 404, Taken: 409, CheckpointError: 503}
+SETTINGS = "SIAMESE_SERVE"  # the one by which `serve` tells its worker processes what to serve
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client reads it when it is imported
 
-wait = asyncio.wrap_future
+MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 
-ABOUT = "Has it been asked before? Cosines, search and changes of one index of questions."
-QUESTION = "How can I learn Spanish?"
-BEARER = HTTPBearer(auto_error=False, description=f"the server's {KEY}, where it has one")
-MEANS = {
-    400: "Something that cannot be done, such as a question without words to be added.",
-    401: "The key is missing or wrong.",
-    403: "Another host or site.",
-    404: "An id that no question has.",
-    409: "An id that is taken.",
-    413: "The request is too large: bytes, questions, characters or k.",
-    422: "Not the JSON that is expected.",
-    429: "Too much waits for an answer; ask again later.",
-    503: "The index cannot be read or changed now.",
-}
-
-Id = StrictInt | StrictStr
-Cut = Annotated[
-    float | None,
-    Field(
-        allow_inf_nan=False, description="cosine above which two are duplicates [the model's own]"
-    ),
-]
+ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
 
 
-class Pairs(BaseModel):
-    """Pairs of questions."""
-
-    pairs: list[tuple[str, str]] = Field(examples=[[[QUESTION, "Best way to learn Spanish?"]]])
-    threshold: Cut = None
-
-
-class Questions(BaseModel):
-    """Questions."""
-
-    questions: list[str] = Field(examples=[[QUESTION]])
+def answered(body: str | dict[str, Any]) -> Response:
+    """An answer of JSON text or of values; NaN becomes null."""
+    text = body if isinstance(body, str) else json_text(body)
+    return Response(text, media_type="application/json")
 
 
-class Search(Questions):
-    """New questions, to be looked for among the old ones."""
-
-    k: int = Field(10, ge=1, description="how many to find")
-    mode: Literal["hybrid", "vectors", "words"] = Field(
-        "hybrid", description="what orders the hits"
-    )
-    threshold: Cut = None
-    where: dict[str, str | int | float] | None = Field(
-        None, description="only questions whose columns have these values"
-    )
-    min_probability: float | None = Field(None, allow_inf_nan=False)
-    merge_same: bool = Field(False, description="of hits with the same text only the first")
+def _rounded(values: dict[str, Any]) -> dict[str, Any]:
+    return {n: round(v, 6) if isinstance(v, float) else v for n, v in values.items()}
 
 
-class New(BaseModel):
-    """A question to keep."""
-
-    question: str = Field(examples=[QUESTION])
-    id: Id | None = Field(None, description="the next free number where none is given")
-    columns: dict[str, Any] = Field({}, examples=[{"category": "languages"}])
+def _results(results: Iterable[Iterable[Any]]) -> Response:
+    """Hits as JSON, question by question: no call holds the other threads up for long."""
+    parts = (json_text([_rounded(hit._asdict()) for hit in hits]) for hits in results)
+    return answered(f'{{"results": [{", ".join(parts)}]}}')
 
 
-class Added(BaseModel):
-    """Questions to keep; give all of them an id, or none."""
-
-    questions: list[New]
-
-
-class Ids(BaseModel):
-    """Questions of the index, by their ids."""
-
-    ids: list[Id] = Field(examples=[[7, 12]])
-
-
-class OfStored(Ids):
-    """Stored questions whose duplicates are wanted."""
-
-    k: int = Field(100, ge=1, description="how many of each, at most")
-    threshold: Cut = None
-
-
-class Answer(BaseModel):
-    """What two questions have in common; no probability where the model has no calibration."""
-
-    similarity: float = Field(examples=[0.912])
-    probability: float | None = Field(examples=[0.87])
-    is_duplicate: bool
-
-
-class Found(Answer):
-    """An old question."""
-
-    id: Id
-    question: str
-    columns: dict[str, Any]
-    vector_rank: int | None = Field(description="from 1; null where it is not in that list")
-    word_rank: int | None
-    same: list[Id] = Field(description="the ids of the other hits with the same text")
-
-
-def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON value as it is sent; NaN becomes null."""
-    return Response(json_text(body), status, headers, "application/json")
-
-
-def _hits(found: list[list[Hit]]) -> Response:
-    return answer({"results": [[_rounded(hit._asdict()) for hit in hits] for hits in found]})
-
-
-def _rounded(found: dict[str, Any]) -> dict[str, Any]:
-    return {n: round(v, 6) if isinstance(v, float) else v for n, v in found.items()}
-
-
-async def _refused(request: Request, error: SiameseError) -> Response:
-    status = next((n for kind, n in STATUS.items() if isinstance(error, kind)), 400)
-    return answer({"detail": str(error)}, status, {"Retry-After": "1"} if status == 429 else {})
-
-
-async def _misunderstood(request: Request, error: RequestValidationError) -> Response:
-    first = error.errors()[0]  # Without what was sent, which may be large.
-    return answer({"detail": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"}, 422)
+def _within(questions: Sequence[Any], k: int) -> None:
+    if not any(len(questions) <= most and k <= most_k for most, most_k in schema.SIZES):
+        raise HTTPException(413)
 
 
 def make_app(
-    service: QuestionService,
+    index: QuestionIndex,
     *,
     host: str = "127.0.0.1",
     key: str | None = None,
     names: Sequence[str] = (),
-    counts: str | os.PathLike | None = None,
-) -> Any:
-    """The application (ASGI), with its guard; it closes the service at its end.
+) -> FastAPI:
+    """The application (ASGI); it closes the index at its end.
 
     Args:
-      service: answers.
-      host: the address that it is served at.
+      index: the index to ask and change.
+      host: the address it listens on.
       key: what clients must send as ``Authorization: Bearer KEY``; None for no key.
       names: further hosts that requests may name.
-      counts: a folder for the metrics of several processes; None for one process.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):
         yield
-        await asyncio.to_thread(service.close)
+        index.close()
 
-    async def checked(given: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]):
-        sent = given.credentials.encode() if given else b""
-        if key and not hmac.compare_digest(sent, key.encode()):
-            why = "Send the server's key: Authorization: Bearer KEY."
-            raise HTTPException(401, why, {"WWW-Authenticate": "Bearer"})
-
+    page = files("siamese.serving").joinpath("page.html").read_text(encoding="utf-8")
+    registry, paths = prometheus_client.CollectorRegistry(), set()
+    bracketed = f"[{host}]" if ":" in host else host
+    hosts = ["localhost", "127.0.0.1", "[::1]", bracketed, socket.gethostname(), *names]
     app = FastAPI(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
-        exception_handlers={SiameseError: _refused, RequestValidationError: _misunderstood},
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
+        exception_handlers={SiameseError: _failed, RequestValidationError: _misread, 413: _too_large},
+        middleware=[
+            Middleware(Gate, key, policy(page), paths, registry),
+            Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
+        ],
     )  # fmt: skip
+    # It only documents the key; the gate demands it, before a request is read.
+    documented = [Depends(HTTPBearer(auto_error=False))] if key else []
+    _add_answers(app, index, documented)
+    _add_pages(app, index, documented, page, registry)
+    paths.update(route.path for route in app.routes)
+    return app
 
-    def asks(path: str, **fields: Any):
-        """Declares a path; `fields` describe its answer for OpenAPI."""
+
+def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> None:
+    """Declares the paths of `/v1`."""
+    working = threading.Semaphore(MOST_WORKING)
+
+    def current_detector() -> Any:
+        len(index)  # It reads what other processes saved, a threshold for example.
+        return index.detector
+
+    def asks(path: str, *statuses: int, **fields: Any) -> Callable:
+        """Declares a path with the fields of its answer; threads answer `MOST_WORKING` at once."""
         model = create_model(f"{path.title().replace('-', '')}Answer", **fields)
-        errors = {status: {"description": meaning} for status, meaning in MEANS.items()}
-        described = {"response_model": model, "responses": errors}
-        return app.post(f"/v1/{path}", dependencies=[Depends(checked)], **described)
+        codes = [400, 403, 413, 422, 429, 503, *statuses, *([401] if documented else [])]
+        problems = {
+            code: {"description": PROBLEMS[code], "model": schema.Problem} for code in sorted(codes)
+        }
 
-    @asks("similarity", answers=list[Answer])
-    async def similarity(asked: Pairs) -> Response:
+        def declared(answer: Callable) -> Callable:
+            @functools.wraps(answer)
+            def turn(*args: Any, **options: Any) -> Response:
+                with working:
+                    return answer(*args, **options)
+
+            options = {"response_model": model, "responses": problems, "dependencies": documented}
+            return app.post(f"/v1/{path}", **options)(turn)
+
+        return declared
+
+    @asks("similarity", answers=list[schema.Answer])
+    def similarity(body: schema.Pairs) -> Response:
         """The cosine of each pair, and whether it is above the threshold."""
-        found = await wait(service.similarity(asked.pairs, asked.threshold))
-        return answer({"answers": list(map(_rounded, found))})
+        detector = current_detector()
+        cosines = detector.similarity(*([pair[side] for pair in body.pairs] for side in (0, 1)))
+        names = "similarity", "probability", "is_duplicate"
+        judged = (dict(zip(names, values)) for values in detector.judged(cosines, body.threshold))
+        return answered({"answers": list(map(_rounded, judged))})
+
+    @asks(
+        "explain",
+        **schema.ANSWER,
+        threshold=float,
+        words1=schema.WORDS,
+        words2=schema.WORDS,
+        note=str,
+    )
+    def explain_pair(body: schema.Pair) -> Response:
+        """The cosine of two questions, and what each of their words does to it."""
+        detector = current_detector()
+        explanation = explain(detector, body.question1, body.question2)
+        cosine, calibrated = explanation.similarity, detector.calibration is not None
+        values = explanation.as_dict() | {"is_duplicate": explanation.is_duplicate}
+        values["probability"] = detector.calibrated(cosine) if calibrated else None
+        return answered({**_rounded(values), "note": explanation.unknown_note})
 
     @asks("encode", vectors=list[list[float]])
-    async def encode(asked: Questions) -> Response:
-        """The questions' vectors, of length 1; all zero for a question without words."""
-        found = await wait(service.encode(asked.questions))
-        return answer({"vectors": [vector.tolist() for vector in found]})
+    def encode(body: schema.Questions) -> Response:
+        """The questions' vectors."""
+        rows = (json_text(vector.tolist()) for vector in current_detector().encode(body.questions))
+        return answered(f'{{"vectors": [{", ".join(rows)}]}}')
 
-    @asks("search", results=list[list[Found]])
-    async def search(asked: Search) -> Response:
-        """The old questions most similar to each new one, best first."""
-        return _hits(await wait(service.search(**dict(asked))))
+    @asks("search", 404, 409, **schema.HITS)
+    def search(body: schema.Search) -> Response:
+        """The stored questions most similar to each new one, best first."""
+        _within(body.questions, body.k)
+        if body.min_probability is not None and current_detector().calibration is None:
+            raise HTTPException(409, "The index has no calibration, so no probabilities.")
+        try:
+            return _results(index.search(**dict(body)))
+        except ArgumentError as error:  # The schema leaves nothing else that could be wrong.
+            raise HTTPException(404, str(error)) from None
 
-    @asks("duplicates-of", results=list[list[Found]])
-    async def duplicates_of(asked: OfStored) -> Response:
+    @asks("duplicates-of", 404, **schema.HITS)
+    def duplicates_of(body: schema.Stored) -> Response:
         """The other questions of the index whose cosine with a stored one is above the threshold."""
-        return _hits(await wait(service.duplicates_of(**dict(asked))))
+        _within(body.ids, body.k)
+        ids = list(map(str, body.ids))
+        try:
+            texts = [index.entry(i)["question"] for i in ids]
+        except ArgumentError as error:
+            raise HTTPException(404, str(error)) from None
+        hits = index.search(texts, body.k + 1, mode="vectors", threshold=body.threshold)
+        others = ((hit for hit in some if hit.id != i) for i, some in zip(ids, hits))
+        return _results([h for h in islice(some, body.k) if h.is_duplicate] for some in others)
 
-    @asks("add", ids=list[Id])
-    async def add(asked: Added) -> Response:
-        """Keeps questions, all or none; answered when they are on disk."""
-        ids = [new.id for new in asked.questions]
-        if None in ids and set(ids) != {None}:
-            raise ArgumentError("Give every question an id, or none of them.")
-        texts = [new.question for new in asked.questions]
-        columns = [new.columns for new in asked.questions]
-        return answer(
-            {"ids": await wait(service.add(texts, None if None in ids else ids, columns))}
+    @asks("add", 409, **schema.ADDED)
+    def add(body: schema.NewQuestions) -> Response:
+        """Adds questions, all or none; answered when they are on disk."""
+        new = body.questions
+        ids = [str(question.id) for question in new if isinstance(question, schema.NewWithId)]
+        if len(set(ids)) < len(ids):
+            raise HTTPException(
+                409, "An id stands twice in the request. Give each question its own."
+            )
+        columns = [question.columns for question in new]
+        texts = [question.question for question in new]
+        options = {"ids": ids or None, "columns": columns if any(columns) else None}
+        return answered(index.add(texts, **options)._asdict())
+
+    @asks("remove", 404, removed=int)
+    def remove(body: schema.Ids) -> Response:
+        """Removes questions, all or none; answered when that is on disk."""
+        try:
+            return answered({"removed": index.remove(body.ids)})
+        except ArgumentError as error:
+            raise HTTPException(404, str(error)) from None
+
+    @asks("groups", rows=list[schema.GroupRow], total=int, groups=int)
+    def groups(body: schema.Page) -> Response:
+        """The groups of duplicates, a row a question; the first request makes them."""
+        while True:
+            vectors = index.vectors
+            members, entries = index.groups(), index.entries
+            if index.vectors is vectors:  # Both are of one moment.
+                break
+        counts = {"total": sum(map(len, members)), "groups": len(members)}
+        rows = islice(group_rows(entries, members), body.offset, body.offset + body.limit)
+        return answered(
+            {"rows": [{name: row[name] for name in schema.GROUP_ROW} for row in rows], **counts}
         )
 
-    @asks("remove", removed=int)
-    async def remove(asked: Ids) -> Response:
-        """Removes questions, all or none; answered when that is on disk."""
-        return answer({"removed": await wait(service.remove(asked.ids))})
+    @asks("info", version=str, questions=int, threshold=float, has_probabilities=bool, note=str)
+    def info(body: schema.Nothing) -> Response:
+        """The size of the index, its threshold, and what is to be said of it."""
+        detector = current_detector()
+        note = NO_LABELS if detector.threshold_from == "default" else ""
+        facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
+        return answered(
+            {**facts, "has_probabilities": detector.calibration is not None, "note": note}
+        )
 
-    @app.get("/health")
-    async def health() -> Response:
-        """200 where questions are answered from what is saved now, otherwise 503; needs no key."""
-        facts = {"status": service.trouble or "ok", "version": __version__}
-        facts["questions"] = len(service.index)
-        return answer(facts, 503 if service.trouble else 200)
 
-    @app.get("/metrics", dependencies=[Depends(checked)])
-    async def metrics() -> Response:
-        """Counts of all processes, and the questions of the index, in Prometheus' text format."""
-        text = measured.text({"siamese_index_questions": len(service.index)})
-        return Response(text, media_type="text/plain; version=0.0.4")
+def _add_pages(
+    app: FastAPI, index: QuestionIndex, documented: list[Any], page: str, registry: Any
+) -> None:
+    """Declares what is read with GET: the page, `/health` and `/metrics`."""
+    questions = prometheus_client.Gauge(
+        "siamese_index_questions", "Questions of the index.", registry=registry,
+        multiprocess_mode="mostrecent",
+    )  # fmt: skip
 
-    measured = Measured(Guard(app, host, names), [route.path for route in app.routes], counts)
-    return measured
+    @app.get("/", include_in_schema=False)
+    @app.get("/docs", include_in_schema=False)
+    async def show_page() -> HTMLResponse:
+        return HTMLResponse(page)
+
+    @app.get("/health", response_model=create_model("Health", status=str, version=str))
+    async def health() -> Any:
+        """Whether the server answers; needs no key."""
+        return {"status": "ok", "version": __version__}
+
+    answers = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+    if documented:
+        answers[401] = {"description": PROBLEMS[401], "model": schema.Problem}
+
+    @app.get(
+        "/metrics", response_class=Response, responses=answers, dependencies=documented
+    )  # fmt: skip
+    def metrics() -> Response:
+        """Counts of all processes in Prometheus' text format."""
+        questions.set(len(index))
+        counted = registry
+        if METRICS_FOLDER in os.environ:
+            MultiProcessCollector(counted := prometheus_client.CollectorRegistry())
+        text = prometheus_client.generate_latest(counted)
+        return Response(text, media_type=prometheus_client.CONTENT_TYPE_LATEST)
+
+
+async def _failed(request: Request, error: SiameseError) -> Response:
+    return refused(503 if isinstance(error, CheckpointError) else 400, str(error))
+
+
+async def _misread(request: Request, error: RequestValidationError) -> Response:
+    first = error.errors()[0]  # Without what was sent, which may be large.
+    place = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
+    return refused(422, f"{place}: {first['msg']}.")
+
+
+async def _too_large(request: Request, error: HTTPException) -> Response:
+    return refused(413)
 
 
 def serve(
@@ -266,40 +302,84 @@ def serve(
     workers: int = 1,
     names: Sequence[str] = (),
 ) -> None:
-    """Serves an index until SIGTERM or Ctrl-C, in so many processes; prints its address.
+    """Serves an index until SIGTERM or Ctrl-C, and prints the address of its page.
 
-    The key that clients must send is read from the environment (`KEY`). What was asked before the signal is
-    answered, for three seconds at most.
+    It reads the key that clients must send from the environment variable `KEY`. Requests that came before
+    the signal are answered, for three seconds at most.
+
+    Args:
+      index: the file of the index.
+      model: its model; the one that the file names where None.
+      host: the address to listen on.
+      port: 0 picks a free one.
+      workers: processes.
+      names: further hosts that requests may name; ``*.example.org`` for all of a domain.
 
     Raises:
-      ArgumentError: no key for an address that other machines reach; a port that is taken or cannot be.
+      ArgumentError: no key for an address that other machines reach; a port that is not free.
       CheckpointError: no such index or model, or an index of another model.
     """
-    if not os.environ.get(KEY) and not is_local(host):
+    key = os.environ.get(KEY, "")
+    if not key and not _is_local(host):
         raise ArgumentError(
             f"Other machines can reach {host}. Set the environment variable {KEY} to a secret that "
             "clients send, or listen on 127.0.0.1."
         )
+    if not key.isascii() or key != key.strip():
+        raise ArgumentError(f"The key in {KEY} must be ASCII text without blanks around it.")
     if workers < 1:
         raise ArgumentError(f"--workers must be 1 or more; it is {workers}.")
-    port = free_port(host, port)
-    size = len(QuestionIndex.open(index, model))  # A damaged one is told before anything listens.
-    print(f"{size:,} questions are served at {url(host, port)}v1 (Ctrl-C ends it).", flush=True)
-    with tempfile.TemporaryDirectory(prefix="siamese-serve-") as counts:
-        given = {"index": os.fspath(index), "model": model and os.fspath(model)}
-        given |= {"host": host, "names": names, "workers": workers, "counts": counts}
-        os.environ[SETTINGS] = json.dumps(given)
+    for name in names:
+        if "*" in name.removeprefix("*."):
+            raise ArgumentError(f"--allow-host {name!r}: a name or *.name is expected.")
+    port = _free_port(host, port)
+    with QuestionIndex.open(index, model) as opened:  # An error shows before anything listens.
+        address = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+        print(f"{len(opened):,} questions are served at {address} (Ctrl-C ends it).", flush=True)
+    settings = {"index": os.fspath(index), "model": model and os.fspath(model), "host": host}
+    os.environ[SETTINGS] = json.dumps({**settings, "names": list(names), "workers": workers})
+    with tempfile.TemporaryDirectory(prefix="siamese-serve-") as folder:
+        if workers > 1:
+            os.environ[METRICS_FOLDER] = folder
+        # No log_config: it would close the handlers that others have made.
+        options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
         app = f"{__name__}:worker_app"
-        uvicorn.run(app, factory=True, workers=workers, host=host, port=port, **OPTIONS)
+        uvicorn.run(app, factory=True, workers=workers, host=host, port=port, ws="none", **options)
 
 
 def worker_app() -> Any:
-    """The application of one process of `serve`, which tells by `SETTINGS` what to serve."""
+    """The application of one process of `serve`, which reads from `SETTINGS` what to serve."""
     from threadpoolctl import threadpool_limits
 
-    given = json.loads(os.environ[SETTINGS])
-    if given["workers"] > 1:  # More threads than cores would keep each other waiting.
-        threadpool_limits(max(1, (os.cpu_count() or 1) // given["workers"]))
-    service = QuestionService.load(given["index"], given["model"])
-    options = {name: given[name] for name in ("host", "names", "counts")}
-    return make_app(service, key=os.environ.get(KEY), **options)
+    settings = json.loads(os.environ[SETTINGS])
+    if settings["workers"] > 1:  # More threads than cores would keep each other waiting.
+        threadpool_limits(max(1, (os.cpu_count() or 1) // settings["workers"]))
+    index = QuestionIndex.open(settings["index"], settings["model"])
+    gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
+    key = os.environ.get(KEY) or None
+    return make_app(index, host=settings["host"], key=key, names=settings["names"])
+
+
+def _free_port(host: str, port: int) -> int:
+    """The port if it is free; any free one for 0."""
+    if not 0 <= port <= 65535:
+        raise ArgumentError(f"A port is a number from 0 to 65535; it is {port}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ArgumentError(
+                f"Port {port} of {host} is not available ({error.strerror}). Give another; --port 0 "
+                "picks a free one."
+            ) from None
+        return probe.getsockname()[1]
+
+
+def _is_local(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,97 +1,105 @@
-"""What the page shows, without Gradio: the detector's own answers, control characters escaped."""
+"""The page in a real browser, at two widths: search, compare, groups, the API, a key (slow)."""
 
+import re
+import shutil
+
+import numpy as np
 import pytest
-from siamese.storage.store import find_current
-from small_models import letters, make_detector, random_questions
+from small_models import make_detector, random_questions
 
-from siamese.search.detector import DuplicateDetector
+from siamese.evaluation.calibration import fit_calibration
 from siamese.search.index import QuestionIndex
-from siamese.serving import page
-from siamese.serving.service import QuestionService
+
+pytest.importorskip("playwright")
+pytest.importorskip("fastapi")
+pytest.importorskip("prometheus_client")
+
+from playwright import sync_api as playwright
+from running import running
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
 
 
 @pytest.fixture(scope="module")
-def detector():
-    return make_detector(threshold=0.5)
+def address():
+    ids = ["=1+1", *map(str, range(200))]
+    questions = [HARMFUL, *random_questions(200)]
+    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60, "platt")
+    detector = make_detector(threshold=0.9, calibration=calibration)
+    index = QuestionIndex.build(detector, questions, ids=ids)
+    with running(index, key="secret") as served:
+        yield served
 
 
-def hits_table(index, *arguments, **options):
-    return page.hits_table(QuestionService(index.detector, index), *arguments, **options)
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, through Playwright."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
-@pytest.mark.parametrize("threshold", [None, -0.999, 0.999])
-def test_the_answer_is_the_detectors(detector, threshold):
-    one, two = "how far ?", "how old are you ?"
-    answer, figures, *words = page.comparison(detector, one, two, threshold)
-    yes = detector.predict(one, two, threshold)
-    assert answer == ("Duplicate" if yes else "Not a duplicate")
-    shown = 0.5 if threshold is None else threshold
-    assert figures == f"Cosine {detector.similarity(one, two):.3f}, threshold {shown:.3f}."
-    assert [[text.split()[0] for text, _ in side] for side in words] == [one.split(), two.split()]
-    assert max(abs(effect) for side in words for _, effect in side) == 1
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_in_a_browser(address, browser, width, tmp_path):
+    view, requests, errors = browser.new_page(viewport={"width": width, "height": 900}), [], []
+    view.on("request", lambda request: requests.append(request.url))
+    view.on("pageerror", lambda error: errors.append(str(error)))
+    view.on("dialog", lambda dialog: errors.append(dialog.message))
+    expect = playwright.expect
 
+    def fits():
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
 
-def test_the_probability_is_shown_where_the_model_has_one():
-    detector = make_detector()
-    detector.calibration = lambda cosine: cosine * 0 + 0.25
-    assert "probability 25%" in page.comparison(detector, "how far", "how old")[1]
-    assert "(25%)" in hits_table(QuestionIndex.build(detector, ["how far"]), "how")[0][0][1]
+    view.goto(address)
+    expect(view.get_by_role("alert")).to_contain_text("key")
+    view.get_by_label("Key of this server").fill("secret")
+    view.keyboard.press("Enter")
+    expect(view.locator("#about")).to_contain_text("201 questions, threshold 0.900")
 
+    view.get_by_label("A new question").press_sequentially("how far is", delay=10)
+    expect(view.locator("#hits > li")).to_have_count(10)
+    expect(view.locator("#hits .bar")).to_have_count(20)  # cosine and probability
+    view.get_by_label("A new question").fill(HARMFUL)
+    first = view.locator("#hits > li").first
+    expect(first).to_contain_text(r"<img src=x onerror=alert(1)> \u001b[31m \u202e ?")
+    assert view.get_by_label("Threshold").input_value() == "0.9"
+    cosines = sorted(map(float, re.findall(r"0\.\d{3}|1\.000", first.inner_text())))
+    assert cosines == [1.0]
+    view.get_by_label("Threshold").fill("0.5")
+    for place, fitting in (("above", lambda c: c > 0.5), ("below", lambda c: c <= 0.5)):
+        lines = view.locator(f"#{place} li").all_inner_texts()
+        assert lines and len(lines) <= 5
+        assert all(fitting(float(re.match(r"-?\d\.\d+", line)[0])) for line in lines)
+    fits()
 
-def test_a_default_threshold_is_named_as_one():
-    detector = DuplicateDetector.from_encoder(letters, "letters")
-    assert "No labels stand behind" in page.comparison(detector, "how far", "how old")[1]
-    assert "No labels" not in page.comparison(detector, "how far", "how old", 0.5)[1]
+    view.get_by_role("tab", name="Search").focus()
+    view.keyboard.press("ArrowRight")
+    view.get_by_label("First question").fill("how far is xyzzy ?")
+    view.get_by_label("Second question").fill("how old are you ?")
+    view.get_by_role("button", name="Compare").click()
+    expect(view.locator("#note")).to_contain_text("Never seen by the model: xyzzy")
+    expect(view.locator("#words1 > span")).to_have_count(5)
+    fits()
 
+    view.get_by_role("tab", name="Groups").click()
+    view.get_by_role("button", name="Show groups").click()
+    expect(view.locator("#grouped")).to_contain_text("groups of")
+    with view.expect_download() as download:
+        view.get_by_role("button", name="Download CSV").click()
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    total = int(re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1])
+    assert lines[0] == "group,id,question,similarity,central" and len(lines) == total + 1
+    fits()
 
-def test_questions_without_words_get_a_sentence(detector):
-    for pair, words in (
-        (("", ""), "Write two questions"),
-        ((None, None), "Write two questions"),
-        (("", "how"), "first question has no words"),
-        (("how", " \n"), "second question has no words"),
-    ):
-        answer, *rest = page.comparison(detector, *pair)
-        assert words in answer and rest == ["", [], []]
-
-
-def test_long_and_odd_questions_are_shown_harmlessly(detector):
-    long, odd = "how far " * 5000, "元気 \x00\x1b[31m \ud800 👩‍👩‍👧 \u202e"
-    answer, figures, first, second = page.comparison(detector, long, odd)
-    assert "first 40 words" in figures and len(first) == 40
-    index = QuestionIndex.build(detector, ["how far", odd], ids=["\x07", 2])
-    rows, note = hits_table(index, odd)
-    shown = "".join([answer, figures, note, *(text for text, _ in second), *rows[0], *rows[1]])
-    assert shown.encode() and all(c.isprintable() or c in "\n\u200d" for c in shown)
-    assert r"\x1b[31m" in rows[0][2] and "👩‍👩‍👧" in rows[0][2]
-    assert page.comparison(detector, "rice", "rice")[2] == [("rice (the only word)", None)]
-
-
-def test_hits_are_those_of_the_index(detector):
-    index = QuestionIndex.build(detector, random_questions(50))
-    rows, note = hits_table(index, "how far xyzzy ?", 5, threshold=0.9)
-    hits = index.search("how far xyzzy ?", 5, threshold=0.9)
-    marks = ["* " if hit.is_duplicate else "" for hit in hits]
-    shown = [[f"{m}{h.similarity:.3f}", h.question, str(h.id)] for m, h in zip(marks, hits)]
-    assert [row[1:] for row in rows] == shown
-    ranks = [(hit.vector_rank, hit.word_rank) for hit in hits]
-    assert [row[0] for row in rows] == [
-        f"{rank} ({vectors}, {words or '–'})"
-        for rank, (vectors, words) in enumerate(ranks, start=1)
-    ]
-    assert "Never seen by the model: xyzzy" in note
-    assert hits_table(index, "") == hits_table(index, None) == ([], "")
-    assert hits_table(QuestionIndex.build(detector, []), "how") == ([], "The index is empty.")
-
-
-def test_a_running_page_finds_what_another_process_has_added(detector, tmp_path):
-    path = QuestionIndex.build(detector, ["how far"], path=tmp_path / "i")
-    shown = QuestionIndex.open(path, detector)
-    with QuestionIndex.open(path, detector) as index:
-        index.add("how old")
-    assert hits_table(shown, "how old", 1)[0][0][2:] == ["how old", "1"]
-    with QuestionIndex.open(path, detector) as index:
-        index.remove(1)
-    (find_current(path) / "index.json").unlink()
-    rows, note = hits_table(shown, "how old", 1)
-    assert rows[0][2] == "how old" and "Searched as it was before" in note
+    view.get_by_role("tab", name="API").click()
+    expect(view.locator("#paths .card").first).to_contain_text("/v1/similarity")
+    fits()
+    assert view.screenshot(path=str(tmp_path / "page.png")).startswith(b"\x89PNG")
+    assert not errors and all(url.startswith((address, "data:", "blob:")) for url in requests)
+    view.close()
