@@ -68,7 +68,7 @@ def test_answers_are_those_of_the_index(address):
         for hit in (hit for hits in expected for hit in hits):
             hit |= {"similarity": round(hit["similarity"], 6), "same": list(hit["same"])}
         assert results == expected
-    body = {"questions": ["how far"], "k": 1, "threshold": 1}
+    body = {"questions": ["how far away"], "k": 1, "threshold": 1}
     assert not ask(address, "/v1/search", body)[1]["results"][0][0]["is_duplicate"]
 
     cosine = index.detector.similarity("how", "far")
