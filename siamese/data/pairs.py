@@ -231,7 +231,12 @@ def iter_pairs(
     whole file in memory.
 
     Args:
-      source, columns, duplicate_from, duplicate_labels, encoding, bad_rows: as for `read_pairs`.
+      source: as for `read_pairs`, and so are the others.
+      columns: the names of the questions and the label.
+      duplicate_from: the least label of duplicates.
+      duplicate_labels: the labels of duplicates.
+      encoding: of the text.
+      bad_rows: 'refuse' or 'skip'.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
@@ -331,9 +336,11 @@ def read_columns(
     with open_rows(source, report, specs=columns, names=known, encoding=encoding) as rows:
         where = report.path if report.unit == "row" else f"{report.path}, line 1"
         places: dict[str, list[int]] = {}
+        header: list[str] = []
         for chunk in rows:
             values, lines, numbers = chunk
-            header = rows.header if not rows.is_json else list(values[0]) if not places else header
+            if not places:
+                header = list(values[0]) if rows.is_json or rows.is_plain else rows.header
             places = places or pair_places(header, where, required, columns)
             if rows.is_json:
                 values, lines, numbers = _cells(chunk, header, places, report)

@@ -24,7 +24,7 @@ class QuestionList:
       report: what was left out while reading.
       questions: the texts.
       ids: text, one for each question: the file's own ids; where it has none, the numbers of its data rows
-        from 0, rows that were left out counted.
+        from 0, rows that were left out counted (of a file of pairs the questions are counted).
       has_ids: whether the ids are the file's own.
       columns: the other columns of each question, as JSON values, or None where there are none. Columns of
         one name are a list of their values.
@@ -75,7 +75,7 @@ def read_questions(
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
     result = QuestionList(report, [], [], False, [])
-    distinct: dict[str, str] = {}  # the questions of a file of pairs -> the number of their row
+    distinct: dict[str, None] = {}  # the questions of a file of pairs, in order
     names: list[str] | None = None  # of the columns that make a question
     key: str | None = None
     rows = _open(source, report, column, encoding)
@@ -87,7 +87,7 @@ def read_questions(
                 result.has_ids = key is not None
             if names == list(PAIR_NAMES):
                 texts = [_text(row, [name], line, report) for name in row if _is_side(name)]
-                distinct = {text: str(number) for text in texts if text} | distinct
+                distinct.update(dict.fromkeys(text for text in texts if text))
             else:
                 texts = [_text(row, names, line, report)]
                 own = id_text(row.get(key)) if key else str(number)
@@ -103,8 +103,7 @@ def read_questions(
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     if names == list(PAIR_NAMES):
-        ordered = dict(sorted(distinct.items(), key=lambda item: int(item[1])))
-        result.questions, result.ids = list(ordered), [str(at) for at in range(len(ordered))]
+        result.questions, result.ids = list(distinct), list(map(str, range(len(distinct))))
     report.kept = len(result.questions)
     result.columns = result.columns if any(result.columns) else None
     return result
@@ -120,8 +119,10 @@ def read_ids(
     """Reads a list of ids: a table with a column of ids, or text with an id on each line.
 
     Args:
-      source, encoding, bad_rows: as for `read_questions`.
+      source: as for `read_questions`.
       id_column: the column with the ids; None for id, qid, ...
+      encoding: of the text.
+      bad_rows: 'refuse' or 'skip'.
 
     Raises:
       DataError: a table without such a column, or another fault; names the file and line.
@@ -177,7 +178,7 @@ def _text(row: dict[str, Any], names: Sequence[str], line: int, report: ReadRepo
 def _names(
     header: Sequence[str], where: str, column: str | None, id_column: str | None
 ) -> tuple[list[str], str | None]:
-    """The columns that make a question (`PAIR_NAMES` for a file of pairs), and that with the ids, or None."""
+    """The columns that make a question (of pairs `PAIR_NAMES`), and the column with the ids or None."""
     if column:
         names = [header[at] for at in spec_places(column, header, where)]
     else:

@@ -227,10 +227,10 @@ class Rows:
         report, chunk, size = self.report, Chunk([], [], []), 0
         for line, row, problem in self._rows:
             is_row = problem is None and not self.is_json and not self.is_plain
-            if is_row and row and normal_name(row[0]) == names[0]:
-                if list(map(normal_name, row)) == names:
-                    report.add("header", [line])
-                    continue
+            is_first = is_row and row and normal_name(row[0]) == names[0]
+            if is_first and list(map(normal_name, row)) == names:
+                report.add("header", [line])
+                continue
             report.rows += 1
             if problem is not None:
                 report.bad_row(line, problem)
@@ -442,7 +442,7 @@ class Rows:
                 row, problem = [], self._reason(error)
             else:
                 problem = self._width_problem(row) if len(row) != width else None
-            if problem and not "".join(row).strip() and len(self._row) == 1 and len(row) < 2:
+            if problem and len(self._row) == 1 and not self._row[0].strip():
                 if width > 1:
                     self.report.add("blank", [start])
                     continue
