@@ -11,11 +11,12 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import re
 import sys
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -29,6 +30,7 @@ CHUNK_ROWS, CHUNK_CHARACTERS = 4096, 4 << 20  # a chunk ends at the first of bot
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 FIRST_LINES = 5  # line numbers that a report keeps of each kind
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
+READ_ERRORS = (OSError, EOFError, UnicodeError, zlib.error)  # of reading a text
 # kind -> (what it is, what becomes of it), in the order of the printed report.
 KINDS = {
     "bad": ("rows that cannot be read", "left out"),
@@ -359,26 +361,32 @@ class Rows:
 
     # -- Text -----------------------------------------------------------------------------------
 
-    def _get(self, read) -> Any:
+    def _get(self, read: Callable[[], Any]) -> Any:
         try:
             return read()
-        except EOFError:
+        except READ_ERRORS as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> DataError:
+        what = f"reading failed ({error})"
+        if isinstance(error, EOFError):
             what = "the gzip stream ends too early: the file was cut short"
-        except (gzip.BadGzipFile, zlib.error) as error:
+        elif isinstance(error, (gzip.BadGzipFile, zlib.error)):
             what = f"the gzip stream is damaged ({error})"
-        except UnicodeError as error:
+        elif isinstance(error, UnicodeError):
             what = f"the text is not {self._encoding} ({error})"
-        except OSError as error:
-            what = f"reading failed ({error})"
         where = f", after line {self._line:,}" if self._line else ""
-        raise DataError(f"{self.report.path}{where}: {what}.")
+        return DataError(f"{self.report.path}{where}: {what}.")
 
     def _next_line(self) -> str:
         """The next line with its end; empty at the end of the file."""
         if self._again:
             line = self._again.pop()
         else:
-            line = self._get(lambda: self._text.readline(LONGEST_LINE))
+            try:
+                line = self._text.readline(LONGEST_LINE)
+            except READ_ERRORS as error:
+                raise self._unreadable(error) from None
             if len(line) >= LONGEST_LINE:
                 raise DataError(
                     f"{self.report.path}, line {self._line + 1:,} is longer than {LONGEST_LINE >> 20} "
@@ -592,7 +600,7 @@ def open_bytes(path: str | os.PathLike) -> BinaryIO:
 
 
 def json_value(value: Any) -> Any:
-    """A value that JSON has: times and dates become ISO 8601 text, what else it lacks becomes text.
+    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text.
 
     Example:
       >>> import datetime, decimal
@@ -602,7 +610,7 @@ def json_value(value: Any) -> Any:
     if isinstance(value, (str, int)) or value is None:
         return value
     if isinstance(value, float):
-        return float(value) if abs(value) < float("inf") else None if value != value else str(value)
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if _cell(value) is None:
