@@ -291,7 +291,7 @@ def doctor(flags: argparse.Namespace) -> Result:
 
 
 def _labelled(flags: argparse.Namespace, path: str):
-    """The labelled pairs of a file; what was mended is told."""
+    """The labelled pairs of a file; what was left out is printed."""
     from siamese.data.pairs import read_pairs
 
     pairs = read_pairs(path, **reading(flags))

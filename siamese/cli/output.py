@@ -41,7 +41,7 @@ def note(text: str) -> None:
 
 
 def note_findings(report) -> None:
-    """Tells what was handled while a file was read."""
+    """Prints what was left out while a file was read."""
     if report.findings:
         note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
 
@@ -58,7 +58,7 @@ def reading(flags) -> dict[str, Any]:
 
 
 def read_list(path: str, flags):
-    """The questions of a file, as `data.questions.read_questions` has them; tells what was mended."""
+    """The questions of a file, as `data.questions.read_questions` has them; prints what was left out."""
     from siamese.data.questions import read_questions
 
     names = ("bad_rows", "encoding", "column", "id_column")
