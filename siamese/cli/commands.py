@@ -178,8 +178,8 @@ def predict(flags: argparse.Namespace) -> Result | int:
 
 
 def _predict_many(flags: argparse.Namespace) -> int:
-    """One line out for each line of a file; 1 where a line had an error."""
-    from siamese.data.files import ReadReport, shown_name
+    """Answers for a file of pairs; stops at a row that cannot be read, or leaves it out and counts it."""
+    from siamese.data.reading import ReadReport, source_name
     from siamese.search.detector import DuplicateDetector
     from siamese.search.streaming import answer_file
 
@@ -188,29 +188,24 @@ def _predict_many(flags: argparse.Namespace) -> int:
     detector = DuplicateDetector.load(flags.model)
     if threshold_source(detector, flags) == "default":
         note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
-    report = ReadReport(shown_name(flags.question1))
-    options = {name: getattr(flags, name) for name in ("threshold", "bad_rows", "excel", "columns")}
-    failed = 0
-    for line, good in answer_file(detector, flags.question1, report, **options):
+    report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows or "refuse")
+    options = {name: getattr(flags, name) for name in ("threshold", "excel", "columns")}
+    for line in answer_file(detector, flags.question1, report, **options):
         write_out(line)
-        failed += not good
-    if failed:
-        del report.findings["bad"]
-        note(f"{failed:,} of {report.rows:,} records had an error; see their error column.")
     note_findings(report)
-    return 1 if failed else 0
+    return 0
 
 
 def data(flags: argparse.Namespace) -> Result:
     """Tell what is in a file of question pairs.
 
     siamese data questions.csv
-    siamese data train.tsv.gz --strict --json
+    siamese data train.tsv.gz --json
     """
     from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
-    pairs = read_pairs(flags.questions, strict=flags.strict, **reading(flags))
+    pairs = read_pairs(flags.questions, **reading(flags))
     found = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
     return render(found), found
 
@@ -296,7 +291,7 @@ def doctor(flags: argparse.Namespace) -> Result:
 
 
 def _labelled(flags: argparse.Namespace, path: str):
-    """The labelled pairs of a file; what was mended is told."""
+    """The labelled pairs of a file; what was left out is printed."""
     from siamese.data.pairs import read_pairs
 
     pairs = read_pairs(path, **reading(flags))

@@ -100,9 +100,7 @@ def match(flags: argparse.Namespace) -> Result:
     }
     found = match_questions(detector, questions, others, **options)
     rows = []
-    for own_id, question, own_columns, matches in zip(
-        ids or range(len(found)), questions, columns, found
-    ):
+    for own_id, question, own_columns, matches in zip(ids, questions, columns, found):
         for row, cosine in matches or [(None, None)]:
             own = {**dict.fromkeys(MATCH_COLUMNS), "id": own_id, "question": question}
             more = {}
@@ -123,8 +121,8 @@ def match(flags: argparse.Namespace) -> Result:
     return _table(flags, rows, MATCH_COLUMNS, text, {**facts, "threshold": cut}, started)
 
 
-def _read(path: str, flags: argparse.Namespace) -> tuple[list[str], list | None, Rows]:
-    """A file's questions, their ids (or None) and other columns."""
+def _read(path: str, flags: argparse.Namespace) -> tuple[list[str], list[str], Rows]:
+    """A file's questions, their ids and other columns."""
     found = read_list(path, flags)
     return found.questions, found.ids, found.columns or [{}] * len(found.questions)
 
@@ -170,7 +168,9 @@ def _add(
     """Adds a file's questions to the index; tells which of the groups each belongs to."""
     from siamese.search.groups import join_groups, with_columns
 
-    questions, ids, columns = _read(flags.add, flags)
+    found = read_list(flags.add, flags)
+    questions, ids = found.questions, found.ids if found.has_ids else None
+    columns = found.columns or [{}] * len(questions)
     labels = np.arange(len(vectors))
     for group in groups:
         labels[[member.row for member in group]] = group[0].row

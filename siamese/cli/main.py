@@ -46,8 +46,8 @@ SHARED = {
     "--bad-rows": {
         "choices": ("refuse", "skip"),
         "default": "refuse",
-        "help": "rows that cannot be read: list them and stop (predict: answer with an error), or leave "
-        "them out [%(default)s]",
+        "help": "rows that cannot be read: stop at the first, or leave them out and count them "
+        "[%(default)s]",
     },
     "--columns": {
         "metavar": "NAMES",
@@ -278,7 +278,6 @@ def build_parser() -> argparse.ArgumentParser:
 
     add = command(commands.data, *labelled).add_argument
     add("questions", metavar="FILE", help="a file of labelled pairs")
-    add("--strict", action="store_true", help="refuse a file with anything amiss")
     add("--train-rows", type=int, help="of the split by rows that is described")
     add("--test-rows", type=int, help="likewise")
 
@@ -315,8 +314,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code.
 
-    0; 2 for an error that a user can mend; 1 where `predict` answered a file and some of its lines had
-    an error; 130 after Ctrl-C.
+    0; 2 for an error that a user can correct; 130 after Ctrl-C.
     """
     flags = build_parser().parse_args(arguments)
     keep_memory()

@@ -41,7 +41,7 @@ def note(text: str) -> None:
 
 
 def note_findings(report) -> None:
-    """Tells what was handled while a file was read."""
+    """Prints what was left out while a file was read."""
     if report.findings:
         note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
 
@@ -53,15 +53,15 @@ def threshold_source(detector, flags) -> str:
 
 def reading(flags) -> dict[str, Any]:
     """The flags about reading labelled pairs, as `siamese.data.pairs.read_pairs` takes them."""
-    names = ("bad_rows", "columns", "duplicate_from", "duplicate_labels")
-    return {name: value for name in names if (value := getattr(flags, name)) is not None}
+    names = ("bad_rows", "encoding", "columns", "duplicate_from", "duplicate_labels")
+    return {name: value for name in names if (value := getattr(flags, name, None)) is not None}
 
 
 def read_list(path: str, flags):
-    """The questions of a file, as `data.question_list.read_questions` has them; tells what was mended."""
-    from siamese.data.question_list import read_questions
+    """The questions of a file, as `data.questions.read_questions` has them; prints what was left out."""
+    from siamese.data.questions import read_questions
 
-    names = ("bad_rows", "column", "id_column")
+    names = ("bad_rows", "encoding", "column", "id_column")
     found = read_questions(path, **{name: getattr(flags, name) for name in names if name in flags})
     note_findings(found.report)
     return found

@@ -56,7 +56,9 @@ def index_add(flags: argparse.Namespace) -> Result:
 
     found = read_list(flags.questions, flags)
     with QuestionIndex.open(flags.index, flags.model) as made:
-        added = made.add(found.questions, ids=found.ids, columns=found.columns)
+        added = made.add(
+            found.questions, ids=found.ids if found.has_ids else None, columns=found.columns
+        )
         facts = {"left_out": found.left_out, "questions": len(made)}
     facts |= {name: getattr(added, name) for name in ("added", "replaced", "skipped")}
     text = (
@@ -71,17 +73,15 @@ def index_remove(flags: argparse.Namespace) -> Result:
     siamese index remove old --ids 7 12
     siamese index remove old ids.txt
     """
-    from siamese.data.question_list import ID_NAMES, read_questions
+    from siamese.data.questions import read_ids
     from siamese.search.index import QuestionIndex
 
     if (flags.ids is None) == (flags.questions is None):
         raise ArgumentError("Give the ids to remove: either --ids ID ... or a file.")
     asked = flags.ids
     if asked is None:
-        found = read_questions(flags.questions)
-        note_findings(found.report)
-        lines = found.questions[found.questions[:1] in [[name] for name in ID_NAMES] :]
-        asked = lines if found.ids is None else found.ids
+        asked, report = read_ids(flags.questions)
+        note_findings(report)
     with QuestionIndex.open(flags.index, flags.model) as made:
         facts = {"removed": made.remove(asked), "questions": len(made)}
     return f"{facts['removed']:,} questions removed; the index has {len(made):,}.", facts

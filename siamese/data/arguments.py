@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,9 +63,29 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
 
 
 def text_list(texts: Any, function: str) -> list[str]:
-    """Texts as a list; DataError with the place of a value that is not text, ArgumentError for one text."""
+    """Texts as a list; of a table with columns (a DataFrame, ...) its questions.
+
+    Raises:
+      DataError: a value that is not text, with its place; a table without one column of questions.
+      ArgumentError: one text instead of a list.
+
+    Example:
+      >>> text_list({"id": [1, 2], "question": ["How far?", "Who?"]}, "encode")
+      ['How far?', 'Who?']
+    """
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")
+    if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
+        from siamese.data.questions import read_questions
+
+        result = read_questions(texts)
+        if len(result.questions) != result.report.rows:
+            raise DataError(
+                f"{function}: {result.report.path} has {result.report.rows:,} rows and "
+                f"{len(result.questions):,} questions. Drop rows without a question; of pairs, give one "
+                "column as a list."
+            )
+        return result.questions
     texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, str):

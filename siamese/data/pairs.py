@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.files import ReadReport, shown_name
-from siamese.data.records import (
-    COLUMN_NAMES,
-    check_bad_rows,
-    column_places,
-    header_or_numbers,
-    open_records,
-    text_at,
-    wanted_names,
-)
+from siamese.data.columns import COLUMN_NAMES, pair_places, text_at
+from siamese.data.reading import ReadReport, id_text, open_rows, source_name
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
@@ -168,87 +160,83 @@ class QuestionPairs:
 
 
 def read_pairs(
-    path: Any,
+    source: Any,
     *,
-    strict: bool = False,
-    bad_rows: str = "refuse",
     columns: Sequence[str] | str = (),
     duplicate_from: float | None = None,
     duplicate_labels: Sequence[str] | str = (),
+    encoding: str | None = None,
+    bad_rows: str = "refuse",
 ) -> QuestionPairs:
-    """Reads labelled question pairs from a file, whatever its format; nothing is dropped silently.
+    """Reads labelled question pairs, whatever the format; nothing is dropped silently.
 
     The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
-    Kaggle's ``train.csv``, GLUE's QQP files, any CSV, tab-separated, JSON Lines or Parquet file with
-    the columns question1, question2 and is_duplicate; gzipped too, but for Parquet.
+    Kaggle's ``train.csv``, GLUE's QQP files, any CSV, tab-separated, JSON Lines, Parquet or Excel file with
+    the columns question1, question2 and is_duplicate; gzipped too.
 
-    Questions are kept as they stand, blanks and line breaks included. A row with an empty question
-    is kept out, since the course's own code fails on it, but counts in `split_rows`. Repeated and
-    contradicting rows are kept. ``pairs.report`` counts all of it.
+    Questions stay as they are, blanks and line breaks included. A row with an empty question is left out,
+    since the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
+    Repeated and contradicting rows stay. ``pairs.report`` counts all of it.
 
     Args:
-      path: the file; ``-`` for standard input. Or a table in memory: a DataFrame, a `datasets.Dataset`,
-        anything with columns by name.
-      strict: refuse a file in which anything had to be handled.
-      bad_rows: what becomes of a file with rows that cannot be read: 'refuse' it and list them, or
-        'skip' and count them.
-      columns: the names of the two questions and, third, the label, as a list or with commas between;
-        found by the usual names where left out. "title+body" joins columns by a blank, "2*title+body"
-        repeats the title, so that its words weigh twice. Numbers, "1,2,5", where there is no header.
+      source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
+      columns: the names of the two questions and, third, the label, as a list or with commas between; the
+        usual names where left out. "title+body" joins columns by a blank, "2*title+body" repeats the
+        title, so that its words weigh twice. Numbers, "1,2,5", where there is no header.
       duplicate_from: labels are numbers; pairs with at least this one are duplicates.
       duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
+      encoding: of the text; UTF-8 where None.
+      bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
 
     Returns:
       `QuestionPairs` with a `report`.
 
     Raises:
-      DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds rows
-        that cannot be read; with the file and lines. With `strict`, the report.
-      MissingDependencyError: a Parquet file without pyarrow.
+      DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds a row
+        that cannot be read; with the file and line.
+      MissingDependencyError: a Parquet file without pyarrow, an Excel file without python-calamine.
 
     Example:
-      >>> import pathlib, tempfile
-      >>> folder = pathlib.Path(tempfile.mkdtemp())
-      >>> text = "question1,question2,is_duplicate\\nWhy?,,0\\nA?,B?,1\\n"
-      >>> _ = (folder / "my.csv").write_text(text)
-      >>> read_pairs(folder / "my.csv").report.count("empty")
-      1
+      >>> table = {"question1": ["Why?", "A?"], "question2": ["", "B?"], "is_duplicate": [0, 1]}
+      >>> pairs = read_pairs(table)
+      >>> pairs.question1, pairs.report.count("empty")
+      (['A?'], 1)
     """
-    report, skip = ReadReport(shown_name(path)), check_bad_rows(bad_rows)
+    report = ReadReport(source_name(source), bad_rows=bad_rows)
     label_of = _labels(duplicate_from, duplicate_labels)
-    parts = list(_checked_columns(path, report, _named(columns), label_of))
-    if not skip:
-        report.refuse_bad_rows()
-    if report.kept:
-        pairs, lines = _pairs(parts, report)
-        _note_repeats(pairs, lines, report)
-    if strict:
-        report.refuse_unless_clean()
-    _refuse_without_rows(report)
+    parts = list(_parts(source, report, encoding, _names(columns), label_of))
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows after its header.")
     if not report.kept:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
+    lines = np.asarray([line for part in parts for line in part.pop("lines")], np.int64)
+    whole = {name: list(chain.from_iterable(part[name] for part in parts)) for name in parts[0]}
+    pairs = QuestionPairs(**whole, report=report)
+    _note_repeats(pairs, lines, report)
     return pairs
 
 
 def iter_pairs(
-    path: Any,
+    source: Any,
     *,
-    bad_rows: str = "refuse",
     columns: Sequence[str] | str = (),
     duplicate_from: float | None = None,
     duplicate_labels: Sequence[str] | str = (),
+    encoding: str | None = None,
+    bad_rows: str = "refuse",
 ) -> Iterator[QuestionPairs]:
-    """Reads a file of any size in parts of about a mebibyte, so that memory holds one part at a time.
+    """Reads a file of any size in parts of some thousand rows; memory holds one part at a time.
 
     As `read_pairs`, but repeated and contradicting rows are not looked for: that would need the
     whole file in memory.
 
     Args:
-      path: as for `read_pairs`.
-      bad_rows: as for `read_pairs`; refused at the first part that holds some.
-      columns: as for `read_pairs`.
-      duplicate_from: as for `read_pairs`.
-      duplicate_labels: as for `read_pairs`.
+      source: as for `read_pairs`, and so are the others.
+      columns: the names of the questions and the label.
+      duplicate_from: the least label of duplicates.
+      duplicate_labels: the labels of duplicates.
+      encoding: of the text.
+      bad_rows: 'refuse' or 'skip'.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
@@ -256,21 +244,19 @@ def iter_pairs(
     Raises:
       DataError: as `read_pairs`, when the part with the fault is reached.
     """
-    report, skip = ReadReport(shown_name(path)), check_bad_rows(bad_rows)
+    report = ReadReport(source_name(source), bad_rows=bad_rows)
     label_of = _labels(duplicate_from, duplicate_labels)
-    for part in _checked_columns(path, report, _named(columns), label_of):
-        if not skip:
-            report.refuse_bad_rows()
-        pairs, _ = _pairs([part], report)
-        if len(pairs):
-            yield pairs
-    _refuse_without_rows(report)
+    for part in _parts(source, report, encoding, _names(columns), label_of):
+        del part["lines"]
+        yield QuestionPairs(**part, report=report)
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows after its header.")
 
 
 # -- From rows to pairs -----------------------------------------------------------------------
 
 
-def _named(columns: Sequence[str] | str) -> list[str]:
+def _names(columns: Sequence[str] | str) -> list[str]:
     names = columns.split(",") if isinstance(columns, str) else list(columns)
     if columns and len(names) not in (2, 3):
         raise ArgumentError(
@@ -305,94 +291,98 @@ def _labels(
     return lambda value: value if type(value) is bool else LABELS.get(str(value).strip().lower())
 
 
-def _checked_columns(
-    path: Any, report: ReadReport, columns: list[str], label_of: Callable[[Any], bool | None]
+def _parts(
+    source: Any,
+    report: ReadReport,
+    encoding: str | None,
+    columns: list[str],
+    label_of: Callable[[Any], bool | None],
 ) -> Iterator[Columns]:
     """Columns of question pairs by our names, checked, with the rows' numbers and lines."""
-    known = {name for names in COLUMN_NAMES.values() for name in names} | wanted_names(columns)
-    with open_records(path, report, known) as records:
-        places: dict[str, list[int]] = {}
-        if not records.is_json:
-            where = records.name if report.unit == "row" else f"{records.name}, line 1"
-            header = header_or_numbers(records, columns)
-            places = column_places(header, where, REQUIRED, ("id",), columns)
-        for rows, lines in records.good():
-            if records.is_json:
-                if not places:  # The first object decides which keys the columns have in this file.
-                    keys = list(rows[0])
-                    where = f"{records.name}, line {lines[0]:,}"
-                    places = column_places(keys, where, REQUIRED, ("id",), columns)
-                    wanted = {keys[at] for at in chain(*places.values())}
-                whole = [wanted <= row.keys() for row in rows]
-                for row, line in compress(zip(rows, lines), map(not_, whole)):
-                    lost = " or ".join(key for key in keys if key in wanted - row.keys())
-                    report.add_bad_row(line, f": no {lost}; found: {', '.join(row)[:200]}.")
-                lines = list(compress(lines, whole))
-                rows = [[row.get(key) for key in keys] for row in compress(rows, whole)]
-            if rows:
-                values = list(zip(*rows))
-                found = {
-                    name: values[at[0]] if len(at) == 1 else [text_at(row, at) for row in rows]
-                    for name, at in places.items()
-                }
-                yield _checked(found, lines, report, label_of)
+    for part in read_columns(source, report, REQUIRED, columns, encoding):
+        values = part["is_duplicate"]
+        labels = part["is_duplicate"] = list(map(label_of, values))
+        if None in labels:
+            for line, value in compress(zip(part["lines"], values), [x is None for x in labels]):
+                report.bad_row(
+                    line,
+                    f"is_duplicate is {value!r:.40}; it must be 0 (different questions) or 1 "
+                    "(duplicates). For labels of other kinds there are --duplicate-from NUMBER and "
+                    "--duplicate-labels NAMES.",
+                )
+            part = _some(part, [label is not None for label in labels])
+        sides = part["question1"], part["question2"]
+        if not all(all(map(str.strip, side)) for side in sides):
+            full = [bool(one.strip() and two.strip()) for one, two in zip(*sides)]
+            report.add("empty", compress(part["lines"], [not whole for whole in full]))
+            part = _some(part, full)
+        report.kept += len(part["lines"])
+        if part["lines"]:
+            yield part
 
 
-def _checked(
-    columns: Columns,
-    lines: Sequence[int],
+def read_columns(
+    source: Any,
     report: ReadReport,
-    label_of: Callable[[Any], bool | None],
-) -> Columns:
-    """The columns with checked labels and text; rows that are not pairs go into the report."""
-    bad: dict[int, str] = {}
+    required: Sequence[str],
+    columns: Sequence[str] = (),
+    encoding: str | None = None,
+) -> Iterator[Columns]:
+    """Chunks of a file by our names: `required`, ids where it has any, lines, row_numbers.
+
+    `columns` are what the user calls the first of the required ones. A missing question is empty text.
+    """
+    known = {name for names in COLUMN_NAMES.values() for name in names}
+    with open_rows(source, report, specs=columns, names=known, encoding=encoding) as rows:
+        where = report.path if report.unit == "row" else f"{report.path}, line 1"
+        places: dict[str, list[int]] = {}
+        header: list[str] = []
+        for chunk in rows:
+            values, lines, numbers = chunk
+            if not places:
+                header = list(values[0]) if rows.is_json or rows.is_plain else rows.header
+            places = places or pair_places(header, where, required, columns)
+            if rows.is_json:
+                values, lines, numbers = _cells(chunk, header, places, report)
+            by_place = list(zip(*values)) or [()] * len(header)
+            part = {
+                name: by_place[at[0]] if len(at) == 1 else [text_at(row, at) for row in values]
+                for name, at in places.items()
+            }
+            part |= {"lines": lines, "row_numbers": numbers}
+            if "id" in part:
+                part["ids"] = list(map(id_text, part.pop("id")))
+            yield _checked_text(part, report)
+        if not report.rows and not rows.is_json:
+            pair_places(rows.header, where, required, columns)
+
+
+def _cells(chunk: Any, header: list[str], places: dict[str, list[int]], report: ReadReport) -> Any:
+    """The cells of JSON objects; one without a required key is a bad row."""
+    keys = {header[at] for at in chain(*places.values())}
+    is_whole = [keys <= row.keys() for row in chunk.rows]
+    for row, line in compress(zip(chunk.rows, chunk.lines), map(not_, is_whole)):
+        missing = " or ".join(key for key in header if key in keys - row.keys())
+        report.bad_row(line, f"no {missing}; the keys: {', '.join(row)[:200]}.")
+    values, lines, numbers = (list(compress(column, is_whole)) for column in chunk)
+    return [[row.get(key) for key in header] for row in values], lines, numbers
+
+
+def _checked_text(part: Columns, report: ReadReport) -> Columns:
+    """The part without rows whose questions are neither text nor missing."""
+    bad: set[int] = set()
     for name in ("question1", "question2"):
-        if set(map(type, columns[name])) - {str}:
-            columns[name] = ["" if text is None else text for text in columns[name]]
-            for at, text in enumerate(columns[name]):
+        if set(map(type, part[name])) - {str}:
+            part[name] = ["" if text is None else text for text in part[name]]
+            for at, text in enumerate(part[name]):
                 if not isinstance(text, str):
-                    bad[at] = f", column {name}: {text!r:.40} is not text."
-    values = columns["is_duplicate"]
-    labels = list(map(label_of, values))
-    if None in labels:
-        for at in (at for at, label in enumerate(labels) if label is None):
-            bad[at] = (
-                f": is_duplicate is {values[at]!r:.40}; it must be 0 (different questions) or 1 "
-                "(duplicates). Labels of other kinds: --duplicate-from NUMBER, --duplicate-labels NAMES."
-            )
-    columns = {**columns, "is_duplicate": labels, "lines": lines}
-    if bad:
-        for at, why in bad.items():
-            report.add_bad_row(lines[at], why)
-        columns = _some(columns, [at not in bad for at in range(len(lines))])
-    if "id" in columns:
-        columns["ids"] = list(map(str, columns.pop("id")))
-    start = report.rows
-    report.rows += len(columns["lines"])
-    columns["row_numbers"] = range(start, report.rows)
-    sides = columns["question1"], columns["question2"]
-    if not all(all(map(str.strip, side)) for side in sides):
-        full = [bool(one.strip() and two.strip()) for one, two in zip(*sides)]
-        report.add("empty", compress(columns["lines"], [not whole for whole in full]))
-        columns = _some(columns, full)
-    report.kept += len(columns["lines"])
-    return columns
+                    report.bad_row(part["lines"][at], f"{name} is {text!r:.40}, not text.")
+                    bad.add(at)
+    return _some(part, [at not in bad for at in range(len(part["lines"]))]) if bad else part
 
 
 def _some(columns: Columns, which: list[bool]) -> Columns:
     return {name: list(compress(values, which)) for name, values in columns.items()}
-
-
-def _pairs(parts: list[Columns], report: ReadReport) -> tuple[QuestionPairs, np.ndarray]:
-    """Parts of one file as a whole, and the line of each pair."""
-    columns = {name: list(chain.from_iterable(part[name] for part in parts)) for name in parts[0]}
-    lines = np.asarray(columns.pop("lines"), np.int64)
-    return QuestionPairs(**columns, report=report), lines
-
-
-def _refuse_without_rows(report: ReadReport) -> None:
-    if not report.rows:
-        raise DataError(f"{report.path} has no rows after its header.")
 
 
 def _note_repeats(pairs: QuestionPairs, lines: np.ndarray, report: ReadReport) -> None:

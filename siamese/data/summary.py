@@ -121,6 +121,6 @@ def render(found: dict[str, Any]) -> str:
     if why := found["splits"].get("not_possible"):
         out.append(f"A split is not possible: {why}")
     if file:
-        out += ["", "Handled while reading:" if found["handled"] else "Nothing had to be handled."]
+        out += ["", "While reading:" if found["handled"] else "Nothing was left out."]
         out += [f"  {line}" for line in found["handled"]]
     return "\n".join(out)

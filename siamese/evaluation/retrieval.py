@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from siamese.data.clusters import connected_groups
-from siamese.data.files import ReadReport, shown_name
-from siamese.data.records import Records, normal_name
+from siamese.data.columns import normal_name
+from siamese.data.reading import ReadReport, open_rows, source_name
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval
 
@@ -141,14 +141,14 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
-    report, found = ReadReport(shown_name(path)), {}
-    with Records(path, report, set(RELEVANCE_COLUMNS)) as records:
-        names = [*map(normal_name, records.header)] if not records.is_json else []
-        table = records.is_json or {"query_id", "id"} <= set(names)
-        for rows, lines in records.good() if table else records.lines():
+    report, found = ReadReport(source_name(path)), {}
+    with open_rows(path, report, specs=(), names={"query_id"}) as records:
+        names = [*map(normal_name, records.header)]
+        is_table = records.is_json or {"query_id", "id"} <= set(names)
+        for rows, lines, _ in records:
             for row, line in zip(rows, lines):
-                if not table:
-                    parts = row[0].split()
+                if not is_table:
+                    parts = " ".join(map(str, row)).split()
                     if not parts:
                         continue
                     query, _, item, grade = parts if len(parts) == 4 else [None] * 4
@@ -168,5 +168,4 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
                     )
                 if value > 0:
                     found.setdefault(str(query), {})[str(item)] = value
-    report.refuse_bad_rows()
     return found

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from siamese.compat.trax_files import read_course_model
-from siamese.data.files import opened
 from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
@@ -78,7 +77,7 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
       DataError: none of these, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     try:
-        with opened(str(path))[0] as file:
+        with open(path, "rb") as file:
             text = file.read().decode("utf-8-sig")
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error

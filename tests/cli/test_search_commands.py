@@ -105,22 +105,16 @@ def test_nothing_asked_nothing_found(tmp_path, model, capsys, question):
     assert "Nothing found: the question has no words." in capsys.readouterr().out
 
 
-def test_predict_answers_a_file_line_by_line(tmp_path, model, capsys):
-    (tmp_path / "pairs.tsv").write_text("how far\thow far\nhow\n")
-    assert main(["predict", model, str(tmp_path / "pairs.tsv")]) == 1
-    out, err = capsys.readouterr()
-    assert out.splitlines()[0].startswith("how far\thow far\t1\t1.0")
-    assert len(out.splitlines()) == 2 and "1 of 2 records" in err
-    assert main(["predict", model, str(tmp_path / "none.csv")]) == 2
-    assert "no such file" in capsys.readouterr().err
-
-
-def test_predict_reads_standard_input(model, capsys, monkeypatch):
-    lines = "".join(json.dumps([q, q]) + "\n" for q in random_questions(5))
+def test_predict_answers_a_file_of_pairs(tmp_path, model, capsys, monkeypatch):
+    lines = "".join(
+        json.dumps({"question1": q, "question2": q}) + "\n" for q in random_questions(5)
+    )
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
     assert main(["predict", model, "-"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["is_duplicate"] for answer in answers] == [True] * 5
+    assert main(["predict", model, str(tmp_path / "none.csv")]) == 2
+    assert "no such file" in capsys.readouterr().err
 
 
 def test_explain_prints_words(model, capsys):
@@ -174,15 +168,12 @@ def test_json_has_no_nan(tmp_path, model, capsys):
     (tmp_path / "old.jsonl").write_text(
         '{"question": "how far", "score": NaN, "more": [Infinity]}\n'
     )
-    (tmp_path / "pairs.jsonl").write_text('{"question1": "how", "question2": "far", "n": NaN}\n')
     index = str(tmp_path / "i")
     assert main(["index", model, str(tmp_path / "old.jsonl"), "--output", index]) == 0
     capsys.readouterr()
     assert main(["search", index, "how", "--json"]) == 0
     (hit,) = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["hits"]
     assert hit["columns"] == {"score": None, "more": [None]}
-    assert main(["predict", model, str(tmp_path / "pairs.jsonl")]) == 0
-    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["n"] is None
 
 
 @pytest.mark.parametrize("output", [".", "./", "sub/.."])

@@ -1,15 +1,18 @@
-"""Odd, damaged and hostile files: a sentence and exit code 2, or an answer; never a traceback."""
+"""Odd, damaged and hostile files: each is read, or refused with one sentence; never another error."""
 
 import pytest
-from every_command import PIPE_WAIT, commands, make_folder, run_one
+from every_command import commands, make_folder, run_one
 from question_files import GOOD
 
 from siamese.data.pairs import read_pairs
-from siamese.data.question_list import read_questions
+from siamese.data.questions import read_ids, read_questions
+from siamese.errors import SiameseError
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("python_calamine")
     return tmp_path_factory.mktemp("hostile")
 
 
@@ -19,12 +22,25 @@ def paths(folder):
     return make_folder(folder)
 
 
+@pytest.mark.parametrize("bad_rows", ["refuse", "skip"])
+@pytest.mark.parametrize("read", [read_pairs, read_questions, read_ids])
+@pytest.mark.slow
+def test_every_file_is_read_or_refused_with_its_name(paths, read, bad_rows):
+    files, refused = [path for path in paths if path.is_file()], 0
+    assert len(files) >= 200
+    for path in files:
+        try:
+            read(path, bad_rows=bad_rows)
+        except SiameseError as error:
+            refused += 1
+            assert str(error).startswith(str(path)) and len(str(error)) < 2000, (path.name, error)
+    assert 0 < refused < len(files)
+
+
 @pytest.mark.parametrize("name", ["data", "predict", "index build", "index add", "import-weights"])
 @pytest.mark.slow
-def test_no_file_makes_a_traceback(folder, paths, name, monkeypatch):
+def test_no_file_makes_a_traceback(folder, paths, name):
     """benchmarks/faults.py gives all files to all commands; here some commands take every fourth."""
-    monkeypatch.setattr(PIPE_WAIT, 0.05)
-    assert len(paths) >= 120
     for path in paths if name in ("data", "predict") else paths[::4]:
         run_one(name, commands(folder, path)[name])
 
@@ -38,12 +54,14 @@ def test_what_can_be_read_is_read_alike(folder, paths, good):
         pairs = read_pairs(path)
         return pairs.question1, pairs.question2, pairs.is_duplicate.tolist()
 
-    for change in ("bom", "crlf", "utf-16", "utf-16-be", "gzip", "no-last-end", "nul"):
+    changes = ["bom", "crlf", "utf-16", "utf-16-be", "gzip", "no-last-end"]
+    if good.endswith("v"):  # A line break inside a question of a table stays as it is.
+        changes.remove("crlf")
+    for change in changes:
         assert read(change) == read("good"), change
 
 
-def test_paths_that_are_no_files(folder, paths, monkeypatch):
-    monkeypatch.setattr(PIPE_WAIT, 0.05)
-    for path in paths[-6:]:
+def test_paths_that_are_no_files(folder, paths):
+    for path in paths[-5:]:
         for name in ("data", "predict", "predict, as the model", "index build", "import-weights"):
             assert run_one(name, commands(folder, path)[name]) == 2, (path, name)

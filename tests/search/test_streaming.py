@@ -1,18 +1,15 @@
-"""Files of pairs: one line out for each record in, whatever the record holds."""
+"""Answers for files of pairs: in order, part by part, stopped at a bad row or without it."""
 
 import csv
-import gzip
+import io
 import json
-import os
-import threading
 
-import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese.data.files import ReadReport
+from siamese.data.reading import ReadReport
 from siamese.errors import DataError
-from siamese.search.streaming import ANSWERS, answer_file
+from siamese.search.streaming import ANSWERS, QUESTIONS, answer_file
 
 
 @pytest.fixture(scope="module")
@@ -20,112 +17,63 @@ def detector():
     return make_detector(threshold=0.4)
 
 
-@pytest.fixture
-def answered(detector, tmp_path):
-    def answer(content, **options):
-        path = tmp_path / "pairs"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        answer.report = ReadReport("pairs")
-        return list(answer_file(detector, path, answer.report, **options))
-
-    return answer
+def answers(detector, path, bad_rows="refuse", **options):
+    report = ReadReport(str(path), bad_rows=bad_rows)
+    return list(answer_file(detector, path, report, **options)), report
 
 
-def rows_of(found):
-    return list(csv.DictReader(line for line, _ in found))
+@pytest.mark.parametrize("mark", ",;\t")
+@pytest.mark.parametrize("names", ["question1,question2", "id,sentence1,sentence2", "key,a,b"])
+def test_rows_are_answered_in_order_in_parts(detector, tmp_path, monkeypatch, mark, names):
+    monkeypatch.setattr("siamese.data.reading.CHUNK_ROWS", 7)
+    texts = random_questions(60)
+    pairs = [[f"n{i}", *texts[2 * i : 2 * i + 2]][-len(names.split(",")) :] for i in range(30)]
+    out = io.StringIO()
+    csv.writer(out, delimiter=mark).writerows([names.split(","), *pairs])
+    path = tmp_path / "pairs"
+    path.write_text(out.getvalue())
+    lines, report = answers(detector, path, columns="a,b" if "key" in names else None)
+    rows = list(csv.DictReader(lines))
+    assert list(rows[0]) == [*QUESTIONS, *ANSWERS, *(["id"] if "id" in names else [])]
+    assert [[row["question1"], row["question2"]] for row in rows] == [pair[-2:] for pair in pairs]
+    assert [row.get("id") for row in rows] == [pair[0] if "id" in names else None for pair in pairs]
+    expected = detector.similarity(texts[::2], texts[1::2]).tolist()
+    assert [float(row["similarity"]) for row in rows] == pytest.approx(expected, abs=1e-6)
+    assert [row["is_duplicate"] for row in rows] == ["01"[cosine > 0.4] for cosine in expected]
+    assert report.rows == report.kept == 30
 
 
-def test_csv_answers_equal_the_detector(detector, answered):
-    one, two = random_questions(1200), random_questions(1200, seed=2)
-    lines = [f'{i},"{b}, ""x""",{a}\n' for i, (a, b) in enumerate(zip(one, two))]
-    found = answered(gzip.compress("".join(["n,question2,question1\n", *lines]).encode()))
-    assert len(found) == 1201 and all(good for _, good in found)
-    rows = rows_of(found)
-    assert list(rows[0]) == ["n", "question2", "question1", *ANSWERS]
-    wanted = detector.similarity(one, [b + ', "x"' for b in two])
-    cosines = np.array([float(row["similarity"]) for row in rows])
-    np.testing.assert_allclose(cosines, wanted, atol=1e-5)
-    assert [row["n"] for row in rows] == [str(i) for i in range(1200)]
-    assert [row["is_duplicate"] == "1" for row in rows] == (cosines > 0.4).tolist()
+def test_json_lines_are_answered_by_json_lines(detector, tmp_path):
+    path = tmp_path / "pairs"
+    path.write_text('{"id": 7, "question2": "b\\nc", "question1": "a"}\n')
+    lines, _ = answers(detector, path, threshold=-1.1)
+    row = json.loads(lines[0])
+    assert len(lines) == 1 and (row["question1"], row["question2"], row["id"]) == ("a", "b\nc", "7")
+    assert row["is_duplicate"] is True and row["probability"] is None
 
 
-BAD = {
-    b"question1,question2\n": [
-        (b",how far\n", "question1 is empty"), (b"how far,   \n", "question2 is empty"),
-        (b"a,b,c\n", "3 fields where"), (b'"a\n', "1 field where"),
-    ],
-    b"": [
-        (b"{\n", "not JSON"), (b"5\n", "neither an object"), (b'["a"]\n', "neither an object"),
-        (b'{"question1": "a"}\n', "no column question2"),
-        (b'{"question1": "a", "question2": 5}\n', "question2 is not text"),
-        (b'{"question1": null, "question2": "b"}\n', "question1 is empty"),
-        (b'{"question1": "a", "question1": "b", "question2": "c"}\n', "stands there twice"),
-        (b"[" * 100_000 + b"\n", "not JSON"),
-    ],
-}  # fmt: skip
+def test_a_bad_row_stops_the_answers_or_is_left_out_and_counted(detector, tmp_path, monkeypatch):
+    monkeypatch.setattr("siamese.data.reading.CHUNK_ROWS", 2)
+    path = tmp_path / "pairs.csv"
+    path.write_text("question1,question2\na,b\nc,d\ne\n,f\ng,h\n")
+    lines = []
+    with pytest.raises(DataError, match=r"line 4: 1 field where .*--bad-rows skip"):
+        lines.extend(answer_file(detector, path, ReadReport("pairs.csv")))
+    assert [line.split(",")[0] for line in lines] == ["question1", "a", "c"]
+    lines, report = answers(detector, path, bad_rows="skip")
+    assert [line.split(",")[0] for line in lines] == ["question1", "a", "c", "g"]
+    assert (report.rows, report.kept, report.count("bad"), report.count("empty")) == (5, 3, 1, 1)
 
 
-@pytest.mark.parametrize(("header", "line", "error"), [(h, *case) for h in BAD for case in BAD[h]])
-def test_a_bad_record_does_not_stop_the_others(answered, header, line, error):
-    good = b'{"question1": "how far", "question2": "how old", "n": 1}\n'
-    content = good + good + line + good
-    if header:
-        good = b"how far,how old\n"
-        content = header + good + line + good
-        rows = [None, *rows_of(answered(content))]
-    else:
-        rows = [json.loads(text) for text, _ in answered(content)]
-        assert rows[1]["n"] == 1
-    assert error in rows[2]["error"] and "line 3" in rows[2]["error"]
-    assert rows[1] == rows[3] and not rows[1].get("error") and not rows[2].get("similarity")
-    assert [good for _, good in answered(content)] == [True, True, False, True]
-    assert [good for _, good in answered(content, bad_rows="skip")] == [True] * 3
-    assert answered.report.count("bad") == 1
+def test_no_cell_is_a_formula_for_excel(detector, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("question1,question2\n=1+1,b\n")
+    assert answers(detector, path, excel=True)[0][1].startswith("'=1+1,b,")
 
 
-def test_records_are_answered_and_not_lines(answered):
-    rows = rows_of(answered('question1,question2\n"how\nfar, then",how old\nhow,"far"\n'))
-    assert [row["question1"] for row in rows] == ["how far, then", "how"]
-    assert answered.report.findings["newline"].lines == [2]
-    long = "how far " * 20_000
-    assert [good for _, good in answered(f"{long},how\nhow,{long}\n")] == [True, True]
-    odd = json.dumps({"question1": "how\nfar\u2028\u0085", "question2": "how \ud800 old"})
-    ((line, _),) = answered(odd)
-    assert len(line.splitlines()) == 1 and line.encode()
-
-
-def test_a_first_line_that_names_the_columns_is_a_header(answered):
-    for header in ("title1,title2", "q_a;q_b", "Text 1\tText 2", "sentence1,sentence2"):
-        mark = next(mark for mark in ",;\t" if mark in header)
-        found = answered(f"{header}\nhow far{mark}how old\n")
-        assert found[0][0].split(mark)[:3] == [*header.split(mark), "is_duplicate"]
-        assert len(found) == 2 and not answered.report.findings
-    (row,) = rows_of(answered("question1,question2,is_duplicate\nhow far,how old,1\n"))
-    assert row["is_duplicate"] == "1" and row["predicted_is_duplicate"] in "01"
-
-
-def test_two_columns_need_no_header_and_other_files_are_refused(answered):
-    for text in ("how far\thow old\n", "how,far\n", '["how far", "how old"]'):
-        assert [good for _, good in answered(text)] == [True]
-        assert answered.report.count("no_header") == (text[0] != "[")
-    bomb = gzip.compress(b"how far,how old\n" + b"a" * (20 << 20))
-    for text, what in (
-        ("how far\n", "line 1"),
-        ("a,b,c\n", "line 1"),
-        ("", "is empty"),
-        (bomb, "line 2 is longer than 16 MiB"),  # before it fills the memory
-    ):
-        with pytest.raises(DataError, match=what):
-            answered(text)
-
-
-def test_a_slow_writer_is_answered_at_once(detector):
-    reader, writer = os.pipe()
-    with open(writer, "wb", buffering=0) as file, open(reader, closefd=True):
-        file.write(b'["how far", "how old"]\n')
-        answers = answer_file(detector, f"/dev/fd/{reader}", ReadReport("pipe"))
-        assert next(answers)[1]  # would wait for ever if it wanted a full block
-        file.write(b'["how far", "how old"]\n["how", "how"]\n')
-        assert next(answers)[1] and next(answers)[1]
-        threading.Thread(target=file.close).start()
-        assert list(answers) == []
+@pytest.mark.parametrize("content", ["a,b,c\n1,2,3\n", "how far?\n", ""])
+def test_a_file_without_two_questions_is_refused(detector, tmp_path, content):
+    path = tmp_path / "pairs.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"no column question1 or question2|is empty"):
+        answers(detector, path)

@@ -1,0 +1,473 @@
+"""Tables of files: this one gives these questions or pairs, that one is refused with this sentence."""
+
+import csv
+import datetime
+import decimal
+import gzip
+import html
+import io
+import json
+import os
+import sys
+import threading
+import zipfile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from siamese.data.arguments import text_list
+from siamese.data.pairs import iter_pairs, read_pairs
+from siamese.data.questions import read_ids, read_questions
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
+
+HEADER = ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"]
+ROWS = [
+    ["0", "1", "2", "How far is the moon?", "What is the distance to the moon?", "1"],
+    ["1", "3", "4", 'What does "sic" mean?', "Is it cold, wet and dark there?", "0"],
+    ["2", "5", "6", "Why?\nReally, why?", "How\tcome?", "1"],
+    ["3", "7", "8", '"Quoted as a whole"', "Où est la gare — là?", "0"],
+]
+EXPECTED = [(row[3], row[4], int(row[5])) for row in ROWS]
+
+
+def delimited(rows=ROWS, header=HEADER, **options):
+    text = io.StringIO()
+    csv.writer(text, **{"lineterminator": "\n", **options}).writerows([header, *rows])
+    return text.getvalue()
+
+
+def file_of(folder, content, name="any.xyz"):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def triples(pairs):
+    return list(zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate)))
+
+
+def lines_of(report):
+    return {kind: finding.lines for kind, finding in report.findings.items()}
+
+
+def workbook(*sheets):
+    """An Excel workbook; a date is a float, in days."""
+    pytest.importorskip("python_calamine")
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006/relationships"
+    files = {
+        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="r" Type="{office}'
+        '/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        + "".join(f'<sheet name="S{i}" sheetId="{i + 1}" r:id="s{i}"/>' for i in range(len(sheets)))
+        + "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}">'
+        + "".join(
+            f'<Relationship Id="s{i}" Type="{office}/worksheet" Target="worksheets/s{i}.xml"/>'
+            for i in range(len(sheets))
+        )
+        + f'<Relationship Id="st" Type="{office}/styles" Target="styles.xml"/></Relationships>',
+        "xl/styles.xml": f'<styleSheet xmlns="{main}"><cellXfs count="2"><xf numFmtId="0"/>'
+        '<xf numFmtId="22"/></cellXfs></styleSheet>',
+    }
+    for i, rows in enumerate(sheets):
+        xml = "".join(f"<row>{''.join(map(_sheet_cell, row))}</row>" for row in rows)
+        files[f"xl/worksheets/s{i}.xml"] = (
+            f'<worksheet xmlns="{main}"><sheetData>{xml}</sheetData></worksheet>'
+        )
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def _sheet_cell(value):
+    if isinstance(value, str):
+        return f'<c t="inlineStr"><is><t>{html.escape(value)}</t></is></c>'
+    return f'<c s="{int(isinstance(value, float))}"><v>{"" if value is None else value}</v></c>'
+
+
+def parquet(columns):
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    data = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), data)
+    return data.getvalue()
+
+
+# -- Formats ----------------------------------------------------------------------------------
+
+ORDER = [5, 4, 3, 0, 1, 2]
+SAME = {
+    "the course's": delimited(),
+    "all quoted": delimited(quoting=csv.QUOTE_ALL),
+    "semicolons": delimited(delimiter=";"),
+    "Quora's": delimited(delimiter="\t"),
+    "tabs, all quoted": delimited(delimiter="\t", quoting=csv.QUOTE_ALL),
+    "JSON Lines": "".join(json.dumps(dict(zip(HEADER, row))) + "\n" for row in ROWS),
+    "Kaggle's order and case": delimited(
+        [[row[i] for i in ORDER] for row in ROWS], [HEADER[i].upper() + " " for i in ORDER]
+    ),
+    "labels as pandas writes them": delimited([[*row[:5], row[5] + ".0"] for row in ROWS]),
+    "line ends of Windows": delimited(lineterminator="\r\n"),
+    "blank lines above": "\n\n" + delimited(),
+}
+
+
+@pytest.mark.parametrize("form", [str.encode, lambda text: gzip.compress(text.encode()),
+                                  lambda text: text.encode("utf-16"),
+                                  lambda text: text.encode("utf-8-sig")])  # fmt: skip
+@pytest.mark.parametrize("kind", SAME)
+def test_every_format_gives_the_rows_that_were_written(tmp_path, kind, form):
+    path = file_of(tmp_path, form(SAME[kind]))
+    pairs = read_pairs(path)
+    assert triples(pairs) == EXPECTED and pairs.ids == ["0", "1", "2", "3"]
+    assert pairs.report.findings == {}
+    assert [row for part in iter_pairs(path) for row in triples(part)] == EXPECTED
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_parquet_and_excel(tmp_path, zipped):
+    columns = {name: [row[at] for row in ROWS] for at, name in enumerate(HEADER)}
+    for content in (parquet(columns), workbook([HEADER, *ROWS])):
+        path = file_of(tmp_path, gzip.compress(content) if zipped else content)
+        assert triples(read_pairs(path)) == EXPECTED
+    day = 46024.25
+    content = workbook(
+        [["ID", "question", "day"], [7, "How?", day], [8, "", day], [9, "Who?", day]]
+    )
+    result = read_questions(file_of(tmp_path, content))
+    assert result.ids == ["7", "9"] and result.columns[0] == {"day": "2026-01-02T06:00:00"}
+    assert lines_of(result.report) == {"empty": [3]}
+
+
+@pytest.mark.parametrize("module", ["pyarrow", "python_calamine"])
+def test_a_missing_package_is_named(tmp_path, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    content = b"PAR1 and so on" if module == "pyarrow" else b"PK\x03\x04and so on"
+    with pytest.raises(MissingDependencyError, match=r"siamese\[tables\]"):
+        read_pairs(file_of(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    "content", [b"Ticket,Subject\n1,How far?\n2,Who\n", b"How far?\nWho, then?\n"]
+)
+def test_a_file_its_gzip_and_a_pipe_are_read_alike(tmp_path, monkeypatch, content):
+    def outcome(source):
+        try:
+            result = read_questions(source)
+            return result.questions, result.ids
+        except DataError as error:
+            return str(error).split(", ", 1)[1]
+
+    outcomes = [outcome(file_of(tmp_path, content, name)) for name in ("z.csv", "z.txt", "z")]
+    outcomes.append(outcome(file_of(tmp_path, gzip.compress(content), "z.gz")))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    outcomes.append(outcome("-"))
+    reader, writer = os.pipe()
+    threading.Thread(target=lambda: (os.write(writer, content), os.close(writer))).start()
+    outcomes.append(outcome(f"/dev/fd/{reader}"))
+    os.close(reader)
+    assert all(other == outcomes[0] for other in outcomes), outcomes
+    assert ("Ticket, Subject" in outcomes[0]) == content.startswith(b"Ticket")
+
+
+# -- This file gives these pairs --------------------------------------------------------------
+
+GLUE = "id\tquestion1\tquestion2\tis_duplicate\n"
+LONG = "a long question " * 10_000
+PAIRS = {  # content, options, pairs, findings
+    "hub names": ('{"sentence1": "a", "sentence2": "b", "label": false}', {}, [("a", "b", 0)], {}),
+    "old line ends": ("question1,question2,label\ra?,b?,1\rc?,d?,0\r", {},
+                      [("a?", "b?", 1), ("c?", "d?", 0)], {}),
+    "a long question": (f"question1,question2,label\n{LONG},b?,1\n", {}, [(LONG, "b?", 1)], {}),
+    "a null": ('{"question1": null, "question2": "b", "label": 1}\n'
+               '{"question1": "a", "question2": "b", "label": 1}', {}, [("a", "b", 1)], {"empty": [1]}),
+    "GLUE's quotes": (GLUE + '0\t"As a whole"\tHe said "no" to "what"?\t0\n'
+                      '1\t"Yes" or "no"\tAn inch is 1"\t1\n2\t"Never closed\t""\t1\n', {},
+                      [('"As a whole"', 'He said "no" to "what"?', 0),
+                       ('"Yes" or "no"', 'An inch is 1"', 1)], {"empty": [4]}),
+    "Quora's quotes": (GLUE + '0\t"What is ""sic""?"\t"Quoted"\t1\n', {},
+                       [('What is "sic"?', '"Quoted"', 1)], {}),
+    "GLUE's cut lines": (GLUE + '0\tcut\n1\ta?\tb?\t0\n4\t"open\n2\tc?\td"\t1\nend\t1\n',
+                         {"bad_rows": "skip"}, [("a?", "b?", 0), ("c?", 'd"', 1)], {"bad": [2, 4, 6]}),
+    "blank lines": (GLUE + "1\ta?\tb?\t0\n\n2\tc?\td?\t1\n\n\n", {},
+                    [("a?", "b?", 0), ("c?", "d?", 1)], {"blank": [3, 5, 6]}),
+    "a header again": ("question1,question2,label\na,b,1\n\ufeffQuestion1, question2,label\nc,d,0\n",
+                       {}, [("a", "b", 1), ("c", "d", 0)], {"header": [3]}),
+    "an open quote": ('id,question1,question2,label\n5,"Who,b,1\n6,c,d,1\n7,e,"f"g,0\n8,h,i,0\n',
+                      {"bad_rows": "skip"}, [("c", "d", 1), ("h", "i", 0)], {"bad": [2, 4]}),
+    "an open quote at the end": ('question1,question2,label\na,b,1\n"c,d,1\ne,f,0\n',
+                                 {"bad_rows": "skip"}, [("a", "b", 1), ("e", "f", 0)], {"bad": [3]}),
+    "bad bytes": (b"question1,question2,label\na\xe9,b,1\nc,d,0\n", {"bad_rows": "skip"},
+                  [("c", "d", 0)], {"bad": [2]}),
+    "an encoding": ("question1,question2,label\ncafé “x”,b,1\n".encode("cp1252"), {"encoding": "cp1252"},
+                    [("café “x”", "b", 1)], {}),
+    "other names": ("key,title1,title2,body1,same\n1,A?,B?,more,1\n2,C?,D?,,0\n",
+                    {"columns": "2*title1+body1,title2,same"},
+                    [("A? A? more", "B?", 1), ("C? C?", "D?", 0)], {}),
+    "a plus in a name": ("a+b,c,label\nx,y,1\n", {"columns": "a+b,c"}, [("x", "y", 1)], {}),
+    "no header": ("7;A?;B?;1\n8;C?;D?;0\n", {"columns": "2,3,4"},
+                  [("A?", "B?", 1), ("C?", "D?", 0)], {}),
+    "grades": ("question1,question2,label\na,b,0.5\nc,d,0.2\n", {"duplicate_from": 0.5},
+               [("a", "b", 1), ("c", "d", 0)], {}),
+    "named labels": ("question1,question2,label\na,b,Perfect\nc,d,no\n",
+                     {"duplicate_labels": "perfect,Good"}, [("a", "b", 1), ("c", "d", 0)], {}),
+    "repeats": ("question1,question2,label\na,b,1\nb,a,1\na,b,0\n", {},
+                [("a", "b", 1), ("b", "a", 1), ("a", "b", 0)],
+                {"repeated": [3], "contradicting": [4]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_this_file_gives_these_pairs(tmp_path, kind):
+    content, options, expected, findings = PAIRS[kind]
+    pairs = read_pairs(file_of(tmp_path, content), **options)
+    assert triples(pairs) == expected
+    assert lines_of(pairs.report) == findings
+    assert pairs.report.rows == len(expected) + sum(pairs.report.count(k) for k in ("bad", "empty"))
+
+
+def test_skipped_rows_count_in_row_numbers(tmp_path):
+    text = "question1,question2,label\na,b,1\nc,d\n,e,1\nf,g,0\n"
+    pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
+    assert pairs.row_numbers.tolist() == [0, 3] and pairs.ids == [0, 3]
+    assert "line 3): left out (the first: 2 fields where the header has 3" in str(pairs.report)
+
+
+# -- This file gives these questions ----------------------------------------------------------
+
+TWO = ["how far?", "how, old?"]
+LISTS = {  # content, options, questions, ids, columns, findings
+    "text": ("how far?\n\nhow, old?\n", {}, TWO, ["0", "2"], None, {"empty": [2]}),
+    "text with commas": ("a, b\nyes, no\nhow, far\n", {}, ["a, b", "yes, no", "how, far"],
+                         ["0", "1", "2"], None, {}),
+    "a first line like a name": ("text\nhow far?\n", {}, ["how far?"], ["0"], None, {}),
+    "one column and empty rows": ("question\nhow far?\n\n\"how, old?\"\n", {}, TWO, ["0", "2"], None,
+                                  {"empty": [3]}),
+    "text that starts with a bracket": ("[urgent] how far?\n", {}, ["[urgent] how far?"], ["0"], None, {}),
+    "CSV": ('id,question,by\n7,how far?,me\n8,"",x\n9,"how, old?",you\n', {}, TWO, ["7", "9"],
+            [{"by": "me"}, {"by": "you"}], {"empty": [3]}),
+    "rows without ids": ("question,by\nhow far?,me\n,x\n\"how, old?\",you\n", {}, TWO, ["0", "2"],
+                         [{"by": "me"}, {"by": "you"}], {"empty": [3]}),
+    "skipped rows count": ("question,by\nhow far?,me\nbad\n\"how, old?\",you\n", {"bad_rows": "skip"},
+                           TWO, ["0", "2"], [{"by": "me"}, {"by": "you"}], {"bad": [3]}),
+    "JSON Lines": ('{"id": 7, "text": "how far?", "n": NaN}\n\n{"id": 8, "text": null}\n'
+                   '{"id": 9.0, "text": "how, old?", "more": [1]}\n', {}, TWO, ["7", "9"],
+                   [{"n": None}, {"more": [1]}], {"blank": [2], "empty": [3]}),
+    "pairs": ('question1,question2\nhow far?,"how, old?"\n"how, old?",\n', {}, TWO, ["0", "1"], None,
+              {"empty": [3]}),
+    "a header again": ("id,question\n1,how far?\nid,question\n2,\"how, old?\"\n", {}, TWO, ["1", "2"],
+                       None, {"header": [3]}),
+    "columns of one name": ("id,text,Sprint,Sprint\n7,how far?,a,\n", {}, ["how far?"], ["7"],
+                            [{"Sprint": ["a", ""]}], {}),
+    "the exact name": ("ID,question,id\n1,how far?,2\n", {"id_column": "ID"}, ["how far?"], ["1"],
+                       [{"id": "2"}], {}),
+    "other names": ("Number,Words\n1,how far?\n", {"column": "words", "id_column": "number"},
+                    ["how far?"], ["1"], None, {}),
+    "title and body": ("title;Body\nA?;b\n", {"column": "title+body"}, ["A? b"], ["0"], None, {}),
+    "no header": ("7|A?\n8|C?\n".replace("|", "\t"), {"column": "2"}, ["A?", "C?"], ["0", "1"],
+                  [{"1": "7"}, {"1": "8"}], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_this_file_gives_these_questions(tmp_path, kind):
+    content, options, questions, ids, columns, findings = LISTS[kind]
+    result = read_questions(file_of(tmp_path, content), **options)
+    assert (result.questions, result.ids, result.columns) == (questions, ids, columns)
+    assert lines_of(result.report) == findings
+    assert result.has_ids == (ids[0] not in "0")
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [("id\n2\n3\n", ["2", "3"]), ("2\n\n3\n", ["2", "3"]), ("question,QID\na,2\n", ["2"]),
+     ('{"id": 2}\n', ["2"])],
+)  # fmt: skip
+def test_ids_to_remove(tmp_path, content, ids):
+    assert read_ids(file_of(tmp_path, content))[0] == ids
+
+
+# -- This file is refused with this sentence --------------------------------------------------
+
+HEAD = "question1,question2,label\n"
+GOOD = '{"question1": "a", "question2": "b", "is_duplicate": 1}\n'
+REFUSED = {  # content, options, parts of the message
+    "nothing": ("", {}, "is empty"),
+    "blank lines": (" \n\n", {}, "is empty"),
+    "a gzip of nothing": (gzip.compress(b""), {}, "is empty"),
+    "a header only": (HEAD, {}, "no rows after its header"),
+    "no usable pair": (HEAD + ",b,1\n", {}, "no usable pair"),
+    "no labels": ("a,question1,question2\n0,a?,b?\n", {}, "line 1: no column is_duplicate; the columns: a, "
+                  "question1, question2"),
+    "plain text": ("a fine day\nand another\n", {}, "the columns: a fine day"),
+    "a column twice": ("question1,question1,question2,label\na,b,c,1\n", {}, "question1 and question1"),
+    "the asked column twice": ("q,q,r,label\na,b,c,1\n", {"columns": "q,r"}, "2 columns are called 'q'"),
+    "no such column": (HEAD + "a,b,1\n", {"columns": "x,y"}, "there is no column 'x'"),
+    "a web page": ("<!DOCTYPE html><body>question1", {}, "line 1: a web page"),
+    "a list of a page": ("\ufeff<ul>\n<li>How far?</li>", {}, "line 1: a web page"),
+    "line breaks of a page": ("How far?<br>Who?<br/>Why?<BR>", {}, "<br> for line breaks"),
+    "Excel's separator": ("sep=;\nquestion1;question2;label\na;b;1\n", {}, "'sep=;' is a note for Excel"),
+    "backslashes": (HEAD + '"say \\"no\\" now",b,1\n', {}, 'line 2: a quote is written as \\"'),
+    "a backslash at the end": (HEAD + '"say \\"no\\"",b,1\nc,d,0\n', {}, 'is written as \\"'),
+    "an open quote": (HEAD + '"a,b,1\nc,d,0\n', {}, "line 2: a quote is opened here and not closed"),
+    "text after a quote": (HEAD + '"a" is,b,1\n', {}, "line 2: text follows a closing quote"),
+    "a comma": (HEAD + "a, b,c,1\n", {}, "line 2: 4 fields where the header has 3", "must stand in quotes"),
+    "a cut line": (GLUE + "1\tcut\n", {}, "line 2: 2 fields where the header has 4", "--bad-rows skip"),
+    "a label": (HEAD + "a,b,7\n", {}, "line 2: is_duplicate is '7'", "--duplicate-from"),
+    "no label": (HEAD + "a,b,\n", {"duplicate_labels": "good"}, "line 2: is_duplicate is ''"),
+    "Latin bytes": ("question1,question2,label\na,b,1\ncaf\xe9,b,1\n".encode("latin-1"), {},
+                    "line 3: bytes that are not UTF-8 (0xe9)", "--encoding cp1252"),
+    "another script": ((HEAD + "怎样重置打印机,b,1\n").encode("gb18030"), {}, "line 2", "gb18030"),
+    "the wrong encoding": (HEAD + "é,b,1\n", {"encoding": "ascii"}, "line 2: bytes that are not ascii"),
+    "a NUL": (HEAD + "a\0,b,1\n", {}, "line 2: a NUL character"),
+    "UTF-16 without a mark": (HEAD.encode("utf-16-le"), {}, "--encoding utf-16-le"),
+    "half of UTF-16": (("\ufeff" + HEAD + "a,b,1").encode("utf-16-le")[:-1], {}, "not utf-16"),
+    "an archive": (b"PK\x03\x04train.csv", {}, "unpacked first"),
+    "bzip2": (b"BZh91AY", {}, "bunzip2"),
+    "gzipped twice": (gzip.compress(gzip.compress(b"a")), {}, "gzipped twice"),
+    "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "cut short"),
+    "no Parquet": (b"PAR1 and so on", {}, "damaged Parquet"),
+    "a JSON array": ('[{"question1": "a"}]', {}, "line 1: a JSON array"),
+    "no line ends": (b"x" * (17 << 20), {}, "line 1 is longer than 16 million"),
+    "cut JSON": (GOOD + '{"question1": "a', {}, "line 2: not JSON, column"),
+    "a JSON list": (GOOD + "[1, 2]", {}, "line 2: not a JSON object"),
+    "deep JSON": (GOOD + "[" * 100_000, {}, "line 2: not JSON"),
+    "a missing key": (GOOD + '{"question1": "a"}', {}, "line 2: no question2 or is_duplicate"),
+    "a number": (GOOD + GOOD.replace('"a"', "5"), {}, "line 2: question1 is 5, not text"),
+    "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "'question1' stands there twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_this_file_is_refused_with_this_sentence(tmp_path, kind):
+    content, options, *parts = REFUSED[kind]
+    if kind in ("an archive", "no Parquet"):
+        pytest.importorskip("python_calamine" if kind == "an archive" else "pyarrow")
+    path = file_of(tmp_path, content)
+    with pytest.raises(DataError) as error:
+        read_pairs(path, **options)
+    message = str(error.value)
+    assert message.startswith(str(path)) and all(part in message for part in parts), message
+
+
+REFUSED_LISTS = {
+    "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words.*--column"),
+    "title and body": ("Title;Body\nA?;b\n", {}, r"Title and Body may each.*--column Title\+Body"),
+    "title and text": ("title,text\nhow,far\n", {}, "title and text may each"),
+    "one name twice": ("question,question\nhow,far\n", {}, "question and question may each"),
+    "no such id": ("question\nhow\n", {"id_column": "number"}, "line 1: no column 'number'"),
+    "an id twice": ("id,id,question\n1,2,how\n", {}, "several columns are called 'id'"),
+    "an empty id": ("id,question\n,how\n", {}, "line 2: no id"),
+    "a number": ('{"question": 5}\n', {}, "line 1: question is 5, not text"),
+    "two sheets": (None, {}, r"several sheets \(S0, S1\)"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED_LISTS)
+def test_this_list_is_refused_with_this_sentence(tmp_path, kind):
+    content, options, what = REFUSED_LISTS[kind]
+    content = content or workbook([["question"], ["a"]], [["question"], ["b"]])
+    with pytest.raises(DataError, match=what):
+        read_questions(file_of(tmp_path, content), **options)
+
+
+def test_paths_and_arguments_that_cannot_be_read(tmp_path):
+    for source in (tmp_path, tmp_path / "missing", "a\0b", 7, ["How?"]):
+        with pytest.raises(DataError):
+            read_questions(source)
+    path = file_of(tmp_path, HEAD + "a,b,1\n")
+    for options in ({"encoding": "klingon"}, {"encoding": "hex"}, {"bad_rows": "mend"}, {"columns": "a"},
+                    {"duplicate_from": 0.5, "duplicate_labels": "a"}):  # fmt: skip
+        with pytest.raises(ArgumentError):
+            read_pairs(path, **options)
+
+
+# -- Tables in memory -------------------------------------------------------------------------
+
+
+class HuggingFaceLike:
+    """What `datasets.Dataset` has of columns."""
+
+    def __init__(self, columns):
+        self.columns, self.column_names = columns, list(columns)
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+
+def test_tables_in_memory_are_read_as_files_are():
+    pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    columns = {"title1": ["A?", "C?", None], "title2": ["B?", "D?", "E?"], "label": [1, 0, 1]}
+    for table in (columns, pd.DataFrame(columns), pyarrow.table(columns), HuggingFaceLike(columns)):
+        pairs = read_pairs(table, columns="title1,title2")
+        assert triples(pairs) == [("A?", "B?", 1), ("C?", "D?", 0)]
+        assert lines_of(pairs.report) == {"empty": [3]}
+        result = read_questions(table, column="title2+title1")
+        assert result.questions == ["B? A?", "D? C?", "E?"]
+        with pytest.raises(DataError, match="the columns: title1, title2, label"):
+            text_list(table, "encode")
+    frame = pd.DataFrame(columns).rename(columns={"title1": "question1", "title2": "question2"})
+    doubled = pd.concat([frame, frame[["label"]]], axis=1)
+    with pytest.raises(DataError, match="label and label"):
+        read_pairs(doubled)
+    doubled.columns = ["question1", "question2", "label", "src"]
+    twice = pd.concat([doubled, doubled[["src"]]], axis=1)
+    assert len(read_pairs(twice)) == 2
+    frame.loc[1, "label"] = None
+    with pytest.raises(DataError, match="the DataFrame, row 2: is_duplicate"):
+        read_pairs(frame)
+    with pytest.raises(DataError, match=r"different lengths \(question1 9, question2 3"):
+        read_pairs({"question1": ["a?"] * 9, "question2": ["b?"] * 3, "label": [1] * 9})
+    with pytest.raises(DataError, match="several tables"):
+        read_pairs(type("D", (), {"column_names": {"train": ["a"]}})())
+    assert text_list(pd.DataFrame({"n": [1], "question": ["A?"]}), "encode") == ["A?"]
+
+
+def test_values_that_json_lacks_become_text():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({
+        "id": [1.0, 2.0], "question": ["A?", "B?"],
+        "when": pd.to_datetime(["2026-01-02 03:04", None]), "n": pd.array([1, None], "Int64"),
+        "price": [decimal.Decimal("1.50"), None], "raw": [b"x\xe9", b""],
+        "day": [datetime.date(2026, 1, 2), datetime.time(3, 4)],
+        "nested": [{"a": [datetime.timedelta(1)]}, float("inf")],
+    })  # fmt: skip
+    result = read_questions(frame)
+    assert result.ids == ["1", "2"] and json.loads(json.dumps(result.columns)) == result.columns
+    assert result.columns[0] == {
+        "when": "2026-01-02T03:04:00", "n": 1, "price": "1.50", "raw": "x\\xe9", "day": "2026-01-02",
+        "nested": {"a": ["1 day, 0:00:00"]},
+    }  # fmt: skip
+    assert result.columns[1]["when"] is None and result.columns[1]["n"] is None
+
+
+# -- Properties -------------------------------------------------------------------------------
+
+fields = st.text(st.sampled_from('ab,\t\n" '), max_size=8).filter(str.strip)
+tables = st.lists(st.tuples(fields, fields, st.sampled_from("01")), min_size=1, max_size=8)
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@same_folder
+@given(tables, st.sampled_from(",;\t"))
+def test_quoted_tables_give_back_what_the_csv_module_wrote(tmp_path, rows, mark):
+    text = delimited(
+        rows, ["question1", "question2", "label"], delimiter=mark, quoting=csv.QUOTE_ALL
+    )
+    assert triples(read_pairs(file_of(tmp_path, text))) == [(*r[:2], int(r[2])) for r in rows]
+
+
+@same_folder
+@given(st.lists(st.text(st.sampled_from('a,\n"'), max_size=9), max_size=9))
+def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
+    """Lines without quotes before and after damage are read, whatever is between them."""
+    good = "".join(f"q{i},r{i},1\n" for i in range(3))
+    text = HEAD + good + "".join(f"{piece}\n" for piece in pieces) + 'x"\n' + good
+    pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
+    assert pairs.question1[:3] == ["q0", "q1", "q2"]
+    assert pairs.report.rows == len(pairs) + pairs.report.count("bad") + pairs.report.count("empty")
