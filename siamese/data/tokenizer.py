@@ -12,26 +12,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import importlib.util
-import json
 import re
 import sys
 import threading
 import types
-import unicodedata
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from siamese.errors import ArgumentError, MissingDependencyError
 
 UNKNOWN_ID = 0
-
-# Raise this when a change here could change a token: kept token files are then made anew.
-RULES_VERSION = 1
 
 # The fast path. A text is taken only if it is built from these pieces and nothing else; the
 # comments say why no rule of NLTK can do anything there but what `fast_path` does.
@@ -146,35 +139,11 @@ def fast_path(text: str) -> list[str] | None:
     return out
 
 
-@functools.cache
-def tokenizer_version() -> str:
-    """Names everything that decides a token: NLTK, its parameters, Unicode and our own rules."""
-    parameters = _nltk().parameters
-    learned = [
-        sorted(parameters.abbrev_types),
-        sorted(parameters.collocations),
-        sorted(parameters.sent_starters),
-        sorted((word, flags) for word, flags in parameters.ortho_context.items() if flags),
-    ]
-    digest = hashlib.sha256(json.dumps(learned).encode()).hexdigest()[:16]
-    packages = " ".join(f"{name} {_package_version(name)}" for name in ("nltk", "regex"))
-    return (
-        f"rules {RULES_VERSION}, {packages}, punkt {digest}, unicode {unicodedata.unidata_version}"
-    )
-
-
-def _package_version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "unknown"
-
-
 class _NltkTokenizer:
     """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
 
     def __init__(self, sentences: Any, words: Any):
-        self.sentences, self.words, self.parameters = sentences, words, sentences._params
+        self.sentences, self.words = sentences, words
 
     def __call__(self, text: str) -> list[str]:
         cut = self.words.tokenize
@@ -242,7 +211,6 @@ def _without_nltk_init():
         package = types.ModuleType(name)
         package.__path__ = [str(path)]
         package.__file__ = str(path / "__init__.py")
-        package.__version__ = _package_version("nltk")
         sys.modules[name] = package
     try:
         yield

@@ -1,31 +1,25 @@
-"""tokenize_questions: each distinct question tokenized once, on all cores, and kept on disk."""
+"""tokenize_questions: each distinct question tokenized once, on all cores."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from siamese.compat.progress import progress_bar
 from siamese.data.arguments import text_list
-from siamese.data.tokenizer import fast_path, tokenize_many, tokenizer_version, word_tokenize
+from siamese.data.tokenizer import fast_path, tokenize_many, word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
-from siamese.storage.atomic import explain, open_atomically, remove_stale
 
 _log = logging.getLogger("siamese")
 
 _TEXTS_WORTH_A_WORKER = 1500  # what one process tokenizes through NLTK while a worker starts
 _BLOCK = 500  # texts of one task, some 50 ms of NLTK
-_TEXT = ("utf-8", "surrogatepass")  # a question may hold half a surrogate pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +32,7 @@ class TokenizedQuestions:
       rows: int64 [questions]; the row in `ids` of each question that was given.
 
     Example:
-      >>> pairs = tokenize_questions(["What is it?", "Is it?", "What is it?"], cache_dir=False)
+      >>> pairs = tokenize_questions(["What is it?", "Is it?", "What is it?"])
       >>> pairs.words, pairs.rows.tolist()
       (['What', 'is', 'it', '?', 'Is'], [0, 1, 0])
       >>> vocab = pairs.vocabulary(pairs.rows[:1], pairs.rows[1:2])
@@ -85,17 +79,13 @@ class TokenizedQuestions:
 def tokenize_questions(
     questions: Iterable[str],
     *,
-    cache_dir: str | os.PathLike | bool | None = None,
     processes: int | None = None,
     progress: bool = True,
 ) -> TokenizedQuestions:
-    """Tokenizes questions, each distinct one once, or reads their tokens back from disk.
+    """Tokenizes questions, each distinct one once.
 
     Args:
       questions: text; repeated questions cost nothing.
-      cache_dir: the folder that keeps the tokens, under a name made from the distinct questions
-        and the tokenizer's version. None: ``$XDG_CACHE_HOME/siamese``, else ``~/.cache/siamese``.
-        False: keep nothing.
       processes: worker processes at most; 1 works in this process alone. None: one a core, but
         none where they would take longer to start than to work.
       progress: show a bar for work of over two seconds.
@@ -111,16 +101,10 @@ def tokenize_questions(
     places: dict[str, int] = {}
     questions = text_list(questions, "tokenize_questions")
     rows = [places.setdefault(question, len(places)) for question in questions]
-    path = _cache_file(list(places), cache_dir)
-    kept = _read(path, len(places)) if path else None
-    if kept is None:
-        numbers: dict[str, int] = {}  # of the distinct words, in order of first sight
-        tokens = _tokenize(list(places), processes, not progress)
-        ids = [[numbers.setdefault(word, len(numbers)) for word in row] for row in tokens]
-        kept = list(numbers), Ragged.from_lists(ids)
-        if path:
-            _write(path, *kept)
-    return TokenizedQuestions(*kept, np.asarray(rows, dtype=np.int64))
+    numbers: dict[str, int] = {}  # of the distinct words, in order of first appearance
+    tokens = _tokenize(list(places), processes, not progress)
+    ids = [[numbers.setdefault(word, len(numbers)) for word in row] for row in tokens]
+    return TokenizedQuestions(list(numbers), Ragged.from_lists(ids), np.asarray(rows, np.int64))
 
 
 def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list[str]]:
@@ -150,49 +134,3 @@ def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list
                 tokens[place] = word_tokenize(texts[place])
                 show.update()
     return tokens
-
-
-# ---- The file that keeps tokens: NumPy's .npz, whose CRC-32s are checked as it is read ----
-
-
-def _cache_file(distinct: list[str], cache_dir: str | os.PathLike | bool | None) -> Path | None:
-    """Where the tokens of these questions, by this tokenizer, are kept; None where they are not."""
-    if cache_dir is False:
-        return None
-    try:
-        if cache_dir is None:
-            base = os.environ.get("XDG_CACHE_HOME", "")
-            cache_dir = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "siamese"
-        folder = Path(cache_dir).expanduser()
-    except RuntimeError as error:  # no home folder
-        _log.warning("siamese: tokens are not kept on disk: %s", error)
-        return None
-    digest = hashlib.sha256(json.dumps([tokenizer_version(), distinct]).encode())
-    return folder / f"tokens-{digest.hexdigest()[:32]}.npz"
-
-
-def _read(path: Path, questions: int) -> tuple[list[str], Ragged] | None:
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            text = kept["words"].tobytes().decode(*_TEXT)
-            words, ids = text.split("\n") if text else [], Ragged(kept["values"], kept["offsets"])
-        if len(ids) != questions or ids.values.max(initial=-1) >= len(words):
-            raise ValueError("its words and its ids do not go together")
-        return words, ids
-    except FileNotFoundError:
-        return None
-    except Exception as error:  # Whatever a damaged archive makes zipfile and NumPy raise.
-        _log.warning("siamese: cannot use %s, tokenizing again: %s", path, error)
-        return None
-
-
-def _write(path: Path, words: list[str], ids: Ragged) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(path.parent)
-        with open_atomically(path) as file:
-            text = np.frombuffer("\n".join(words).encode(*_TEXT), np.uint8)
-            np.savez(file, words=text, values=ids.values, offsets=ids.offsets)
-    except (OSError, DataError) as error:
-        why = explain(error, path.parent, "make") if isinstance(error, OSError) else error
-        _log.warning("siamese: tokens are not kept on disk: %s", why)

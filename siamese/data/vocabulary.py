@@ -1,25 +1,18 @@
-"""Vocabulary: the course's numbering of words, frozen, and its file."""
+"""Vocabulary: the course's numbering of words, frozen."""
 
 from __future__ import annotations
 
-import json
-import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from siamese.data import text
+from siamese.data.text import folded as _folded
 from siamese.data.tokenizer import UNKNOWN_ID, word_ids, word_tokenize
-from siamese.errors import ArgumentError, DataError
-from siamese.storage.atomic import explain, write_text_atomically
+from siamese.errors import ArgumentError
 
 PAD, PAD_ID = "<PAD>", 1
-
-_FORMAT, _VERSION = "siamese vocabulary", 2
-_SAVE_AGAIN = "Save it again from the training questions (Vocabulary.save)."
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,12 +21,12 @@ class Vocabulary(Mapping):
 
     Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can stand where the course
     uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only
-    (``<PAD>`` is one). Make one with `from_pairs` (training questions), `from_words` (a list) or `load`.
+    (``<PAD>`` is one). Make one with `from_pairs` (training questions) or `from_words` (a list).
 
     Args:
       words: the known words by id; ``words[0]`` is ``<PAD>``, with id 1. Repeated words are skipped.
-      folded: fold words and texts here and in every later lookup and `encode`, see
-        `siamese.data.text.folded` (the course does not).
+      folded: read questions and words by `siamese.data.text.folded`, without differences of case, quotes,
+        Unicode form and HTML (the course does not). `words` are folded already.
       unknown_ids: how many ids behind the last word's the unknown words share; which of them is chosen by
         a word's CRC-32, so that two different unknown words are seldom taken for one (feature hashing,
         Weinberger et al. 2009, arXiv:0902.2206). 0: all of them are 0.
@@ -60,14 +53,15 @@ class Vocabulary(Mapping):
             raise ArgumentError(f"unknown_ids must be a whole number >= 0; it is {n!r}.")
         ids = {PAD: PAD_ID}
         for word in _checked_words(self.words):
-            ids.setdefault(self._fold(word), len(ids) + 1)
+            ids.setdefault(word, len(ids) + 1)
         object.__setattr__(self, "words", tuple(ids))
         object.__setattr__(self, "_ids", ids)
 
     @classmethod
     def from_words(cls, words: Iterable[str], *, folded: bool = False) -> Vocabulary:
         """Numbers a list's words in its order, from 2; repeated words and ``<PAD>`` are skipped."""
-        return cls(words, folded=folded)
+        words = _checked_words(words)
+        return cls(map(_folded, words) if folded else words, folded=folded)
 
     @classmethod
     def from_pairs(
@@ -103,18 +97,18 @@ class Vocabulary(Mapping):
 
         Args:
           counts: the table.
-          folded: fold words, before counting too.
+          folded: fold the words, before counting too.
           min_count: leave out words seen fewer times than this.
         """
         if min_count < 1:
             raise ArgumentError(f"min_count must be 1 or more; it is {min_count}.")
         if folded:
-            together: Counter[str] = Counter()
+            sums: Counter[str] = Counter()
             for word, count in counts.items():
-                together[text.folded(word)] += count
-            counts = together
-        kept = [word for word in counts if counts[word] >= min_count and word != PAD]
-        return cls(kept, folded=folded)
+                sums[_folded(word)] += count
+            counts = sums
+        words = [word for word in counts if counts[word] >= min_count and word != PAD]
+        return cls(words, folded=folded)
 
     @property
     def size(self) -> int:
@@ -158,62 +152,16 @@ class Vocabulary(Mapping):
         return f"<Vocabulary of {len(self)} words, {options}: {', '.join(self.words[:4])} ...>"
 
     def _fold(self, word: str) -> str:
-        return text.folded(word) if self.folded and word != PAD else word
+        return _folded(word) if self.folded and word != PAD and word not in self._ids else word
 
     def read(self, question: str) -> str:
-        """A text as its tokens are taken: folded, or as it is."""
-        return text.folded(question) if self.folded else question
+        """A question's text as it is tokenized: folded, or as it is."""
+        return _folded(question) if self.folded else question
 
     def encode(self, question: str | Iterable[str]) -> list[int]:
-        """The ids of a question's tokens, ``vocab[word]`` of each; text is tokenized first."""
-        tokens = word_tokenize(self.read(question)) if isinstance(question, str) else question
-        return word_ids(tokens, self)
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Writes the vocabulary as JSON, atomically.
-
-        Raises:
-          DataError: the file cannot be written.
-        """
-        facts = {"folded": self.folded, "words": self.words, "unknown_ids": self.unknown_ids}
-        content = {"format": _FORMAT, "version": _VERSION, **facts}
-        write_text_atomically(path, json.dumps(content, indent=0))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> Vocabulary:
-        """Reads what `save` wrote.
-
-        Raises:
-          DataError: the file is missing, cut short, of another version or of another kind.
-        """
-        try:
-            content = json.loads(Path(path).read_bytes().decode("utf-8"))
-        except OSError as error:
-            raise DataError(explain(error, path, "read the vocabulary")) from error
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}: not a whole JSON file ({error}). {_SAVE_AGAIN}") from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise DataError(
-                f"{path}: JSON, but not a vocabulary written by siamese. "
-                "For a list of words of your own, use Vocabulary.from_words(words)."
-            )
-        if content.get("version") != _VERSION:
-            raise DataError(
-                f"{path}: a vocabulary of format version {content.get('version')!r}; this siamese "
-                f"reads version {_VERSION}. Use the siamese that wrote it, or: {_SAVE_AGAIN}"
-            )
-        words, folded = content.get("words"), content.get("folded")
-        try:
-            unknown_ids = content.get("unknown_ids")
-            made = cls(words[1:], folded=folded, unknown_ids=unknown_ids)
-            if words == list(made.words) and isinstance(folded, bool):
-                return made
-        except (TypeError, ArgumentError):
-            pass
-        raise DataError(
-            f"{path}: damaged: it must list each word once, from {PAD} on, say whether it is "
-            f"folded, and have a whole number of unknown_ids. {_SAVE_AGAIN}"
-        )
+        """The ids of a question's tokens, ``vocab[word]`` of each; text is read and tokenized first."""
+        words = word_tokenize(self.read(question)) if isinstance(question, str) else question
+        return word_ids(words, self)
 
 
 def _checked_words(words: Iterable[str]) -> list[str]:

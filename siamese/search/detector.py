@@ -260,7 +260,7 @@ class DuplicateDetector:
             return self.tower_encoder.encode(self.token_ids(texts))
         from siamese.data.tokens import tokenize_questions
 
-        options = {"processes": processes, "cache_dir": False, "progress": False}
+        options = {"processes": processes, "progress": False}
         tokenized = tokenize_questions(map(self.vocabulary.read, texts), **options)
         ids = tokenized.encode(self.vocabulary)
         if ids.lengths.max() > MAX_TOKENS:

@@ -296,7 +296,7 @@ def _word_vectors(path: Path) -> FrozenEncoder:
     table /= np.abs(table).max() or 1  # Sums stay finite.
 
     def token_ids(texts: list[str], processes: int | None):
-        options = {"cache_dir": False, "processes": processes, "progress": False}
+        options = {"processes": processes, "progress": False}
         tokens = tokenize_questions(texts, **options)
         known = {word: ids.get(word) or ids.get(word.lower(), 0) for word in tokens.words}
         return tokens.encode(known).take(tokens.rows)

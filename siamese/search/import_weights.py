@@ -66,10 +66,10 @@ def import_weights(
 
 
 def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
-    """A vocabulary from a file: our own, a JSON object or list, or one word a line.
+    """A vocabulary from a file: a JSON object or list, or one word a line.
 
     Args:
-      path: what `Vocabulary.save` wrote; a JSON object, word -> id, as ``json.dump(vocab)`` of the
+      path: a JSON object, word -> id, as ``json.dump(vocab)`` of the
         course's dict; a JSON list; or text. Lists and lines start with id 1, which is ``<PAD>``,
         or with id 2 where they leave ``<PAD>`` out.
 
@@ -91,8 +91,6 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
         if start == "{":  # A word list may well start with a bracket as its first word.
             raise DataError(f"{path} is not complete JSON ({error}).") from None
     if isinstance(words, dict):
-        if isinstance(words.get("words"), list):
-            return Vocabulary.load(path)
         ids = sorted(words.items(), key=lambda item: item[1] if type(item[1]) is int else -1)
         wrong = [f"{w!r} has {i!r}" for at, (w, i) in enumerate(ids, 1) if i is True or i != at]
         if words.get(PAD) != PAD_ID or wrong:

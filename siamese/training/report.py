@@ -104,7 +104,8 @@ def pair_scores(detector: DuplicateDetector, pairs: QuestionPairs) -> np.ndarray
 
     from siamese.nn.tower import towers
 
-    tokenized = tokenize_questions([*pairs.question1, *pairs.question2])
+    texts = map(detector.vocabulary.read, [*pairs.question1, *pairs.question2])
+    tokenized = tokenize_questions(texts)
     ids = tokenized.encode(detector.vocabulary)
     sides = ids.take(tokenized.rows[: len(pairs)]), ids.take(tokenized.rows[len(pairs) :])
     run = jax.jit(functools.partial(towers, config=tower))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import output_of
 
-from siamese.data.tokenizer import fast_path, tokenizer_version, word_tokenize
+from siamese.data.tokenizer import fast_path, word_tokenize
 from siamese.errors import ArgumentError
 
 
@@ -139,16 +139,15 @@ assert word_tokenize("I cannot.") == ["I", "can", "not", "."]
     output_of(code)
 
 
-def test_nltk_data_are_used_where_present_and_give_another_version(tmp_path):
+def test_nltk_data_are_used_where_present(tmp_path):
     write_punkt(tmp_path, "wug")
     text = "A wug. Then two."
     assert "wug." not in word_tokenize(text)
     code = f"""
-from siamese.data.tokenizer import tokenizer_version, word_tokenize
+from siamese.data.tokenizer import word_tokenize
 assert word_tokenize({text!r})[:2] == ["A", "wug."]
-print(tokenizer_version())
 """
-    assert output_of(code, NLTK_DATA=str(tmp_path)).strip() != tokenizer_version()
+    output_of(code, NLTK_DATA=str(tmp_path))
 
 
 def test_without_the_packages_the_error_says_what_to_install():
@@ -175,14 +174,13 @@ def test_every_distinct_quora_question_equals_nltk_with_its_own_data(quora_csv, 
     texts = list(dict.fromkeys(row[side] for row in rows for side in ("question1", "question2")))
     code = """
 import json, sys, nltk
-from siamese.data.tokenizer import tokenizer_version
 nltk.data.find("tokenizers/punkt_tab/english/")
 tokens = [nltk.word_tokenize(text) for text in json.load(sys.stdin)]
-json.dump([tokenizer_version(), tokens], sys.stdout)
+json.dump(tokens, sys.stdout)
 """
     answer = output_of(code, stdin=json.dumps(texts), NLTK_DATA=str(shared / "data" / "nltk_data"))
-    version, tokens = json.loads(answer)
-    assert len(texts) == 144_593 and version == tokenizer_version()
+    tokens = json.loads(answer)
+    assert len(texts) == 144_593
     assert sum(fast_path(text) is not None for text in texts) / len(texts) > 0.9
     for text, found in zip(texts, tokens, strict=True):
         assert word_tokenize(text) == found, text

@@ -1,6 +1,5 @@
-"""tokenize_questions against word_tokenize and the course's loops; kept, damaged, killed, in parallel."""
+"""tokenize_questions against word_tokenize and the course's loops; in parallel, killed."""
 
-import logging
 import os
 import signal
 import subprocess
@@ -29,18 +28,12 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def home_is_elsewhere(tmp_path, monkeypatch):
-    """No test may write to the real cache folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-
-
 def tokens_of(found):
     return [[found.words[word] for word in found.ids[row]] for row in found.rows]
 
 
 def test_each_distinct_question_once_in_order():
-    found = tokenize_questions(QUESTIONS, cache_dir=False)
+    found = tokenize_questions(QUESTIONS)
     assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
     assert found.rows.tolist() == [0, 1, 0, 2, 3, 4, 5] and found.rows.dtype == np.int64
     assert len(found.ids) == 6
@@ -58,7 +51,7 @@ def test_each_distinct_question_once_in_order():
 )
 def test_bad_input(questions, processes, kind, message):
     with pytest.raises(kind, match=message):
-        tokenize_questions(questions, cache_dir=False, processes=processes)
+        tokenize_questions(questions, processes=processes)
 
 
 texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "<PAD>"])
@@ -72,7 +65,7 @@ texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "
 def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, folded):
     options = {"min_count": min_count, "folded": folded}
     one, two = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    found = tokenize_questions(one + two, cache_dir=False)
+    found = tokenize_questions(one + two)
     slow = Vocabulary.from_pairs(map(word_tokenize, one), map(word_tokenize, two), **options)
     n = len(pairs)
     assert found.vocabulary(found.rows[:n], found.rows[n:], **options) == slow
@@ -80,73 +73,14 @@ def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, fo
     assert [ids[row].tolist() for row in found.rows] == [slow.encode(text) for text in one + two]
 
 
-def test_kept_and_read_back(tmp_path):
-    folder = tmp_path / "new" / "folder"
-    made = tokenize_questions(QUESTIONS, cache_dir=folder)
-    (path,) = folder.iterdir()
-    before = path.stat()
-    read = tokenize_questions(QUESTIONS * 2, cache_dir=str(folder))  # the same distinct questions
-    assert tokens_of(read) == tokens_of(made) * 2 and read.words == made.words
-    (path,) = folder.iterdir()
-    assert path.stat() == before  # written once
+# On all cores
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda raw: b"",
-        lambda raw: raw.replace(b"values.npy", b"waluez.npy"),
-        lambda raw: b"<html>not found</html>",
-    ],
-)
-def test_a_damaged_file_is_reported_in_a_line_and_made_again(damage, tmp_path, caplog):
-    made = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
-    (path,) = tmp_path.iterdir()
-    path.write_bytes(damage(path.read_bytes()))
-    with caplog.at_level(logging.WARNING):
-        again = tokenize_questions(QUESTIONS, cache_dir=tmp_path)
-        assert tokens_of(again) == tokens_of(made)
-        (line,) = [record.getMessage() for record in caplog.records]
-        assert str(path) in line and "\n" not in line and "again" in line
-        tokenize_questions(QUESTIONS, cache_dir=tmp_path)
-    assert len(caplog.records) == 1  # the new file is whole
-
-
-def test_no_cut_and_no_flipped_bit_changes_a_token(tmp_path):
-    made = tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path))
-    (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    for place in range(0, len(whole), 9):
-        flipped = bytearray(whole)
-        flipped[place] ^= 1 << (place % 8)
-        for damaged in (whole[:place], bytes(flipped)):
-            path.write_bytes(damaged)
-            assert tokens_of(tokenize_questions(QUESTIONS, cache_dir=tmp_path)) == made
-
-
-def test_what_cannot_be_written_is_reported_and_the_work_goes_on(tmp_path, caplog, monkeypatch):
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr(os, "fsync", full)
-    folders = {tmp_path / "file" / "cache": "not kept on disk", tmp_path / "new": "disk is full"}
-    for folder, message in folders.items():
-        with caplog.at_level(logging.WARNING):
-            found = tokenize_questions(QUESTIONS, cache_dir=folder)
-        assert tokens_of(found) == [word_tokenize(text) for text in QUESTIONS]
-        assert message in caplog.records[-1].getMessage()
-    assert not list((tmp_path / "new").iterdir())
-
-
-# Killed, and on all cores
-
-
-def run_tokenizing(questions, folder, before="", wait=True):
+def run_tokenizing(questions, wait=True):
     """Tokenizes in a process of its own, without a main guard; returns the process."""
     code = (
-        f"{before}\nfrom siamese import tokenize_questions\n"
-        f"found = tokenize_questions({questions!r}, cache_dir={folder and str(folder)!r}, "
+        "from siamese import tokenize_questions\n"
+        f"found = tokenize_questions({questions!r}, "
         "processes=2, progress=False)\n"
         "print([found.words[word] for word in found.ids[found.rows[-1]]])\n"
     )
@@ -183,25 +117,15 @@ def wait_until(condition, seconds=120):
         time.sleep(0.02)
 
 
-def test_killed_while_writing_leaves_no_half_file_and_is_cleaned_up(tmp_path):
-    before = "import os, signal; os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)"
-    done = run_tokenizing(["I cannot"], tmp_path, before)
-    assert done.returncode == -signal.SIGKILL
-    (half,) = tmp_path.iterdir()
-    assert half.name.startswith(".")  # beside, not in place
-    assert tokens_of(tokenize_questions(["I cannot"], cache_dir=tmp_path)) == [["I", "can", "not"]]
-    assert not half.exists()
-
-
 def test_a_script_without_a_main_guard_works():
-    done = run_tokenizing([f"I cannot say {n}" for n in range(2000)], False)
+    done = run_tokenizing([f"I cannot say {n}" for n in range(2000)])
     assert done.stdout.read().strip() == "['I', 'can', 'not', 'say', '1999']"
     assert done.stderr.read() == ""
 
 
 def test_a_worker_killed_in_the_middle():
     """The tokens are the same, and a line says that one process did the rest."""
-    process = run_tokenizing([f"I cannot say {n}" for n in range(5000)], False, wait=False)
+    process = run_tokenizing([f"I cannot say {n}" for n in range(5000)], wait=False)
     workers = []
     wait_until(lambda: workers.extend(workers_of(process.pid)) or workers)
     os.kill(workers[0], signal.SIGKILL)

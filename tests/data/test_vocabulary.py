@@ -1,6 +1,5 @@
 """Vocabulary: the course's numbering against the course's own loop, and files that are not whole."""
 
-import json
 import pickle
 import zlib
 from collections import defaultdict
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese.data.vocabulary import Vocabulary, word_tokenize
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 
 Q1 = ["When will I see you?", "How old are you?", "Can I see it?"]
 Q2 = ["When can I see you again?", "What is your age?", "Is it old?"]
@@ -67,14 +66,13 @@ def test_a_frozen_mapping_that_no_look_enters_a_word_into(vocab):
     assert Vocabulary(["a"]) != Vocabulary(["a"], folded=True)
 
 
-def test_lowercase_is_applied_in_building_looking_encoding_and_kept(tmp_path):
+def test_folded_is_applied_in_building_looking_and_encoding():
     vocab = Vocabulary.from_pairs([["When", "WHEN", "I"]], [["i", "?"]], folded=True)
     assert dict(vocab) == {"<PAD>": 1, "when": 2, "i": 3, "?": 4}
     assert vocab["When"] == vocab["when"] == 2 and "I" in vocab and vocab.get("I") == 3
     assert vocab["<PAD>"] == 1 and vocab["<pad>"] == 0
     assert vocab.encode("When I?") == vocab.encode(["WHEN", "i", "?"]) == [2, 3, 4]
-    vocab.save(tmp_path / "v.json")
-    assert Vocabulary.load(tmp_path / "v.json").encode("WHEN?") == [2, 4]
+    assert vocab.encode("<p>\uff37hen\u00ad &quest;</p>") == [2, 4]
 
 
 def test_min_count_counts_both_sides():
@@ -104,51 +102,7 @@ def test_bad_arguments(make, message):
         make()
 
 
-ODD = ["", " ", "\n", '"', "\\", "é", "क्या", "\x00", "\ud83d", "😀", "x" * 5000]
-
-
-def test_saved_and_loaded(vocab, tmp_path):
-    for made in (vocab, Vocabulary(), Vocabulary(ODD), Vocabulary(["A", "İ"], folded=True)):
-        path = tmp_path / "vocab.json"
-        made.save(path)
-        assert Vocabulary.load(path) == made
-        assert [file.name for file in tmp_path.iterdir()] == ["vocab.json"]
-
-
-DAMAGED = [
-    *({"words": words} for words in (["a"], ["<PAD>", "a", "a"], ["<PAD>", 5], [], None)),
-    {"folded": None},
-    {"unknown_ids": -1},
-]
-
-
-def damaged(**change):
-    whole = {"format": "siamese vocabulary", "version": 2, "words": ["<PAD>", "a"]}
-    return json.dumps({**whole, "folded": False, "unknown_ids": 0, **change}).encode()
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"<!DOCTYPE html><html>Not found</html>", "not a whole JSON file"),
-        (b"\x1f\x8b\x08\x00", "not a whole JSON file"),
-        (b'{"<PAD>": 1, "a": 2}', "not a vocabulary written by siamese"),
-        (b"[1, 2]", "not a vocabulary written by siamese"),
-        (b'{"format": "siamese vocabulary", "words": [\n"a",', "not a whole JSON.*line 2 column"),
-        (b"[" * 100_000, "not a"),
-        (b'{"format": "siamese vocabulary", "version": 99}', "version 99"),
-        *((damaged(**change), "must list each word once") for change in DAMAGED),
-    ],
-)
-def test_what_is_no_vocabulary(content, message, tmp_path):
-    path = tmp_path / "vocab.json"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=message) as error:
-        Vocabulary.load(path)
-    assert str(path) in str(error.value)
-
-
-def test_unknown_words_have_ids_of_their_own(tmp_path):
+def test_unknown_words_have_ids_of_their_own():
     plain = Vocabulary.from_words(["How", "are", "you"], folded=True)
     vocab = plain.with_unknown_ids(50)
     assert vocab.size == plain.size + 50 and len(vocab) == len(plain)
@@ -157,9 +111,5 @@ def test_unknown_words_have_ids_of_their_own(tmp_path):
     assert vocab["Zorkmids"] == vocab["zorkmids"] == wanted
     assert "Zorkmids" not in vocab and vocab.get("Zorkmids") is None
     assert vocab != plain and vocab == plain.with_unknown_ids(50)
-    vocab.save(tmp_path / "vocabulary.json")
-    for loaded in (
-        Vocabulary.load(tmp_path / "vocabulary.json"),
-        pickle.loads(pickle.dumps(vocab)),
-    ):
-        assert loaded == vocab and loaded["Zorkmids"] == wanted
+    loaded = pickle.loads(pickle.dumps(vocab))
+    assert loaded == vocab and loaded["Zorkmids"] == wanted
