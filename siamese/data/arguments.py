@@ -12,6 +12,9 @@ import numpy as np
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
+# Names of the column with the questions in a table.
+QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
+
 
 def whole_number(value: Any, name: str, least: int) -> int:
     """`value` as an int of at least `least`; bool is refused."""
@@ -76,16 +79,16 @@ def text_list(texts: Any, function: str) -> list[str]:
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")
     if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
-        from siamese.data.questions import read_questions
-
-        result = read_questions(texts)
-        if len(result.questions) != result.report.rows:
+        names = list(getattr(texts, "column_names", getattr(texts, "columns", texts)))
+        of_questions = [name for name in names if str(name).strip().lower() in QUESTION_NAMES]
+        if len(of_questions) != 1:
             raise DataError(
-                f"{function}: {result.report.path} has {result.report.rows:,} rows and "
-                f"{len(result.questions):,} questions. Drop rows without a question; of pairs, give one "
-                "column as a list."
+                f"{function}: the {type(texts).__name__} needs one column of questions "
+                f"({', '.join(QUESTION_NAMES)}); the columns: {', '.join(map(str, names))[:200]}. Give the "
+                "column itself, as a list."
             )
-        return result.questions
+        column = texts[of_questions[0]]
+        texts = getattr(column, "to_pylist", column.__iter__)()
     texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ COLUMN_NAMES = {
     "is_duplicate": ("is_duplicate", "label"),
     "id": ("id", "idx", "pair_id"),
 }
+DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
 _PART = re.compile(r"(?:([1-9])\*)?(.+)", re.DOTALL)  # one part of "2*title+body"
 
 
@@ -107,3 +109,17 @@ def pair_places(
             "Name yours with --columns (in Python: columns=)."
         )
     return places
+
+
+def line_cells(line: str, delimiter: str) -> list[str]:
+    """The cells of one line, by itself."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return line.rstrip("\r\n").split(delimiter)
+
+
+def split_header(line: str, known: set[str]) -> tuple[list[str], str]:
+    """The names of a header line, and its delimiter: the one that gives the most known names."""
+    headers = [(line_cells(line, mark), mark) for mark in DELIMITERS]
+    return max(headers, key=lambda h: (sum(normal_name(n) in known for n in h[0]), len(h[0])))

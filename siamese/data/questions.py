@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from siamese.data.arguments import QUESTION_NAMES
 from siamese.data.columns import normal_name, places_of, shown_names, spec_places, text_at
-from siamese.data.reading import ReadReport, Rows, id_text, json_value, open_rows, source_name
+from siamese.data.reading import Rows, open_rows, source_name
+from siamese.data.report import ReadReport
+from siamese.data.tables import id_text, json_value
 from siamese.errors import DataError
 
-QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
 PAIR_NAMES = ("question1", "question2")
 ID_NAMES = ("id", "qid", "question_id", "idx")
 BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")

@@ -10,36 +10,31 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
-import math
 import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from siamese.data.columns import known_names, normal_name, shown_names
-from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.data.columns import (
+    DELIMITERS,
+    known_names,
+    line_cells,
+    normal_name,
+    shown_names,
+    split_header,
+)
+from siamese.data.report import ReadReport
+from siamese.data.tables import json_object, parquet_rows, rows_in_memory, workbook_rows
+from siamese.errors import ArgumentError, DataError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 CHUNK_ROWS, CHUNK_CHARACTERS = 4096, 4 << 20  # a chunk ends at the first of both
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
-FIRST_LINES = 5  # line numbers that a report keeps of each kind
-DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
 READ_ERRORS = (OSError, EOFError, UnicodeError, zlib.error)  # of reading a text
-# kind -> (what it is, what becomes of it), in the order of the printed report.
-KINDS = {
-    "bad": ("rows that cannot be read", "left out"),
-    "header": ("rows that repeat the header", "left out"),
-    "blank": ("blank lines", "left out"),
-    "empty": ("rows with an empty question", "left out"),
-    "repeated": ("rows that repeat an earlier pair and its label", "kept"),
-    "contradicting": ("rows that contradict the label of an earlier row", "kept"),
-}
 _BINARY = (
     (b"BZh", "compressed with bzip2; decompress it first (bunzip2)"),
     (b"\xfd7zXZ", "compressed with xz; decompress it first (unxz)"),
@@ -60,101 +55,6 @@ _PAGE = re.compile(
 _JSON_START = re.compile(r'\s*(\{\s*(["}]|$)|\[\s*([\[{"]|$))')
 _SEPARATOR_LINE = re.compile(r"\s*\"?sep\s*=.\"?\s*", re.IGNORECASE)
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
-
-
-@dataclass
-class Finding:
-    """How often one kind of thing occurred, and the first lines (1-based) with it."""
-
-    count: int = 0
-    lines: list[int] = field(default_factory=list)
-
-
-@dataclass
-class ReadReport:
-    """What was left out or noticed while a file was read; printing it gives a few lines of text.
-
-    Args:
-      path, format: the file, and its format in words.
-      bad_rows: what becomes of a row that cannot be read: 'refuse' or 'skip'.
-      unit: what the numbers count from 1: 'line', or 'row' of a table.
-      rows, kept: data rows read so far, and those of them that became pairs (or questions).
-      findings: kind (a key of `KINDS`) -> `Finding`; empty where there was nothing.
-      first_problem: the first bad row, in words.
-
-    Raises:
-      ArgumentError: `bad_rows` is another word.
-
-    Example:
-      >>> report = ReadReport("pairs.csv", rows=3, kept=2)
-      >>> report.add("empty", [4])
-      >>> print(report)
-      pairs.csv: 3 rows read, 2 kept
-        1 rows with an empty question (line 4): left out
-    """
-
-    path: str
-    format: str = ""
-    bad_rows: str = "refuse"
-    unit: str = "line"
-    rows: int = 0
-    kept: int = 0
-    findings: dict[str, Finding] = field(default_factory=dict)
-    first_problem: str = ""
-
-    def __post_init__(self):
-        if self.bad_rows not in ("refuse", "skip"):
-            raise ArgumentError(f"bad_rows must be 'refuse' or 'skip'; it is {self.bad_rows!r}.")
-
-    def add(self, kind: str, lines: Iterable[int]) -> None:
-        """Notes that `kind` occurred on `lines`."""
-        if lines := list(lines):
-            finding = self.findings.setdefault(kind, Finding())
-            finding.count += len(lines)
-            finding.lines = sorted([*finding.lines, *lines[:FIRST_LINES]])[:FIRST_LINES]
-
-    def bad_row(self, line: int, reason: str) -> None:
-        """Notes a row that cannot be read; DataError where such rows are refused."""
-        if self.bad_rows == "refuse":
-            raise DataError(
-                f"{self.path}, {self.unit} {line:,}: {reason} Correct it, or leave such rows out with "
-                "--bad-rows skip (in Python: bad_rows='skip')."
-            )
-        self.first_problem = self.first_problem or reason
-        self.add("bad", [line])
-
-    def count(self, kind: str) -> int:
-        """How often `kind` occurred."""
-        return self.findings.get(kind, Finding()).count
-
-    def as_dict(self) -> dict[str, Any]:
-        """The report as plain values, for JSON."""
-        findings = {
-            kind: {"count": finding.count, f"{self.unit}s": finding.lines}
-            for kind, finding in self._in_order()
-        }
-        facts = {name: getattr(self, name) for name in ("path", "format", "rows", "kept")}
-        return {**facts, "findings": findings}
-
-    def __str__(self) -> str:
-        head = f"{self.path}: {self.rows:,} rows read, {self.kept:,} kept"
-        head += f" ({self.format})" if self.format else ""
-        return "\n  ".join([head, *self.finding_lines()])
-
-    def finding_lines(self) -> list[str]:
-        """One line of text for each kind: how many, where, and what became of them."""
-        texts = []
-        for kind, finding in self._in_order():
-            what, done = KINDS[kind]
-            where = f"{self.unit}{'s' if len(finding.lines) > 1 else ''} "
-            where += ", ".join(f"{line:,}" for line in finding.lines)
-            where += ", …" if finding.count > len(finding.lines) else ""
-            why = f" (the first: {self.first_problem.rstrip('.')})" if kind == "bad" else ""
-            texts.append(f"{finding.count:,} {what} ({where}): {done}{why}")
-        return texts
-
-    def _in_order(self) -> list[tuple[str, Finding]]:
-        return [(kind, self.findings[kind]) for kind in KINDS if kind in self.findings]
 
 
 class Chunk(NamedTuple):
@@ -181,9 +81,7 @@ def open_rows(
       DataError: missing, unreadable, empty, damaged, a web page, or a format that is not read.
       ArgumentError: an encoding that does not exist.
     """
-    if isinstance(source, (str, os.PathLike)):
-        return Rows(source, report, specs, set(names) | known_names(specs), encoding)
-    return _TableInMemory(source, report)
+    return Rows(source, report, specs, set(names) | known_names(specs), encoding)
 
 
 def source_name(source: Any) -> str:
@@ -209,6 +107,11 @@ class Rows:
         self._again: list[str] = []  # lines to read once more, the last one first
         self._row: list[str] = []  # the lines of the current row
         self._odd = ""  # why the current row holds characters that are none
+        self._file = None
+        if not isinstance(source, (str, os.PathLike)):
+            report.unit = "row"
+            self.header, self._rows = rows_in_memory(source, report)
+            return
         self._file = open_bytes(source)
         try:
             self._rows = self._recognised(specs, known, encoding)
@@ -220,7 +123,7 @@ class Rows:
         return self
 
     def __exit__(self, *exception) -> None:
-        if self._file is not sys.stdin.buffer:
+        if self._file is not None and self._file is not sys.stdin.buffer:
             self._file.close()
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -268,8 +171,9 @@ class Rows:
             self.report.unit = "row"
             is_path = self._file is stream and self._file.seekable()
             data = stream if is_path else io.BytesIO(self._get(lambda: _whole(stream, name)))
-            read = self._parquet if head.startswith(b"PAR1") else self._workbook
-            return read(data)
+            read = parquet_rows if head.startswith(b"PAR1") else workbook_rows
+            self.header, rows = read(data, self.report)
+            return rows
         mark = next((codec for magic, codec in _MARKS if head.startswith(magic)), None)
         if mark is None and encoding is None and head.count(b"\0") * 10 > len(head):
             raise DataError(
@@ -312,7 +216,7 @@ class Rows:
                 )
             self.report.format, self.is_json = "JSON Lines", True
             return self._json()
-        cells, self._delimiter = _split_header(first, known)
+        cells, self._delimiter = split_header(first, known)
         names, asked = set(map(normal_name, cells)), known_names(specs)
         is_numbered = asked and all(map(str.isdecimal, asked)) and not asked <= names
         if not is_numbered and not known & names and not self._is_table(cells):
@@ -349,7 +253,7 @@ class Rows:
         names = [cell for cell in cells if cell.strip() and not re.search(r"^\s|[.?!]\s*$", cell)]
         if len(cells) < 2 or len(names) < len(cells) or len(max(cells, key=len)) > 60:
             return False
-        alike = sum(len(_cells(line, self._delimiter)) == len(cells) for line in rows)
+        alike = sum(len(line_cells(line, self._delimiter)) == len(cells) for line in rows)
         return not rows or 2 * alike >= len(rows)
 
     def _rewind(self, lines: list[str]) -> None:
@@ -425,7 +329,7 @@ class Rows:
             if not line.strip():
                 self.report.add("blank", [self._line])
                 continue
-            row, problem = _json_object(line)
+            row, problem = json_object(line)
             yield self._line, row, self._odd or problem
 
     def _delimited(self) -> Iterator[tuple]:
@@ -494,95 +398,6 @@ class Rows:
             )
         return f"not CSV ({error})."
 
-    def _parquet(self, data: BinaryIO) -> Iterator[tuple]:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise MissingDependencyError(
-                f"{self.report.path} is a Parquet file; reading it needs pyarrow: pip install "
-                "siamese[tables]."
-            ) from None
-
-        def rows() -> Iterator[tuple]:
-            number = 0
-            try:
-                for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-                    columns = [column.to_pylist() for column in batch.columns]
-                    for row in zip(*columns):
-                        number += 1
-                        yield number, list(row), None
-            except (pyarrow.ArrowException, OSError) as error:
-                raise DataError(f"{self.report.path}: a damaged Parquet file ({error}).") from None
-
-        try:
-            file = pyarrow.parquet.ParquetFile(data)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise DataError(f"{self.report.path}: a damaged Parquet file ({error}).") from None
-        self.header, self.report.format = file.schema_arrow.names, "Parquet"
-        return rows()
-
-    def _workbook(self, data: BinaryIO) -> Iterator[tuple]:
-        try:
-            import python_calamine
-        except ImportError:
-            raise MissingDependencyError(
-                f"{self.report.path} is an Excel workbook or a ZIP archive; reading a workbook needs "
-                "python-calamine: pip install siamese[tables]."
-            ) from None
-        try:
-            book = python_calamine.CalamineWorkbook.from_filelike(data)
-            sheets = [(name, book.get_sheet_by_name(name).to_python(skip_empty_area=False))
-                      for name in book.sheet_names]  # fmt: skip
-        except Exception as error:  # calamine's own errors have no common base
-            raise DataError(
-                f"{self.report.path} is no Excel workbook that can be read ({error}). An archive must be "
-                "unpacked first."
-            ) from None
-        filled = [(name, rows) for name, rows in sheets if any(any(map(str, row)) for row in rows)]
-        if len(filled) != 1:
-            names = ", ".join(name for name, _ in filled)
-            what = f"holds several sheets ({names}); save one of them" if filled else "is empty"
-            raise DataError(f"{self.report.path} {what}.")
-        name, rows = filled[0]
-        top = next(at for at, row in enumerate(rows) if any(map(str, row)))
-        self.header = list(map(str, rows[top]))
-        self.report.format = f"Excel workbook, sheet {name}"
-        return (
-            (at + 1, list(map(_sheet_value, rows[at])), None) for at in range(top + 1, len(rows))
-        )
-
-
-class _TableInMemory(Rows):
-    """The rows of a DataFrame, a `datasets.Dataset`, a pyarrow Table or a dict of columns."""
-
-    def __init__(self, table: Any, report: ReadReport):
-        names = getattr(table, "column_names", getattr(table, "columns", None))
-        names = list(table) if isinstance(table, Mapping) else names
-        where = report.path
-        if names is None or isinstance(table, type):
-            raise DataError(f"{where} is neither a path nor a table with columns.")
-        if isinstance(names, Mapping):
-            raise DataError(f"{where} holds several tables: give one, such as data['train'].")
-        names = list(names)
-        if hasattr(table, "iloc"):  # by position: a name may stand there twice
-            columns = [table.iloc[:, at] for at in range(len(names))]
-        elif hasattr(table, "column_names") and hasattr(table, "itercolumns"):
-            columns = list(table.itercolumns())
-        else:
-            columns = [table[name] for name in names]
-        values = [_values(column, name, where) for column, name in zip(columns, names)]
-        lengths = {str(name): len(column) for name, column in zip(names, values)}
-        if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
-            raise DataError(f"{where}: its columns have different lengths ({shown}).")
-        self.report, self.header, self._row = report, list(map(str, names)), []
-        report.format, report.unit = "a table in memory", "row"
-        self._rows = ((at, list(map(_cell, row)), None) for at, row in enumerate(zip(*values), 1))
-
-    def __exit__(self, *exception) -> None:
-        pass
-
 
 def open_bytes(path: str | os.PathLike) -> BinaryIO:
     """A file, or standard input for '-', opened for bytes; DataError where that fails."""
@@ -599,59 +414,6 @@ def open_bytes(path: str | os.PathLike) -> BinaryIO:
 # -- Fields and values ------------------------------------------------------------------------
 
 
-def json_value(value: Any) -> Any:
-    """A value that JSON has: dates and times become ISO 8601 text, NaN and infinity None, others text.
-
-    Example:
-      >>> import datetime, decimal
-      >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), 3])
-      ['2026-01-02', '1.50', None, 3]
-    """
-    if isinstance(value, (str, int)) or value is None:
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if _cell(value) is None:
-        return None
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if type(value).__name__ in ("datetime64", "timedelta64"):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(name): json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return list(map(json_value, value))
-    return json_value(value.tolist()) if hasattr(value, "tolist") else str(value)
-
-
-def id_text(value: Any) -> str:
-    """An id as text; empty where it is missing. Whole floats, as pandas has them, lose their .0."""
-    value = json_value(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return "" if value is None else str(value).strip()
-
-
-def _cell(value: Any) -> Any:
-    is_missing = type(value).__name__ in ("NAType", "NaTType")
-    return None if is_missing or (isinstance(value, float) and value != value) else value
-
-
-def _sheet_value(value: Any) -> Any:
-    if value == "":
-        return None
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _values(column: Any, name: Any, where: str) -> list:
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
-        raise DataError(f"{where}: column {name!r} is {column!r:.40}, not a list of values.")
-    read = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
-    return read() if read else list(column)
-
-
 def _whole(stream: BinaryIO, name: str) -> bytes:
     data = stream.read(LARGEST_WORKBOOK + 1)
     if len(data) > LARGEST_WORKBOOK:
@@ -659,19 +421,6 @@ def _whole(stream: BinaryIO, name: str) -> bytes:
             f"{name} is too large to be read gzipped or from a pipe. Give the file itself."
         )
     return data
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        return line.rstrip("\r\n").split(delimiter)
-
-
-def _split_header(line: str, known: set[str]) -> tuple[list[str], str]:
-    """The names of a header line, and its delimiter: the one that gives the most known names."""
-    headers = [(_cells(line, mark), mark) for mark in DELIMITERS]
-    return max(headers, key=lambda h: (sum(normal_name(n) in known for n in h[0]), len(h[0])))
 
 
 def _unquoted(field: str) -> str:
@@ -684,28 +433,3 @@ def _unquoted(field: str) -> str:
     if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner.replace('""', ""):
         return field
     return inner.replace('""', '"') if not inner or '""' in inner else field
-
-
-def _json_object(line: str) -> tuple[dict, str | None]:
-    """The object of a line, or why there is none."""
-    doubled: list[str] = []
-
-    def noted(pairs: list[tuple[str, Any]]) -> dict:
-        names = [name for name, _ in pairs]
-        doubled.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
-        return dict(pairs)
-
-    try:
-        row = json.loads(line)
-        # Each key has a colon; with one more than keys, a key may stand there twice.
-        if type(row) is dict and line.count(":") > len(row):
-            row = json.loads(line, object_pairs_hook=noted)
-    except (ValueError, RecursionError) as error:
-        place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        reason = (
-            f"not JSON{place} ({getattr(error, 'msg', error)}). Each line must hold one object."
-        )
-        return {}, reason
-    if type(row) is not dict:
-        return {}, f"not a JSON object: {str(row)[:40]!r}."
-    return row, f"the key {doubled[0]!r:.40} stands there twice." if doubled else None
