@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import text_list
 from siamese.data.text import cleaned
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 from siamese.nn.encoder import Encoder, TowerConfig
 from siamese.search import model_file
 from siamese.search.encoders import find_encoder, is_encoder_name
@@ -213,7 +214,9 @@ class DuplicateDetector:
         Raises:
           DataError: a question that is not text; names its place.
         """
-        return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in checked_texts(questions)]
+        return [
+            self.vocabulary.encode(text)[:MAX_TOKENS] for text in text_list(questions, "encode")
+        ]
 
     def cut(self, questions: Iterable[str]) -> int:
         """How many questions the model does not read to their end.
@@ -244,7 +247,7 @@ class DuplicateDetector:
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
-        texts = checked_texts(questions)
+        texts = text_list(questions, "encode")
         if len(texts) < MANY:
             return self._joined(texts, self._tower_vectors(texts), processes)
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
@@ -292,7 +295,7 @@ class DuplicateDetector:
         """
         single = isinstance(question1, str) and isinstance(question2, str)
         first, second = (
-            [side] if isinstance(side, str) else checked_texts(side)
+            [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)
         )
         if isinstance(question1, str):
@@ -376,16 +379,7 @@ class DuplicateDetector:
         """
         if self.encoder is not None:
             return np.zeros(len(questions), bool)
-        read = map(word_tokenize, map(self.vocabulary.read, checked_texts(questions)))
+        read = map(word_tokenize, map(self.vocabulary.read, text_list(questions, "encode")))
         return np.array(
             [not any(word in self.vocabulary for word in words) for words in read], bool
         )
-
-
-def checked_texts(questions: Iterable[Any]) -> list[str]:
-    """The questions as a list; DataError for one that is not text."""
-    texts = list(questions)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(f"Question {place} is not text but {type(text).__name__}.")
-    return texts

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from siamese.data.arguments import text_list
 from siamese.errors import DataError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
-from siamese.search.detector import MAX_TOKENS, DuplicateDetector, checked_texts
+from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless
 
 BAR = 20  # characters of the longest bar
@@ -101,7 +102,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
 
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
-    words = [text.split()[:MAX_TOKENS] for text in checked_texts([question1, question2])]
+    words = [text.split()[:MAX_TOKENS] for text in text_list([question1, question2], "explain")]
     for name, some in zip(("question1", "question2"), words):
         if not some:
             raise DataError(f"{name} has no words, so there is nothing to explain.")
