@@ -78,18 +78,6 @@ def test_every_picture_renders_leaves_the_settings_and_shows_itself_in_a_noteboo
         assert dict(matplotlib.rcParams) == before
 
 
-def test_saving(tmp_path):
-    figure = plots.plot_roc(*made())
-    for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
-        picture.save_picture(figure, tmp_path / f"roc.{ending}")
-        assert (tmp_path / f"roc.{ending}").read_bytes().startswith(start)
-    with pytest.raises(ArgumentError, match=r"\.png, \.svg or \.pdf"):
-        picture.save_picture(figure, tmp_path / "roc.docx")
-    with pytest.raises(DataError, match="nowhere"):
-        picture.save_picture(figure, tmp_path / "nowhere" / "roc.png")
-    assert len(list(tmp_path.iterdir())) == 3
-
-
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependencyError, match="pip install"):
