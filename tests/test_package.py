@@ -47,9 +47,8 @@ INTO_THE_COURSE = {
     ("cli.doctor", "compat.standins"),
     ("cli.doctor", "course.loss"),
     ("cli.doctor", "course.model"),
-    ("cli.commands", "teaching.grade"),
-    ("cli.commands", "teaching.report"),
-    ("cli.commands", "teaching.container"),
+    ("cli.grading", "teaching.grade"),
+    ("cli.grading", "teaching.report"),
 }
 
 

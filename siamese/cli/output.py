@@ -1,14 +1,16 @@
-"""What commands share: answers go to standard output, all else to standard error; flags about reading."""
+"""What commands print: answers go to standard output, notes to standard error."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from siamese.errors import ArgumentError
-from siamese.search.display import LAYOUT, harmless
+from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text
+from siamese.storage.atomic import write_text_atomically
 
 # What `threshold_source` returns, in words.
 SOURCES = {
@@ -36,32 +38,42 @@ def write_out(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Tells something on stderr: stdout is for the result."""
-    print(text, file=sys.stderr, flush=True)
+    """Prints a note on standard error."""
+    print(harmless(text, LAYOUT), file=sys.stderr, flush=True)
 
 
-def note_findings(report) -> None:
-    """Prints what was left out while a file was read."""
-    if report.findings:
-        note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
+def counted(number: int, noun: str) -> str:
+    """A number and a noun, such as '2,000 questions'."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def threshold_source(detector, flags) -> str:
+def threshold_source(detector: Any, flags: Any) -> str:
     """Where an answer's threshold comes from: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
     return detector.threshold_from if flags.threshold is None else "given"
 
 
-def reading(flags) -> dict[str, Any]:
-    """The flags about reading labelled pairs, as `siamese.data.pairs.read_pairs` takes them."""
-    names = ("bad_rows", "encoding", "columns", "duplicate_from", "duplicate_labels")
-    return {name: value for name in names if (value := getattr(flags, name, None)) is not None}
+def table_result(
+    flags: Any, rows: list[dict], columns: Sequence[str], summary: str, facts: dict[str, Any]
+) -> Result:
+    """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name.
 
-
-def read_list(path: str, flags):
-    """The questions of a file, as `data.questions.read_questions` has them; prints what was left out."""
-    from siamese.data.questions import read_questions
-
-    names = ("bad_rows", "encoding", "column", "id_column")
-    found = read_questions(path, **{name: getattr(flags, name) for name in names if name in flags})
-    note_findings(found.report)
-    return found
+    Args:
+      flags: with output and excel.
+      rows: they may have more columns than `columns`, which even an empty table has.
+      columns: the first columns.
+      summary: of the table, for people.
+      facts: the same for machines, with threshold_from.
+    """
+    if facts["threshold_from"] == "default":
+        summary += f" {NO_LABELS}"
+    lines = map(json_text, rows)
+    if not str(flags.output).endswith(".jsonl"):
+        names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+        table = [names, *([row.get(name) for name in names] for row in rows)]
+        lines = [csv_line(cells, excel=flags.excel) for cells in table]
+    text = "".join(f"{line}\n" for line in lines)
+    if flags.output:
+        write_text_atomically(flags.output, text)
+        return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
+    note(summary)
+    return text.rstrip("\n"), {**facts, "rows": rows}

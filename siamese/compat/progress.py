@@ -1,8 +1,11 @@
-"""Progress: a bar of tqdm's for long jobs."""
+"""Progress: a bar of tqdm's for long jobs, and a clock for those that cannot be counted."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
+from collections.abc import Iterator
 
 from tqdm import tqdm
 
@@ -29,3 +32,31 @@ def progress_bar(total: int, label: str, unit: str, *, done: int = 0, quiet: boo
         leave=False,
         disable=quiet,
     )
+
+
+@contextlib.contextmanager
+def elapsed(label: str) -> Iterator[None]:
+    """Shows the seconds that a block takes on a terminal, from the second second on.
+
+    Args:
+      label: what is being done, such as 'Encoding 20,000 questions'.
+    """
+    finished = threading.Event()
+
+    def show() -> None:
+        seconds = 1
+        while not finished.wait(1):
+            print(f"\r{label} ... {seconds} s", end="", file=sys.stderr, flush=True)
+            seconds += 1
+        if seconds > 1:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # Clears the line.
+
+    thread = threading.Thread(target=show, daemon=True)
+    if sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        if thread.ident:
+            thread.join()

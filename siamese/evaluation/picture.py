@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from siamese.errors import ArgumentError, MissingDependencyError
-from siamese.storage.atomic import write_bytes_atomically
+from siamese.errors import MissingDependencyError
 
 # Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
 DARK, LIGHT, GREY, RED = "#12436d", "#e8871e", "#6b6b6b", "#a31515"
@@ -59,19 +57,6 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
 def to_png(figure, dpi: int = 150) -> bytes:
     """A figure as the bytes of a PNG file."""
     return _drawn(figure, "png", dpi)
-
-
-def save_picture(figure, path: os.PathLike | str) -> None:
-    """Writes a figure as a file: .png, .svg or .pdf by its name, atomically.
-
-    Raises:
-      ArgumentError: another ending.
-      DataError: where it cannot be written.
-    """
-    kind = os.path.splitext(os.fspath(path))[1].lower().lstrip(".")
-    if kind not in ("png", "svg", "pdf"):
-        raise ArgumentError(f"A picture is saved as .png, .svg or .pdf, not {os.fspath(path)!r}.")
-    write_bytes_atomically(path, _drawn(figure, kind))
 
 
 def _drawn(figure, kind: str, dpi: int = 150) -> bytes:

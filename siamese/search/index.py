@@ -259,6 +259,12 @@ class QuestionIndex:
                         stored_groups.extend(db, self._state, state.last)
         return groups_of(state.vectors, labels)
 
+    @property
+    def grouping(self) -> dict[str, Any] | None:
+        """The threshold and the bound (`largest`) of the stored groups; None where there are none."""
+        with self._lock, self._file.reading() as db:
+            return index_file.settings(db).get("grouping")
+
     def add_answers(self, pairs: Any) -> int:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
 

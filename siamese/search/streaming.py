@@ -23,6 +23,7 @@ def answer_file(
     columns: str | None = None,
     encoding: str | None = None,
     excel: bool = False,
+    as_json: bool = False,
 ) -> Iterator[str]:
     """Yields the lines of a CSV: question1, question2, similarity, probability, is_duplicate, [id].
 
@@ -38,6 +39,7 @@ def answer_file(
       columns: the names of the two questions, with a comma between.
       encoding: of the text; UTF-8 where None.
       excel: write no cell that a spreadsheet takes for a formula.
+      as_json: answer everything by JSON Lines.
 
     Raises:
       DataError: a file that cannot be read, without two columns of questions, or with a bad row.
@@ -45,7 +47,7 @@ def answer_file(
     specs = columns.split(",")[:2] if columns else []
     names: list[str] = []
     for part in read_columns(source, report, QUESTIONS, specs, encoding):
-        is_json = report.format.startswith("JSON")
+        is_json = as_json or report.format.startswith("JSON")
         if not names:
             names = [*QUESTIONS, *ANSWERS, *(["id"] if "ids" in part else [])]
             if not is_json:

@@ -8,7 +8,7 @@ import pytest
 from programs import output_of
 from sklearn import metrics as sk
 
-from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.errors import MissingDependencyError
 from siamese.evaluation import picture, plots
 
 
@@ -76,18 +76,6 @@ def test_every_picture_renders_leaves_the_settings_and_shows_itself_in_a_noteboo
             assert picture.to_png(figure, dpi=40).startswith(b"\x89PNG")
         assert figure._repr_png_().startswith(b"\x89PNG")
         assert dict(matplotlib.rcParams) == before
-
-
-def test_saving(tmp_path):
-    figure = plots.plot_roc(*made())
-    for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
-        picture.save_picture(figure, tmp_path / f"roc.{ending}")
-        assert (tmp_path / f"roc.{ending}").read_bytes().startswith(start)
-    with pytest.raises(ArgumentError, match=r"\.png, \.svg or \.pdf"):
-        picture.save_picture(figure, tmp_path / "roc.docx")
-    with pytest.raises(DataError, match="nowhere"):
-        picture.save_picture(figure, tmp_path / "nowhere" / "roc.png")
-    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):

@@ -1,0 +1,104 @@
+"""How a command declares its arguments, and the arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import Any
+
+Argument = Callable[[Any], Any]  # adds itself to a parser
+
+
+def arg(*names: str, **options: Any) -> Argument:
+    """An argument of a command; see `argparse.ArgumentParser.add_argument`."""
+    return lambda parser: parser.add_argument(*names, **options)
+
+
+def flag(name: str, help: str, **options: Any) -> Argument:
+    """A flag without a value."""
+    return arg(name, help=help, **{"action": "store_true", **options})
+
+
+def either(*arguments: Argument) -> Argument:
+    """Flags of which at most one may be given."""
+
+    def add(parser: Any) -> None:
+        group = parser.add_mutually_exclusive_group()
+        for argument in arguments:
+            argument(group)
+
+    return add
+
+
+def command(*arguments: Argument) -> Callable:
+    """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
+
+    The first line of its docstring is the help, the rest are examples; `index_build` is the command
+    `siamese index build`.
+    """
+
+    def declare(function: Callable) -> Callable:
+        function.arguments = (flag("--json", "print JSON, for machines"), *arguments)
+        return function
+
+    return declare
+
+
+def finite(text: str) -> float:
+    """A flag's value as a number; NaN and infinity would answer without comparing anything."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return number
+
+
+# ---- Models and indexes ----
+
+MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
+INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
+MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
+NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
+THRESHOLD = arg(
+    "--threshold", type=finite, help="cosine above which questions are duplicates [the model's own]"
+)
+
+# ---- Reading ----
+
+BAD_ROWS = arg(
+    "--bad-rows",
+    choices=("refuse", "skip"),
+    default="refuse",
+    help="a row that cannot be read: stop there, or leave it out and count it [%(default)s]",
+)
+ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
+COLUMN = arg(
+    "--column",
+    help="the column with the questions; title+body joins two, a number counts where there is no "
+    "header [found by its name]",
+)
+ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
+COLUMNS = arg(
+    "--columns",
+    metavar="NAMES",
+    help="the columns, as question1,question2,label; title1+body1 joins two, 2*title1+body1 lets "
+    "the title weigh twice; numbers (1,2,3) where there is no header [found by their names]",
+)
+LABELS = (
+    COLUMNS,
+    arg(
+        "--duplicate-from", type=finite, metavar="NUMBER", help="grades from here on are duplicates"
+    ),
+    arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
+)
+READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN
+READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
+
+# ---- Tables ----
+
+TABLE = (
+    arg(
+        "--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [standard output]"
+    ),
+    EXCEL := flag("--excel", "put ' before text that a spreadsheet would run (= + - @)"),
+)

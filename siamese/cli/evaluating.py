@@ -1,0 +1,159 @@
+"""The command `evaluate`: a model measured on labelled pairs, or an index on queries with known answers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from siamese.cli.arguments import LABELS, MODEL, READ_LIST, THRESHOLD, arg, command, flag
+from siamese.cli.output import SOURCES, Result, counted, threshold_source
+from siamese.cli.reading import kind_of, labelled_pairs, open_index, question_list
+from siamese.compat.progress import elapsed
+from siamese.errors import ArgumentError
+
+BATCH = 256  # queries that are answered together
+WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
+
+
+@command(
+    arg("target", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model"),
+    arg("--questions", metavar="FILE", help="labelled pairs, any format"),
+    arg("--skip-rows", type=int, default=0, help="rows of the file to leave out at the start"),
+    arg("--rows", type=int, help="rows of the file to measure on [all that follow]"),
+    THRESHOLD,
+    arg("--report", metavar="DIR", help="write an HTML page with plots and mistakes"),
+    arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
+    arg("--relevant", metavar="FILE", help="TREC qrels, or CSV with query_id, id [and relevance]"),
+    arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
+    flag("--leave-out-own", "leave out the hit with the query's own id"),
+    flag("--save-weight", "save the chosen weight of the vectors in the index"),
+    MODEL,
+    *READ_LIST,
+    *LABELS,
+)
+def evaluate(flags: argparse.Namespace) -> Result:
+    """Measure a model on labelled pairs, or the search of an index on queries with known answers.
+
+    siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
+    siamese evaluate runs/course --questions pairs.jsonl --threshold 0.7 --json
+    siamese evaluate runs/course --questions questions.csv --report report      (needs matplotlib)
+    siamese evaluate old.index --queries new.csv --relevant qrels.txt
+    """
+    if flags.questions and not (flags.queries or flags.relevant):
+        return _on_pairs(flags)
+    if flags.queries and flags.relevant and not flags.questions:
+        return _on_queries(flags)
+    raise ArgumentError(
+        "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
+        "--relevant FILE)."
+    )
+
+
+def _on_pairs(flags: argparse.Namespace) -> Result:
+    from siamese.evaluation.report import evaluate_pairs, short_table, write_report
+    from siamese.search.detector import DuplicateDetector
+
+    if kind_of(flags.target) == "index":
+        with open_index(flags.target, flags) as index:
+            detector = index.detector
+    else:
+        detector = DuplicateDetector.load(flags.target)
+    pairs = labelled_pairs(flags.questions, flags)
+    if flags.skip_rows or flags.rows is not None:
+        stop = None if flags.rows is None else flags.skip_rows + flags.rows
+        measured = pairs.file_rows(flags.skip_rows, stop)
+        if flags.skip_rows < 0 or not len(measured):
+            raise ArgumentError(
+                f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
+            )
+        pairs = measured
+    with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
+        scores = detector.similarity(pairs.question1, pairs.question2)
+    evaluation = evaluate_pairs(
+        pairs.question1,
+        pairs.question2,
+        scores,
+        pairs.is_duplicate,
+        detector.threshold if flags.threshold is None else flags.threshold,
+        threshold_from=SOURCES[threshold_source(detector, flags)],
+        probabilities=None if detector.calibration is None else detector.calibrated(scores),
+    )
+    text, facts = short_table(evaluation), evaluation.to_dict()
+    if flags.report:
+        about = {"Model": flags.target, "File": flags.questions}
+        page = write_report(flags.report, evaluation, facts=about)
+        text += f"\n\nReport: {page}\nThe report quotes your questions; share it with care."
+        facts["report"] = str(page)
+    return text, facts
+
+
+def _on_queries(flags: argparse.Namespace) -> Result:
+    """Chooses the weight of the vectors on one half of the queries, and measures on the other half.
+
+    Queries that share an answer, directly or through others, are in one half.
+    """
+    from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+    from siamese.search.index import MODES
+
+    kind = kind_of(flags.target)
+    if kind == "model" or (flags.save_weight and kind == "questions"):
+        raise ArgumentError(
+            f"{flags.target} is not an index. Make one of the questions that are searched: siamese "
+            "index build FILE"
+        )
+    queries = question_list(flags.queries, flags)
+    if not queries.has_ids:
+        raise ArgumentError(
+            f"{flags.queries} has no ids, which --relevant names (--id-column NAME)."
+        )
+    relevance = read_relevance(flags.relevant)
+    relevant = [relevance.get(name, {}) for name in queries.ids]
+    clusters = shared_clusters(relevant)
+    judged = [at for at, answers in enumerate(relevant) if answers]
+    if not judged:
+        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries}.")
+    # Every second cluster chooses the weight.
+    choosing_clusters = list(dict.fromkeys(clusters[at] for at in judged))[1::2]
+    choosing = [at for at in judged if clusters[at] in choosing_clusters]
+    measuring = [at for at in judged if clusters[at] not in choosing_clusters]
+    with open_index(flags.target, flags) as index:
+
+        def measured(rows: Sequence[int], mode: str, weight: float) -> Any:
+            ranked = []
+            for start in range(0, len(rows), BATCH):
+                part = rows[start : start + BATCH]
+                texts = [queries.questions[at] for at in part]
+                hits = index.search(texts, flags.k + 1, mode=mode, vector_weight=weight)
+                for at, row in zip(part, hits):
+                    own = queries.ids[at] if flags.leave_out_own else None
+                    ranked.append([hit.id for hit in row if hit.id != own][: flags.k])
+            answers = [relevant[at] for at in rows]
+            return evaluate_retrieval(ranked, answers, clusters=[clusters[at] for at in rows])
+
+        weight, mrr = index.vector_weight, {}
+        with elapsed(f"Searching for the answers of {len(judged):,} queries"):
+            if choosing:
+                mrr = {w: measured(choosing, "hybrid", w).mrr for w in WEIGHTS}
+                weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
+            tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
+        if flags.save_weight and choosing:
+            index.vector_weight = weight
+    rows = [["search", *tables["hybrid"]]]
+    rows += [[mode, *map(str, table.values())] for mode, table in tables.items()]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    origin = "that of the index: one cluster of queries cannot be divided"
+    if choosing:
+        origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+    lines = [
+        *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
+        f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
+        f"Weight of the vectors in hybrid search: {weight:g}, {origin}.",
+    ]
+    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
+    facts |= {"vector_weight": weight, "mrr_at_weight": mrr}
+    facts |= {
+        mode: {name: vars(interval) for name, interval in table.items()}
+        for mode, table in tables.items()
+    }
+    return "\n".join(lines), facts

@@ -1,0 +1,84 @@
+"""What commands read: lists of questions, labelled pairs, models, and indexes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from siamese.cli.output import counted, note
+from siamese.compat.progress import elapsed
+from siamese.errors import ArgumentError
+
+LISTS = ("bad_rows", "encoding", "column", "id_column")
+PAIRS = ("bad_rows", "encoding", "columns", "duplicate_from", "duplicate_labels")
+
+
+def reading_options(flags: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Those of the reading flags that are set, by their names."""
+    return {name: value for name in names if (value := getattr(flags, name, None)) is not None}
+
+
+def note_findings(report: Any) -> None:
+    """Prints what was left out, or is odd, in a file that was read."""
+    if report.findings:
+        note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
+
+
+def question_list(path: str, flags: Any) -> Any:
+    """The `QuestionList` of a file, read by the command's flags, with a note on what was left out."""
+    from siamese.data.questions import read_questions
+
+    questions = read_questions(path, **reading_options(flags, LISTS))
+    note_findings(questions.report)
+    return questions
+
+
+def labelled_pairs(path: str, flags: Any) -> Any:
+    """The `QuestionPairs` of a file, read by the command's flags, with a note on what was left out."""
+    from siamese.data.pairs import read_pairs
+
+    pairs = read_pairs(path, **reading_options(flags, PAIRS))
+    note_findings(pairs.report)
+    return pairs
+
+
+def kind_of(path: str) -> str:
+    """What a path or a name stands for: 'index', 'model', 'questions' (a file to read) or 'nothing'."""
+    from siamese.search.encoders import is_encoder_name
+    from siamese.search.stored.file import is_index_file
+
+    if path == "-":
+        return "questions"
+    if os.path.isdir(path) or is_encoder_name(path):
+        return "model"
+    if not os.path.isfile(path):
+        return "questions" if os.path.exists(path) else "nothing"  # a pipe
+    if is_index_file(path):
+        return "index"
+    with open(path, "rb") as file:
+        start = file.read(9)
+    # A safetensors file starts with the length of its JSON header.
+    return "model" if start[5:] == b"\0\0\0{" else "questions"
+
+
+def open_index(path: str, flags: Any, stored: bool = False) -> Any:
+    """The `QuestionIndex` at a path; of a list of questions, unless it must be `stored`, one in memory."""
+    from siamese.search.detector import DuplicateDetector
+    from siamese.search.index import QuestionIndex
+
+    if kind_of(path) != "questions":
+        return QuestionIndex.open(path, flags.model)
+    if stored:
+        raise ArgumentError(
+            f"{path} is a list of questions. Make an index of it first: siamese index build {path}"
+        )
+    return build_index(DuplicateDetector.load(flags.model or "use"), question_list(path, flags))
+
+
+def build_index(detector: Any, questions: Any, **options: Any) -> Any:
+    """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
+    from siamese.search.index import QuestionIndex
+
+    options |= {"ids": questions.ids, "columns": questions.columns}
+    with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
+        return QuestionIndex.build(detector, questions.questions, **options)

@@ -1,0 +1,194 @@
+"""The commands that make models: train, import-weights; and data, which describes what they read."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from siamese.cli.arguments import READ_PAIRS, arg, command, either, finite, flag
+from siamese.cli.output import Result, note
+from siamese.cli.reading import PAIRS, labelled_pairs, reading_options
+from siamese.training import config as configs
+
+
+@command(
+    arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
+    *READ_PAIRS,
+    arg("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]"),
+    arg("--test-rows", type=int, help="the rows after them test [10240, or the rest]"),
+    arg(
+        "--split",
+        choices=("rows", "shuffled", "clusters"),
+        help="rows in the file's order, drawn by a fixed seed, or drawn so that no question stands on "
+        "both sides [rows with --train-rows or above 300000 rows, else shuffled]",
+    ),
+    arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
+    arg("--valid", metavar="FILE", help="validation file; also sets the threshold"),
+    arg(
+        "--valid-rows",
+        type=int,
+        help="the last of the training rows validate and choose the threshold [the last duplicates "
+        "validate, the last rows choose]",
+    ),
+    arg(
+        "--init-from",
+        metavar="MODEL",
+        help="fine-tune this saved model: its vocabulary, weights, tower and encoder, and small steps "
+        "(--learning-rate 0.0005, from 1,000 pairs on 0.002; --epochs 3; --preset has no effect)",
+    ),
+    arg("--output", help="directory of the run [runs/PRESET]"),
+    either(
+        flag("--resume", "resume with a changed configuration"),
+        flag("--overwrite", "discard the run there and start over"),
+    ),
+    configs.add_config_flags,
+)
+def train(flags: argparse.Namespace) -> Result:
+    """Train on labelled pairs; by default the course's experiment.
+
+    siamese train --questions questions.csv --preset best
+    siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
+    siamese train --questions questions.csv.gz --output runs/small --set d_model=64 --epochs 2
+    siamese train --questions questions.csv --steps 2000    (resumes where it stopped)
+    siamese train --questions mine.csv --init-from model.safetensors --output runs/mine    (fine-tuning)
+    """
+    from siamese.data.split import check_both_labels
+    from siamese.search.detector import DuplicateDetector
+    from siamese.training.fine_tuning import FEW, fine_tuning_config
+    from siamese.training.run import Trainer
+
+    changes = configs.changes_from_flags(flags)
+    config = configs.TrainConfig.preset(flags.preset, **changes)
+    start = DuplicateDetector.load(flags.init_from) if flags.init_from else None
+    output = flags.output or f"runs/{'fine-tuned' if start else flags.preset}"
+    train_pairs, valid_pairs, test_pairs = _train_valid_test(flags, FEW if start else 0)
+    repeated = 0 if test_pairs is None else _pairs_in_both(train_pairs, test_pairs)
+    if repeated:
+        note(
+            f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
+            "too good. Test on other pairs."
+        )
+    if start:
+        config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
+    base = "best" if start else flags.preset
+    different = config.changes(base).items()
+    changed = ", ".join(f"{name}={value}" for name, value in different) or "unchanged"
+    note(f"{f'Fine-tuning {flags.init_from}, p' if start else 'P'}reset {base}: {changed}.")
+    trainer = Trainer(
+        train_pairs,
+        config,
+        output,
+        valid=valid_pairs,
+        # The rows next to the test rows are most like them.
+        held_out_pairs=max(1000, len(test_pairs or ()) // 2),
+        init_from=start,
+        resume=flags.resume,
+        overwrite=flags.overwrite,
+        quiet=flags.json,
+    )
+    data = trainer.data
+    if not start:
+        check_both_labels(data.held_out, "The pairs that choose the threshold")
+    note(
+        f"{len(train_pairs):,} rows train, {len(test_pairs or ()):,} test; {len(data.train[0]):,} "
+        f"duplicates to train on, {len(data.valid[0]):,} to validate, {data.vocabulary.size:,} words."
+    )
+    if trainer.resumed_from:
+        note(f"Resuming {output} at step {trainer.step}.")
+    trainer.train()
+    trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
+    unchanged = ""
+    if start and (test_pairs is None or not trainer.keeps_labels_for_threshold):
+        unchanged = (
+            f"Too few labels are held out to fit a threshold: it stays {start.threshold:.3f}, that of "
+            f"{flags.init_from}. Fit it to more: siamese threshold {output} --answers FILE\n"
+        )
+    if test_pairs is None:
+        facts = {"output": output, "threshold": start.threshold, "steps": trainer.step}
+        text = f"All {len(train_pairs)} labels trained, none is left to measure on.\n{unchanged}"
+        return f"{text}Saved in {output}.", facts
+    report = trainer.evaluate(test_pairs)
+    trainer.save(report, questions=str(flags.questions))
+    facts = {**report.as_dict(), "test_pairs_trained_on": repeated, "output": output}
+    return f"{report}\n{unchanged}Saved in {output}.", facts
+
+
+def _train_valid_test(flags: argparse.Namespace, few: int):
+    """The pairs to train on, to validate on (or None) and to test on.
+
+    With fewer than `few` pairs and no flag that divides them all of them train and validate; nothing tests.
+    """
+    from siamese.data.split import split
+
+    pairs = labelled_pairs(flags.questions, flags)
+    names = ("train_rows", "test_rows", "valid_rows", "split", "valid", "test")
+    if len(pairs) < few and not any(getattr(flags, name) for name in names):
+        return pairs, pairs, None
+    return split(
+        pairs,
+        flags.train_rows,
+        flags.test_rows,
+        flags.valid_rows or 0,
+        flags.split,
+        valid=labelled_pairs(flags.valid, flags) if flags.valid else None,
+        test=labelled_pairs(flags.test, flags) if flags.test else None,
+    )
+
+
+def _pairs_in_both(train: Any, test: Any) -> int:
+    """How many test pairs stand among the training pairs, in either order, compared as folded text."""
+    from siamese.data.text import folded
+
+    def keys(pairs: Any) -> list[frozenset[str]]:
+        return [frozenset(map(folded, pair)) for pair in zip(pairs.question1, pairs.question2)]
+
+    trained = set(keys(train))
+    return sum(pair in trained for pair in keys(test))
+
+
+@command(
+    arg("questions", metavar="FILE", help="a file of labelled pairs"),
+    *READ_PAIRS,
+    arg("--train-rows", type=int, help="of the split by rows that is described"),
+    arg("--test-rows", type=int, help="likewise"),
+)
+def data(flags: argparse.Namespace) -> Result:
+    """Describe a file of labelled pairs.
+
+    siamese data questions.csv
+    siamese data train.tsv.gz --bad-rows skip --json
+    """
+    from siamese.data.pairs import read_pairs
+    from siamese.data.summary import describe, render
+
+    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
+    facts = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
+    return render(facts), facts
+
+
+@command(
+    arg("weights", help="model.pkl.gz, or its directory"),
+    arg("output", help="the model to write, one file"),
+    arg("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"),
+    arg("--threshold", type=finite, default=0.7, help="[%(default)s]"),
+)
+def import_weights(flags: argparse.Namespace) -> Result:
+    """Make a saved model of the course's model.pkl.gz.
+
+    siamese import-weights model.pkl.gz --vocab vocab.json mine.safetensors
+    """
+    from siamese.search.import_weights import import_weights as imported
+
+    detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
+    path = detector.save(flags.output)
+    facts = {"output": str(path), "words": len(detector.vocabulary)}
+    facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
+    facts |= {name: detector.card[name] for name in ("step", "rows")}
+    clamped = facts["rows"] < detector.vocabulary.size
+    rows = "one row less than ids, as in the course" if clamped else "a row for each id"
+    text = (
+        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold "
+        f"{detector.threshold:.3f}; {rows}. Saved in {path}; ask it:\n"
+        f'  siamese predict {path} "..." "..."'
+    )
+    return text, facts
