@@ -6,20 +6,22 @@ import html
 import re
 import unicodedata
 
-# Soft hyphens, joiners, marks of direction, fillers, variation selectors, byte order marks, tags: a regular
-# expression's ranges. They change no letter.
+# Controls, soft hyphens, joiners, marks of direction, fillers, variation selectors, byte order marks, tags.
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-_NAMES = (
-    "a|abbr|b|blockquote|br|center|code|dd|del|div|dl|dt|em|font|h[1-6]|hr|i|img|ins|kbd|li|ol|p|pre|q|s|"
-    "small|span|strike|strong|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul"
+_INLINE = "a|abbr|b|code|del|em|font|i|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u"
+_BLOCK = "blockquote|br|center|dd|div|dl|dt|h[1-6]|hr|img|li|ol|p|pre|table|tbody|td|th|thead|tr|ul"
+_INLINE_TAG = re.compile(rf"</?(?:{_INLINE})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(rf"\s*</?(?:{_BLOCK})(?:\s[^<>]*)?/?>\s*", re.IGNORECASE)
+# Markup has an end tag, a tag of a block at the start, or a break after a word. A question about a tag,
+# "what is <br> for?", has none of these.
+_MARKUP = re.compile(
+    rf"</(?:{_INLINE}|{_BLOCK})\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<br\s*/?>|<br\s*/>",
+    re.IGNORECASE,
 )
-_TAG = re.compile(rf"</?(?:{_NAMES})(?:\s[^<>]*)?/?>", re.IGNORECASE)
-# Markup has an end tag, or a break after a word; a question about a tag, "what is <br> for?", has neither.
-_MARKUP = re.compile(rf"</(?:{_NAMES})\s*>|(?<=\S)<br\s*/?>|<br\s*/>", re.IGNORECASE)
 _STRAIGHT = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′´`ʼ", "'"),
@@ -30,7 +32,7 @@ _STRAIGHT = str.maketrans(
 
 
 def cleaned(text: str) -> str:
-    """Text without invisible characters, HTML tags and entities; letters and case stay.
+    """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
     Example:
       >>> cleaned("<p>pass\\u00adword &amp; <b>name</b></p>").split()
@@ -39,10 +41,12 @@ def cleaned(text: str) -> str:
       'What is <br> for, and is a < b?'
     """
     if "<" in text and _MARKUP.search(text):
-        text = _TAG.sub(" ", text).strip()
+        text = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text)).strip()
     if "&" in text:
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
-    return text if text.isascii() else _INVISIBLE.sub("", text)
+    if text.isprintable() and text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
 
 
 def folded(text: str) -> str:
@@ -54,5 +58,5 @@ def folded(text: str) -> str:
     """
     text = cleaned(text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_STRAIGHT)
+        text = unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).translate(_STRAIGHT)
     return " ".join(text.split()).casefold().replace("`", "'")

@@ -375,11 +375,14 @@ class DuplicateDetector:
     def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
         """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
 
-        None where there is an encoder, which reads every word.
+        A mark is no word. None where there is an encoder, which reads every word.
         """
+        questions = text_list(questions, "without_known_words")
         if self.encoder is not None:
             return np.zeros(len(questions), bool)
-        read = map(word_tokenize, map(self.vocabulary.read, text_list(questions, "encode")))
-        return np.array(
-            [not any(word in self.vocabulary for word in words) for words in read], bool
+        read = map(word_tokenize, map(self.vocabulary.read, questions))
+        known = (
+            any(word in self.vocabulary for word in words if any(map(str.isalnum, word)))
+            for words in read
         )
+        return ~np.fromiter(known, bool, len(questions))

@@ -18,23 +18,20 @@ from siamese.errors import ArgumentError, CheckpointError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import Member, groups_of
 from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
+from siamese.search.nearest import NONE
 from siamese.search.stored import changes
 from siamese.search.stored import file as index_file
 from siamese.search.stored import groups as stored_groups
 from siamese.search.stored.changes import Added
 from siamese.search.stored.file import IndexFile
 from siamese.search.stored.model import detector_of, model_facts
-from siamese.search.stored.ranking import Hit, State, ranked, same_marked
+from siamese.search.stored.ranking import State, hits_of, left_out, ranked, same_marked
 
 MODES = ("hybrid", "vectors", "words")
 
 
 class QuestionIndex:
     """Questions encoded once and searched many times; threads and processes may share it.
-
-    A question longer than 512 tokens is cut there. Words that the model has never seen all look the
-    same to it (unless its vocabulary has several ids for them): a question of nothing else finds
-    whatever is similar to "unknown words"; see `DuplicateDetector.unknown_words`.
 
     Ids are text; whole numbers become their decimal text. What another process changes in the file, the
     next search sees. Close an index that has a file, or use it in a ``with`` block.
@@ -48,12 +45,18 @@ class QuestionIndex:
 
     def __init__(self, detector: DuplicateDetector, file: IndexFile):
         """Takes an open file whose model is `detector`; `build` and `open` call it."""
-        self.detector, self._file = detector, file
+        self._detector, self._file = detector, file
         self._model = detector  # without the index's own threshold
         self._lock = threading.RLock()  # held while the connection is used
         self._state, self._version = State.empty(detector.output_size), -1
         self._weight, self._fit = VECTOR_WEIGHT, None
         self._columns: tuple[State, dict] = self._state, {}  # column -> value -> rows
+
+    @property
+    def detector(self) -> DuplicateDetector:
+        """The model, with the threshold and calibration that the file has now."""
+        self._current()
+        return self._detector
 
     def __repr__(self) -> str:
         return f"QuestionIndex({len(self):,} questions)"
@@ -168,11 +171,11 @@ class QuestionIndex:
         questions, ids, columns = changes.checked(questions, ids, columns)
         with self._lock, self._file.reading() as db:
             new, _, _ = changes.compared(db, questions, ids, columns)
-        vectors = dict(zip(new, changes.encoded(self.detector, questions, new, processes)))
+        vectors = dict(zip(new, changes.encoded(self._detector, questions, new, processes)))
         with self._changing() as db:
             new, replaced, answer = changes.compared(db, questions, ids, columns)
             late = [at for at in new if at not in vectors]  # Others may have removed some since.
-            vectors.update(zip(late, changes.encoded(self.detector, questions, late, processes)))
+            vectors.update(zip(late, changes.encoded(self._detector, questions, late, processes)))
             index_file.delete(db, replaced)
             new_ids = changes.written(
                 db,
@@ -249,7 +252,7 @@ class QuestionIndex:
             labels = None if regroup else stored_groups.read(db, state, threshold, largest)
             answers = stored_groups.read_answers(db)
         if labels is None:
-            cut = self.detector.threshold if threshold is None else float(threshold)
+            cut = self._detector.threshold if threshold is None else float(threshold)
             labels = stored_groups.make(state, answers, cut, largest)
             if not self._file.read_only:
                 with self._changing() as db:
@@ -345,7 +348,7 @@ class QuestionIndex:
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
-        state, detector = self._current(), self.detector
+        state, detector = self._current(), self._detector
         if min_probability is not None and detector.calibration is None:
             raise ArgumentError("This model has no calibration, so no probabilities to choose by.")
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
@@ -353,33 +356,23 @@ class QuestionIndex:
         weight = self._weight if vector_weight is None else vector_weight
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         while True:
-            stems = self._stem_numbers(asked) if mode != "vectors" else None
-            skip = self._left_out(state, where or {})
+            stems = None
+            if mode != "vectors":
+                with self._lock, self._file.reading() as db:
+                    stems = index_file.known_stems(db, list(map(words_in, asked)))
+            skip = self._left_out(state, where) if where else NONE
             rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
             entries = self._entries_at(state, [places for places, *_ in rankings])
             if entries is not None:
                 break
             state = self._current()  # A question was removed meanwhile.
         answers = []
-        for (places, cosines, *ranks), query in zip(rankings, queries):
-            hits = [
-                Hit(**entries[place], similarity=cosine, probability=probability,
-                    is_duplicate=is_duplicate, vector_rank=by_vector or None, word_rank=by_words or None)
-                for place, (cosine, probability, is_duplicate), by_vector, by_words in zip(
-                    places.tolist(), detector.judged(cosines, threshold), *(r.tolist() for r in ranks)
-                )
-            ]  # fmt: skip
+        for ranking, query in zip(rankings, queries):
+            hits = hits_of(detector, ranking, entries, threshold)
             if min_probability is not None:
                 hits = [hit for hit in hits if hit.probability >= min_probability]
             answers.append(same_marked(hits, k, merge_same) if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
-
-    def _stem_numbers(self, texts: list[str]) -> list[np.ndarray]:
-        """The numbers of each text's stems; a stem that no question has is left out."""
-        stems = list(map(words_in, texts))
-        with self._lock, self._file.reading() as db:
-            numbers = index_file.known_terms(db, stems)
-        return [np.array([numbers[s] for s in row if s in numbers], np.int32) for row in stems]
 
     def _entries_at(self, state: State, places: list[np.ndarray]) -> dict[int, dict] | None:
         """The questions at some places; None where one of them was removed since the state was read."""
@@ -392,23 +385,10 @@ class QuestionIndex:
         return {place: stored[row] for place, row in zip(distinct.tolist(), rows)}
 
     def _left_out(self, state: State, where: Mapping[str, Any]) -> np.ndarray:
-        """The places of the questions whose columns have other values than these, int64, rising."""
-        fits = np.ones(len(state.rows), bool)
-        for column, value in where.items():
-            with self._lock, self._file.reading() as db:
-                if self._columns[0] is not state:
-                    self._columns = state, {}
-                values = self._columns[1]
-                if column not in values:
-                    values[column] = index_file.rows_by_value(db, column)
-            if len(state.rows) and not values[column]:
-                raise ArgumentError(f"The index has no column {column!r}. {self._column_names()}")
-            fits &= np.isin(state.rows, values[column].get(index_file.as_text(value), []))
-        return np.flatnonzero(~fits)
-
-    def _column_names(self) -> str:
-        names = sorted({name for entry in self.entries for name in entry["columns"]})
-        return f"It has {', '.join(names)}." if names else "It has none."
+        with self._lock, self._file.reading() as db:
+            if self._columns[0] is not state:
+                self._columns = state, {}
+            return left_out(db, state, where, self._columns[1])
 
     def export(self, path: str | os.PathLike) -> int:
         """Writes the questions as a Parquet file; see `siamese.search.stored.export.export_parquet`."""
@@ -433,14 +413,14 @@ class QuestionIndex:
     def _read(self, db: Any) -> State:
         """Takes settings and questions from the file, in a transaction."""
         facts = index_file.settings(db)
-        if self.detector.checksum != facts["model_checksum"]:
+        if self._detector.checksum != facts["model_checksum"]:
             raise CheckpointError(
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
                 f"model that made it. {index_file.REMAKE}"
             )
         self._weight, fit = facts["vector_weight"], facts.get("fit")
         if fit != self._fit:
-            self.detector, self._fit = self._model.with_fit(fit) if fit else self._model, fit
+            self._detector, self._fit = self._model.with_fit(fit) if fit else self._model, fit
         state = self._state
         if facts["made"] != state.made:
             state = State.of(db, facts)
@@ -463,5 +443,5 @@ class QuestionIndex:
             except BaseException:
                 self._version = -1  # Settings may be those that were not committed,
                 if self._state is not state:  # and questions, too.
-                    self._state = State.empty(self.detector.output_size)
+                    self._state = State.empty(self._detector.output_size)
                 raise

@@ -11,13 +11,13 @@ from siamese.data.text import cleaned, folded
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 
-INVISIBLE = (
-    "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u180e\ufe0f\u3164"
-)
+INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u180e\ufe0f\u3164"
 MARKUP = {
     "<p>How do I <b>reset</b> it?</p>": "How do I reset it?",
     "<div class='a'>How do I<br>reset it?</div>": "How do I reset it?",
     "How do I<br/>reset it?": "How do I reset it?",
+    "<p>How do I reset it?": "How do I reset it?",
+    "pass<b>word</b> <em>now</em>": "password now",
     "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",
 }
 AS_IT_IS = (
@@ -26,7 +26,7 @@ AS_IT_IS = (
 )  # fmt: skip
 FORMS = {
     "Z\u0075\u0308rich": "Zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",
-    "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
+    "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b", "don´t": "don't",
 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_one_against_many_unknown_words_and_cut_texts():
     answers = detector.similarity("is it far?", many)
     np.testing.assert_array_equal(answers, detector.similarity(["is it far?"] * 3, many))
     np.testing.assert_array_equal(answers, detector.similarity(many, "is it far?"))
-    assert detector.without_known_words(["xyzzy plugh", "IT", "ошибка"]).tolist() == [1, 0, 1]
+    assert detector.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
     assert detector.cut(["it " * 512, "it " * 513, "far"]) == 1
     assert detector.predict("is it far", "IS it far", threshold=1.0)
     assert max(detector.similarity(many, many)) <= 1

@@ -18,6 +18,7 @@ from siamese import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.groups import duplicate_groups
 from siamese.search.index import QuestionIndex
+from siamese.search.stored import file as index_file
 from siamese.search.stored import groups as stored_groups
 
 HERE = Path(__file__).parents[1]
@@ -356,16 +357,21 @@ def test_an_index_replaces_an_older_one_under_its_readers(detector, path):
         reader.search("anew")
 
 
-def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path):
+def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector, path, monkeypatch):
     reader = QuestionIndex.open(path, detector)
-    stem_numbers = reader._stem_numbers
+    known_stems = index_file.known_stems
 
-    def replaced(texts):
+    def replaced(db, stems):
+        monkeypatch.undo()
+        monkeypatch.setattr(reader, "_entries_at", replaced_first)
+        return known_stems(db, stems)
+
+    def replaced_first(*args):
+        monkeypatch.undo()
         QuestionIndex.build(detector, ["rice", "cook rice"], path=path).close()
-        reader._stem_numbers = stem_numbers
-        return stem_numbers(texts)
+        return reader._entries_at(*args)
 
-    reader._stem_numbers = replaced
+    monkeypatch.setattr(index_file, "known_stems", replaced)
     for hit in reader.search("how far"):
         assert hit.question != "how far"
         assert hit.similarity == pytest.approx(detector.similarity("how far", hit.question))

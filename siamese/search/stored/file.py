@@ -247,6 +247,12 @@ def known_terms(db: sqlite3.Connection, stems: Sequence[list[str]]) -> dict[str,
     return dict(db.execute(query, (distinct,)).fetchall())
 
 
+def known_stems(db: sqlite3.Connection, stems: Sequence[list[str]]) -> list[np.ndarray]:
+    """The numbers of each question's stems, int32; a stem that no question has is left out."""
+    numbers = known_terms(db, stems)
+    return [np.array([numbers[s] for s in row if s in numbers], np.int32) for row in stems]
+
+
 def rows_where(db: sqlite3.Connection, column: str, values: Sequence[Any]) -> list[tuple]:
     """(row, id, key, text, columns) of the questions whose column `row`, `id` or `key` is among values."""
     rows: list[tuple] = []
@@ -266,6 +272,12 @@ def rows_by_value(db: sqlite3.Connection, column: str) -> dict[str, list[int]]:
             for one in value if isinstance(value, list) else [value]:
                 rows.setdefault(as_text(one), []).append(row)
     return rows
+
+
+def column_names(db: sqlite3.Connection) -> list[str]:
+    """The names of the columns that some question has."""
+    rows = db.execute("select distinct each.key from question, json_each(columns) each")
+    return sorted(name for (name,) in rows)
 
 
 def as_text(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.text import folded
+from siamese.errors import ArgumentError
 from siamese.search.lexical import DEPTH, WordCounts, best_rows, bm25, joined_scores
 from siamese.search.nearest import cosines_with, top_k
 from siamese.search.stored import file as index_file
@@ -155,6 +156,47 @@ def ranked(
             order = np.lexsort((places, -cosines, -joined_scores(cosines, scores[places], weight)))
         order = order[:k]
         yield places[order], cosines[order], *ranks[:, order]
+
+
+def left_out(
+    db: Any, state: State, where: Mapping[str, Any], known: dict[str, dict[str, list[int]]]
+) -> np.ndarray:
+    """The places of the questions whose columns have other values than these, int64, rising.
+
+    Args:
+      db: the file's connection, in a transaction.
+      state: what is searched.
+      where: column -> value.
+      known: column -> value -> rows, of the columns that were looked at; this adds to it.
+
+    Raises:
+      ArgumentError: a column that no question has.
+    """
+    fits = np.ones(len(state.rows), bool)
+    for column, value in where.items():
+        if column not in known:
+            known[column] = index_file.rows_by_value(db, column)
+        if len(state.rows) and not known[column]:
+            names = index_file.column_names(db)
+            others = f"It has {', '.join(names)}." if names else "It has none."
+            raise ArgumentError(f"The index has no column {column!r}. {others}")
+        fits &= np.isin(state.rows, known[column].get(index_file.as_text(value), []))
+    return np.flatnonzero(~fits)
+
+
+def hits_of(
+    detector: Any, ranking: tuple[np.ndarray, ...], entries: Mapping, threshold: float | None
+) -> list[Hit]:
+    """The hits of one question, from its row of `ranked` and the entries at its places."""
+    places, cosines, *ranks = ranking
+    judged = detector.judged(cosines, threshold)
+    names = "similarity", "probability", "is_duplicate", "vector_rank", "word_rank"
+    return [
+        Hit(**entries[place], **dict(zip(names, (*answer, by_vector or None, by_words or None))))
+        for place, answer, by_vector, by_words in zip(
+            places.tolist(), judged, *(some.tolist() for some in ranks)
+        )
+    ]
 
 
 def same_marked(hits: list[Hit], k: int, merge: bool) -> list[Hit]:
