@@ -372,14 +372,15 @@ class DuplicateDetector:
     def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
         """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
 
-        None where there is an encoder, which reads every word.
+        A mark such as "?" is no word. None where there is an encoder, which reads every word.
         """
         if self.encoder is not None:
             return np.zeros(len(questions), bool)
         read = map(word_tokenize, map(self.vocabulary.read, checked_texts(questions)))
-        return np.array(
-            [not any(word in self.vocabulary for word in words) for words in read], bool
+        known = (
+            (w in self.vocabulary and any(map(str.isalnum, w)) for w in words) for words in read
         )
+        return np.array([not any(words) for words in known], bool)
 
 
 def checked_texts(questions: Iterable[Any]) -> list[str]:

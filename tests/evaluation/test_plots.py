@@ -8,7 +8,7 @@ import pytest
 from programs import output_of
 from sklearn import metrics as sk
 
-from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.errors import MissingDependencyError
 from siamese.evaluation import picture, plots
 
 
