@@ -42,7 +42,7 @@ def predict(flags: argparse.Namespace) -> Result | None:
 
 def _answer_file(detector: Any, flags: argparse.Namespace) -> None:
     """Prints a line for each pair of a file; the first bad row ends it, or bad rows are skipped."""
-    from siamese.data.reading import ReadReport, source_name
+    from siamese.data.readers.reading import ReadReport, source_name
     from siamese.search.streaming import answer_file
 
     if threshold_source(detector, flags) == "default":

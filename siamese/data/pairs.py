@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.columns import COLUMN_NAMES, pair_places, text_at
-from siamese.data.reading import open_rows, source_name
-from siamese.data.report import ReadReport
-from siamese.data.tables import id_text
+from siamese.data.readers.columns import COLUMN_NAMES, pair_places, text_at
+from siamese.data.readers.reading import open_rows, source_name
+from siamese.data.readers.report import ReadReport
+from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from siamese.data.arguments import QUESTION_NAMES
-from siamese.data.columns import normal_name, places_of, shown_names, spec_places, text_at
-from siamese.data.reading import Rows, open_rows, source_name
-from siamese.data.report import ReadReport
-from siamese.data.tables import id_text, json_value
+from siamese.data.readers.columns import normal_name, places_of, shown_names, spec_places, text_at
+from siamese.data.readers.reading import Rows, open_rows, source_name
+from siamese.data.readers.report import ReadReport
+from siamese.data.readers.tables import id_text, json_value
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from siamese.data.clusters import connected_groups
-from siamese.data.columns import normal_name
-from siamese.data.reading import ReadReport, open_rows, source_name
+from siamese.data.readers.columns import normal_name
+from siamese.data.readers.reading import ReadReport, open_rows, source_name
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval
 

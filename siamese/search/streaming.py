@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from siamese.data.pairs import read_columns
-from siamese.data.reading import ReadReport
+from siamese.data.readers.reading import ReadReport
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import csv_line, json_text
 

@@ -36,8 +36,9 @@ ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
 PRINTED_BY = {
     "data/questions.py: read_ids": {"index remove"},
     "data/questions.py": LISTS,
-    "data/reading.py": {*LISTS, *PAIRS, "predict", "index remove"},
-    "data/columns.py": {*PAIRS, "predict"},
+    "data/readers/reading.py": {*LISTS, *PAIRS, "predict", "index remove"},
+    "data/readers/columns.py": {*PAIRS, "predict"},
+    "data/readers/report.py": {*LISTS, *PAIRS, "predict"},
     "data/pairs.py": PAIRS,
     "data/split.py": {"train"},
     "search/stored/groups.py": {"duplicates"},

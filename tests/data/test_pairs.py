@@ -78,7 +78,7 @@ def test_rows_kept_out_still_count_in_split_rows(tmp_path):
 
 
 def test_reading_in_parts_gives_the_same_pairs(tmp_path, monkeypatch):
-    monkeypatch.setattr("siamese.data.reading.CHUNK_ROWS", 50)
+    monkeypatch.setattr("siamese.data.readers.reading.CHUNK_ROWS", 50)
     path = tmp_path / "questions.csv"
     rows = [f"{i},1,2,a{i},{'' if i % 50 == 7 else f'b{i}'},{i % 2}\n" for i in range(1000)]
     path.write_text(HEADER + "".join(rows))

@@ -11,7 +11,8 @@ from siamese.data.text import cleaned, folded
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 
-INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u180e\ufe0f\u3164"
+INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066"
+INVISIBLE += "\u2069\ufeff\u180e\ufe0f\u3164"
 MARKUP = {
     "<p>How do I <b>reset</b> it?</p>": "How do I reset it?",
     "<div class='a'>How do I<br>reset it?</div>": "How do I reset it?",
@@ -26,7 +27,8 @@ AS_IT_IS = (
 )  # fmt: skip
 FORMS = {
     "Z\u0075\u0308rich": "Zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",
-    "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b", "don´t": "don't",
+    "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
+    "don´t": "don't",
 }  # fmt: skip
 
 

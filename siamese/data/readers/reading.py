@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from siamese.data.columns import (
+from siamese.data.readers.columns import (
     DELIMITERS,
     known_names,
     line_cells,
@@ -26,8 +26,8 @@ from siamese.data.columns import (
     shown_names,
     split_header,
 )
-from siamese.data.report import ReadReport
-from siamese.data.tables import json_object, parquet_rows, rows_in_memory, workbook_rows
+from siamese.data.readers.report import ReadReport
+from siamese.data.readers.tables import json_object, parquet_rows, rows_in_memory, workbook_rows
 from siamese.errors import ArgumentError, DataError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory

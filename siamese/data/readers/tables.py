@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from siamese.data.report import ReadReport
+from siamese.data.readers.report import ReadReport
 from siamese.errors import DataError, MissingDependencyError
 
 ROWS = 4096  # rows of a Parquet file in memory at once
