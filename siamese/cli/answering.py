@@ -5,22 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from siamese.cli.arguments import (
-    BAD_ROWS,
-    COLUMNS,
-    ENCODING,
-    EXCEL,
-    MODEL_HELP,
-    NEW_MODEL,
-    READ_LIST,
-    TABLE,
-    THRESHOLD,
-    arg,
-    command,
-    flag,
-)
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, note, table_result, threshold_source, write_out
-from siamese.cli.reading import note_findings, question_list
+from siamese.cli.reading import note_cut, note_findings, question_list
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
 from siamese.search.display import NO_LABELS
@@ -29,12 +17,12 @@ MATCH_COLUMNS = ["id", "question", "match_id", "match", "similarity", "probabili
 
 
 @command(
-    arg("model", help=MODEL_HELP),
+    arg("model", help=shared.MODEL_HELP),
     arg("question1", help="a question; or a file of pairs, - for standard input"),
     arg("question2", nargs="?", help="the other question"),
     flag("--explain", "show what each word of two questions does to their cosine"),
-    THRESHOLD,
-    *(BAD_ROWS, ENCODING, COLUMNS, EXCEL),
+    shared.THRESHOLD,
+    *(shared.BAD_ROWS, shared.ENCODING, shared.COLUMNS, shared.EXCEL),
 )
 def predict(flags: argparse.Namespace) -> Result | None:
     """Answer whether two questions, or many pairs, are duplicates.
@@ -54,15 +42,14 @@ def predict(flags: argparse.Namespace) -> Result | None:
 
 def _answer_file(detector: Any, flags: argparse.Namespace) -> None:
     """Prints a line for each pair of a file; the first bad row ends it, or bad rows are skipped."""
-    from siamese.data.reading import ReadReport, shown_name
+    from siamese.data.reading import ReadReport, source_name
     from siamese.search.streaming import answer_file
 
     if threshold_source(detector, flags) == "default":
         note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
-    report = ReadReport(shown_name(flags.question1), bad_rows=flags.bad_rows)
-    columns = flags.columns.split(",")[:2] if flags.columns else ()
-    options = {"as_json": flags.json, "columns": columns}
-    options |= {name: getattr(flags, name) for name in ("encoding", "threshold", "excel")}
+    report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
+    names = ("threshold", "columns", "encoding", "excel")
+    options = {name: getattr(flags, name) for name in names} | {"as_json": flags.json}
     for line in answer_file(detector, flags.question1, report, **options):
         write_out(line)
     note_findings(report)
@@ -71,6 +58,7 @@ def _answer_file(detector: Any, flags: argparse.Namespace) -> None:
 def _answer(detector: Any, flags: argparse.Namespace) -> Result:
     """The answer for two questions."""
     pair = flags.question1, flags.question2
+    note_cut(detector, pair)
     cut = detector.threshold if flags.threshold is None else flags.threshold
     ((cosine, probability, is_duplicate),) = detector.judged(
         detector.similarity([pair[0]], [pair[1]]), cut
@@ -104,12 +92,12 @@ def _answer(detector: Any, flags: argparse.Namespace) -> Result:
 @command(
     arg("a", metavar="A", help="the questions to match, a list in any format"),
     arg("b", metavar="B", help="the questions to match them with"),
-    NEW_MODEL,
-    THRESHOLD,
+    shared.NEW_MODEL,
+    shared.THRESHOLD,
     arg("-k", type=int, help="matches of each question [1]"),
     flag("--one-to-one", "match no question twice: the best assignment above the threshold"),
-    *READ_LIST,
-    *TABLE,
+    *shared.READ_LIST,
+    *shared.TABLE,
 )
 def match(flags: argparse.Namespace) -> Result:
     """Find for each question of one list the best matches in another, as CSV or JSON Lines.
@@ -128,6 +116,7 @@ def match(flags: argparse.Namespace) -> Result:
     first, second = question_list(flags.a, flags), question_list(flags.b, flags)
     options = {"k": 1 if flags.k is None else flags.k, "one_to_one": flags.one_to_one}
     sizes = len(first.questions), len(second.questions)
+    note_cut(detector, [*first.questions, *second.questions])
     with elapsed(f"Matching {sizes[0]:,} questions with {sizes[1]:,}"):
         matches = match_questions(
             detector, first.questions, second.questions, threshold=cut, **options
@@ -150,7 +139,7 @@ def match(flags: argparse.Namespace) -> Result:
     facts = {"questions": sizes[0], "others": sizes[1], "matched": matched, "threshold": cut}
     facts["threshold_from"] = threshold_source(detector, flags)
     summary = (
-        f"{sizes[0]:,} questions, {sizes[1]:,} to match them with: {matched:,} have a match above "
-        f"{cut:.3f}."
+        f"{sizes[0]:,} questions, {sizes[1]:,} to match them with; matches above {cut:.3f} for "
+        f"{matched:,}."
     )
     return table_result(flags, rows, MATCH_COLUMNS, summary, facts)

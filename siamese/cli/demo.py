@@ -51,31 +51,21 @@ def demo(flags: argparse.Namespace) -> Result:
             figures["course"] = _assignment(corpus, folder / "course", flags)
     note(f"2. The tool, preset best: {flags.steps} steps in JAX.")
     detector, figures["best"] = _tool(corpus, folder / "best", flags)
-    lines = [
-        f"{'model':<10}{'accuracy at 0.7':>16}{'tuned':>9}{'ROC AUC':>10}{'seconds':>9}",
-        *(
-            f"{name:<10}{row['accuracy']:>16.4f}{row['tuned_accuracy']:>9.4f}{row['roc_auc']:>10.4f}"
-            f"{row['seconds']:>9.0f}"
-            for name, row in figures.items()
-        ),
-        f"always no {1 - corpus.test.base_rate:>16.4f}",
-    ]
-    answers = [
-        {"question1": one, "question2": two, "is_duplicate": detector.predict(one, two)}
-        for one, two in _examples(corpus.test)
-    ]
-    seconds = time.monotonic() - started
-    lines += ["", "best answers:"]
-    for answer in answers:
+    lines = [f"{'model':<10}{'accuracy at 0.7':>16}{'tuned':>9}{'ROC AUC':>10}{'seconds':>9}"]
+    for name, row in figures.items():
+        numbers = f"{row['accuracy']:>16.4f}{row['tuned_accuracy']:>9.4f}{row['roc_auc']:>10.4f}"
+        lines.append(f"{name:<10}{numbers}{row['seconds']:>9.0f}")
+    lines += [f"always no {1 - corpus.test.base_rate:>16.4f}", "", "best answers:"]
+    answers = []
+    for one, two in _examples(corpus.test):
+        answer = {"question1": one, "question2": two, "is_duplicate": detector.predict(one, two)}
         verdict = "duplicate" if answer["is_duplicate"] else "not a duplicate"
-        lines += [f"  {answer['question1']}", f"  {answer['question2']}", f"  -> {verdict}"]
-    lines += [
-        "",
-        f"Done in {seconds:.0f} s. Ask a model yourself:",
-        f'  siamese predict {folder / "best"} "{answers[0]["question1"]}" "..."',
-    ]
-    facts = {"models": figures, "answers": answers, "seconds": round(seconds, 1)}
-    return "\n".join(lines), facts
+        lines += [f"  {one}", f"  {two}", f"  -> {verdict}"]
+        answers.append(answer)
+    seconds = round(time.monotonic() - started, 1)
+    lines += ["", f"Done in {seconds:.0f} s. Ask a model yourself:"]
+    lines.append(f'  siamese predict {folder / "best"} "{answers[0]["question1"]}" "..."')
+    return "\n".join(lines), {"models": figures, "answers": answers, "seconds": seconds}
 
 
 def _examples(test) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import os
 import platform
@@ -65,6 +66,7 @@ def examine() -> dict[str, Any]:
 
         facts["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
         if trax:
+            importlib.import_module("trax")
             facts["import_seconds"] = round(time.perf_counter() - start, 2)
             _run_one_step()
     except Exception as error:

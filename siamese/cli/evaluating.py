@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from siamese.cli.arguments import LABELS, MODEL, READ_LIST, THRESHOLD, arg, command, flag
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import SOURCES, Result, counted, threshold_source
 from siamese.cli.reading import kind_of, labelled_pairs, open_index, question_list
 from siamese.compat.progress import elapsed
@@ -21,16 +22,16 @@ WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which on
     arg("--questions", metavar="FILE", help="labelled pairs, any format"),
     arg("--skip-rows", type=int, default=0, help="rows of the file to leave out at the start"),
     arg("--rows", type=int, help="rows of the file to measure on [all that follow]"),
-    THRESHOLD,
+    shared.THRESHOLD,
     arg("--report", metavar="DIR", help="write an HTML page with plots and mistakes"),
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
     arg("--relevant", metavar="FILE", help="TREC qrels, or CSV with query_id, id [and relevance]"),
     arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
     flag("--leave-out-own", "leave out the hit with the query's own id"),
     flag("--save-weight", "save the chosen weight of the vectors in the index"),
-    MODEL,
-    *READ_LIST,
-    *LABELS,
+    shared.MODEL,
+    *shared.READ_LIST,
+    *shared.LABELS,
 )
 def evaluate(flags: argparse.Namespace) -> Result:
     """Measure a model on labelled pairs, or the search of an index on queries with known answers.
@@ -114,7 +115,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     if not judged:
         raise ArgumentError(f"{flags.relevant} names no query of {flags.queries}.")
     # Every second cluster chooses the weight.
-    choosing_clusters = list(dict.fromkeys(clusters[at] for at in judged))[1::2]
+    choosing_clusters = set(list(dict.fromkeys(clusters[at] for at in judged))[1::2])
     choosing = [at for at in judged if clusters[at] in choosing_clusters]
     measuring = [at for at in judged if clusters[at] not in choosing_clusters]
     with open_index(flags.target, flags) as index:
@@ -134,7 +135,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
         weight, mrr = index.vector_weight, {}
         with elapsed(f"Searching for the answers of {len(judged):,} queries"):
             if choosing:
-                mrr = {w: measured(choosing, "hybrid", w).mrr for w in WEIGHTS}
+                mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
             tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
         if flags.save_weight and choosing:

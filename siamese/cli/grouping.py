@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.cli.arguments import (
-    INDEX,
-    LABELS,
-    MODEL,
-    READ_LIST,
-    TABLE,
-    THRESHOLD,
-    arg,
-    command,
-    either,
-    flag,
-)
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command, either, flag
 from siamese.cli.output import Result, counted, note, table_result, threshold_source
 from siamese.cli.reading import labelled_pairs, open_index, question_list
 from siamese.compat.progress import elapsed
@@ -32,8 +22,8 @@ NAMED = 3  # questions without a known word that a note names
 
 
 @command(
-    INDEX,
-    THRESHOLD,
+    shared.INDEX,
+    shared.THRESHOLD,
     flag("--regroup", "make the groups of an index again"),
     arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
     arg(
@@ -46,10 +36,10 @@ NAMED = 3  # questions without a known word that a note names
         flag("--pairs", "write all pairs above the threshold, no groups"),
         arg("--add", metavar="FILE", help="add questions, and write which group each joins"),
     ),
-    MODEL,
-    *READ_LIST,
-    *LABELS,
-    *TABLE,
+    shared.MODEL,
+    *shared.READ_LIST,
+    *shared.LABELS,
+    *shared.TABLE,
 )
 def duplicates(flags: argparse.Namespace) -> Result:
     """Find the groups of duplicates in an index or a list of questions, as CSV or JSON Lines.

@@ -9,26 +9,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from siamese.cli.arguments import (
-    BAD_ROWS,
-    ENCODING,
-    ID_COLUMN,
-    INDEX,
-    MODEL,
-    NEW_MODEL,
-    READ_LIST,
-    TABLE,
-    THRESHOLD,
-    arg,
-    command,
-    either,
-    finite,
-    flag,
-)
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command, either, finite, flag
 from siamese.cli.output import Result, counted, table_result, threshold_source
 from siamese.cli.reading import (
     build_index,
     kind_of,
+    note_cut,
     note_findings,
     open_index,
     question_list,
@@ -49,9 +36,9 @@ A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any form
 
 @command(
     A_LIST,
-    NEW_MODEL,
+    shared.NEW_MODEL,
     arg("--output", metavar="INDEX", help="the file to write [FILE.index]"),
-    *READ_LIST,
+    *shared.READ_LIST,
 )
 def index_build(flags: argparse.Namespace) -> Result:
     """Encode a list of questions, to search it and to find duplicates in it.
@@ -78,7 +65,7 @@ def index_build(flags: argparse.Namespace) -> Result:
     return text, facts
 
 
-@command(A_FILE, A_LIST, *READ_LIST, MODEL)
+@command(A_FILE, A_LIST, *shared.READ_LIST, shared.MODEL)
 def index_add(flags: argparse.Namespace) -> Result:
     """Add a list of questions to an index; stored questions are skipped, changed ones replaced.
 
@@ -87,6 +74,7 @@ def index_add(flags: argparse.Namespace) -> Result:
     questions = question_list(flags.questions, flags)
     ids = questions.ids if questions.has_ids else None
     with open_index(flags.index, flags, stored=True) as index:
+        note_cut(index.detector, questions.questions)
         with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
             added = index.add(questions.questions, ids=ids, columns=questions.columns)
         facts = {name: getattr(added, name) for name in ("added", "replaced", "skipped")}
@@ -102,7 +90,7 @@ def index_add(flags: argparse.Namespace) -> Result:
     A_FILE,
     arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with a column of ids"),
     arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
-    *(BAD_ROWS, ENCODING, ID_COLUMN, MODEL),
+    *(shared.BAD_ROWS, shared.ENCODING, shared.ID_COLUMN, shared.MODEL),
 )
 def index_remove(flags: argparse.Namespace) -> Result:
     """Remove questions from an index by their ids.
@@ -125,7 +113,7 @@ def index_remove(flags: argparse.Namespace) -> Result:
     return text, facts
 
 
-@command(A_FILE, arg("parquet", metavar="FILE", help="the file to write"), MODEL)
+@command(A_FILE, arg("parquet", metavar="FILE", help="the file to write"), shared.MODEL)
 def index_export(flags: argparse.Namespace) -> Result:
     """Write an index as a Parquet file, for engines beyond one machine.
 
@@ -143,11 +131,11 @@ def _mode(name: str, mode: str, help: str) -> Any:
 
 
 @command(
-    INDEX,
+    shared.INDEX,
     arg("question", nargs="?", help="a new question"),
     arg("--queries", metavar="FILE", help="a list of new questions: their hits are a table"),
     arg("-k", type=int, default=10, help="how many hits [%(default)s]"),
-    THRESHOLD,
+    shared.THRESHOLD,
     either(
         _mode("--vectors-only", "vectors", "order by cosine [by vectors and words together]"),
         _mode("--words-only", "words", "order by shared words, BM25"),
@@ -161,9 +149,9 @@ def _mode(name: str, mode: str, help: str) -> Any:
     ),
     arg("--min-probability", type=finite, help="only hits at least so probable, from 0 to 1"),
     flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
-    MODEL,
-    *READ_LIST,
-    *TABLE,
+    shared.MODEL,
+    *shared.READ_LIST,
+    *shared.TABLE,
 )
 def search(flags: argparse.Namespace) -> Result:
     """Find the questions of an index or a list that are similar to a new one, or to each of a list.
@@ -266,7 +254,7 @@ def _hit_text(hit: Any) -> str:
 
 
 @command(
-    INDEX,
+    shared.INDEX,
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
     arg("--workers", type=int, default=1, help="processes that answer [%(default)s]"),
@@ -277,8 +265,8 @@ def _hit_text(hit: Any) -> str:
         metavar="NAME",
         help="extra Host header to accept (behind a proxy) [none]",
     ),
-    MODEL,
-    *READ_LIST,
+    shared.MODEL,
+    *shared.READ_LIST,
 )
 def serve(flags: argparse.Namespace) -> None:
     """Serve a page and a JSON API that search an index and change it.

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.cli.arguments import LABELS, MODEL, READ_LIST, arg, command
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, note
 from siamese.cli.reading import build_index, kind_of, labelled_pairs, open_index, question_list
 from siamese.compat.progress import elapsed
@@ -36,9 +37,9 @@ BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     arg("--questions", metavar="FILE", help="a list of questions to ask about [the index's]"),
     arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
-    MODEL,
-    *READ_LIST,
-    *LABELS,
+    shared.MODEL,
+    *shared.READ_LIST,
+    *shared.LABELS,
 )
 def threshold(flags: argparse.Namespace) -> Result:
     """Fit the threshold of a model or an index to a few labels of your own.

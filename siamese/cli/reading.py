@@ -42,6 +42,14 @@ def labelled_pairs(path: str, flags: Any) -> Any:
     return pairs
 
 
+def note_cut(detector: Any, questions: Any) -> None:
+    """Prints how many questions are too long for the model."""
+    if count := detector.cut(questions):
+        note(
+            f"{counted(count, 'question')} too long for the model, which reads only the beginning."
+        )
+
+
 def kind_of(path: str) -> str:
     """What a path or a name stands for: 'index', 'model', 'questions' (a file to read) or 'nothing'."""
     from siamese.search.encoders import is_encoder_name
@@ -79,6 +87,7 @@ def build_index(detector: Any, questions: Any, **options: Any) -> Any:
     """The `QuestionIndex` of a list, in memory or (with `path`) in a file."""
     from siamese.search.index import QuestionIndex
 
+    note_cut(detector, questions.questions)
     options |= {"ids": questions.ids, "columns": questions.columns}
     with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
         return QuestionIndex.build(detector, questions.questions, **options)

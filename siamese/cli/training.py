@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from siamese.cli.arguments import READ_PAIRS, arg, command, either, finite, flag
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command, either, finite, flag
 from siamese.cli.output import Result, note
 from siamese.cli.reading import PAIRS, labelled_pairs, reading_options
 from siamese.training import config as configs
@@ -13,28 +14,23 @@ from siamese.training import config as configs
 
 @command(
     arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
-    *READ_PAIRS,
+    *shared.READ_PAIRS,
     arg("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]"),
     arg("--test-rows", type=int, help="the rows after them test [10240, or the rest]"),
     arg(
         "--split",
         choices=("rows", "shuffled", "clusters"),
-        help="rows in the file's order, drawn by a fixed seed, or drawn so that no question stands on "
-        "both sides [rows with --train-rows or above 300000 rows, else shuffled]",
+        help="by the file's order, drawn by a fixed seed, or drawn so that no question stands on both "
+        "sides [rows with --train-rows or above 300000 rows, else shuffled]",
     ),
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--valid", metavar="FILE", help="validation file; also sets the threshold"),
-    arg(
-        "--valid-rows",
-        type=int,
-        help="the last of the training rows validate and choose the threshold [the last duplicates "
-        "validate, the last rows choose]",
-    ),
+    arg("--valid-rows", type=int, help="the last training rows validate and choose the threshold"),
     arg(
         "--init-from",
         metavar="MODEL",
-        help="fine-tune this saved model: its vocabulary, weights, tower and encoder, and small steps "
-        "(--learning-rate 0.0005, from 1,000 pairs on 0.002; --epochs 3; --preset has no effect)",
+        help="fine-tune this saved model, by small steps (--learning-rate 0.0005, from 1,000 pairs on "
+        "0.002; --epochs 3; --preset has no effect)",
     ),
     arg("--output", help="directory of the run [runs/PRESET]"),
     either(
@@ -74,18 +70,10 @@ def train(flags: argparse.Namespace) -> Result:
     different = config.changes(base).items()
     changed = ", ".join(f"{name}={value}" for name, value in different) or "unchanged"
     note(f"{f'Fine-tuning {flags.init_from}, p' if start else 'P'}reset {base}: {changed}.")
-    trainer = Trainer(
-        train_pairs,
-        config,
-        output,
-        valid=valid_pairs,
-        # The rows next to the test rows are most like them.
-        held_out_pairs=max(1000, len(test_pairs or ()) // 2),
-        init_from=start,
-        resume=flags.resume,
-        overwrite=flags.overwrite,
-        quiet=flags.json,
-    )
+    options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
+    # The rows next to the test rows are most like them.
+    options |= {"held_out_pairs": max(1000, len(test_pairs or ()) // 2), "quiet": flags.json}
+    trainer = Trainer(train_pairs, config, output, valid=valid_pairs, **options)
     data = trainer.data
     if not start:
         check_both_labels(data.held_out, "The pairs that choose the threshold")
@@ -124,15 +112,10 @@ def _train_valid_test(flags: argparse.Namespace, few: int):
     names = ("train_rows", "test_rows", "valid_rows", "split", "valid", "test")
     if len(pairs) < few and not any(getattr(flags, name) for name in names):
         return pairs, pairs, None
-    return split(
-        pairs,
-        flags.train_rows,
-        flags.test_rows,
-        flags.valid_rows or 0,
-        flags.split,
-        valid=labelled_pairs(flags.valid, flags) if flags.valid else None,
-        test=labelled_pairs(flags.test, flags) if flags.test else None,
-    )
+    files = {name: getattr(flags, name) for name in ("valid", "test")}
+    others = {name: path and labelled_pairs(path, flags) for name, path in files.items()}
+    rows = flags.train_rows, flags.test_rows, flags.valid_rows or 0
+    return split(pairs, *rows, flags.split, **others)
 
 
 def _pairs_in_both(train: Any, test: Any) -> int:
@@ -148,7 +131,7 @@ def _pairs_in_both(train: Any, test: Any) -> int:
 
 @command(
     arg("questions", metavar="FILE", help="a file of labelled pairs"),
-    *READ_PAIRS,
+    *shared.READ_PAIRS,
     arg("--train-rows", type=int, help="of the split by rows that is described"),
     arg("--test-rows", type=int, help="likewise"),
 )

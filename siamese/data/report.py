@@ -15,6 +15,7 @@ KINDS = {
     "header": ("rows that repeat the header", "left out"),
     "blank": ("blank lines", "left out"),
     "empty": ("rows with an empty question", "left out"),
+    "cut": ("rows with a question too long for the model", "only its beginning compared"),
     "repeated": ("rows that repeat an earlier pair and its label", "kept"),
     "contradicting": ("rows that contradict the label of an earlier row", "kept"),
 }

@@ -61,6 +61,8 @@ def answer_file(
         report.kept += len(rows)
         if not rows:
             continue
+        cut = [bool(whole and detector.cut(pair)) for *pair, whole in zip(*sides, full)]
+        report.add("cut", [line for line, is_cut in zip(part["lines"], cut) if is_cut])
         similarity = detector.similarity([row[0] for row in rows], [row[1] for row in rows])
         answers = detector.judged(similarity, threshold)
         for (one, two, own), (cosine, probability, is_duplicate) in zip(rows, answers):
