@@ -32,19 +32,20 @@ def build_parser() -> argparse.ArgumentParser:
     about = "Siamese networks for question duplicates: train, evaluate, answer."
     parser = argparse.ArgumentParser("siamese", description=about, epilog="examples:", **look)
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")
-    parents = {"": parser.add_subparsers(metavar="COMMAND", required=True)}
+    pages, parents = {"": parser}, {"": parser.add_subparsers(metavar="COMMAND", required=True)}
     for function in COMMANDS:
         first, _, examples = inspect.getdoc(function).partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
-        parser.epilog += lines[0]
         help = first[0].lower() + first[1:].rstrip(".")
         whole, _, part = function.__name__.partition("_")
         if whole not in WITH_PARTS:
             whole, part = "", function.__name__.replace("_", "-")
         elif whole not in parents:
-            about = WITH_PARTS[whole]
-            above = parents[""].add_parser(whole, help=about, description=about, **look)
-            parents[whole] = above.add_subparsers(metavar="PART", required=True)
+            about = {"help": WITH_PARTS[whole], "description": WITH_PARTS[whole]}
+            pages[whole] = parents[""].add_parser(whole, epilog="examples:", **about, **look)
+            parents[whole] = pages[whole].add_subparsers(metavar="PART", required=True)
+        for page in {"", whole}:
+            pages[page].epilog += lines[0]
         epilog = f"examples:{''.join(lines)}"
         added = parents[whole].add_parser(part, help=help, description=help, epilog=epilog, **look)
         added.set_defaults(function=function, command=f"{whole} {part}".strip())

@@ -11,10 +11,11 @@ from small_models import make_detector
 
 from siamese import DuplicateDetector
 from siamese.cli.doctor import trax_problems
-from siamese.cli.main import build_parser, main
+from siamese.cli.main import COMMANDS, WITH_PARTS, main
 from siamese.data.pairs import read_pairs
 
-COMMANDS = list(build_parser()._subparsers._group_actions[0].choices)
+PARTS = [function.__name__.replace("_", "-") for function in COMMANDS]
+PARTS = [name.replace("-", " ") if name.split("-")[0] in WITH_PARTS else name for name in PARTS]
 SMALL = ["--steps", "6", "--batch-size", "16", "--set", "d_model=8", "--set", "eval_every=3"]
 
 
@@ -40,14 +41,18 @@ def run(train):
     return train()
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_there_are_fourteen_commands():
+    assert len({name.split()[0] for name in PARTS}) == 14
+
+
+@pytest.mark.parametrize("command", ["", *WITH_PARTS, *PARTS])
 def test_help_shows_examples(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([*command.split(), "--help"])
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 110
     # The first page names every command, in an example too.
-    assert all(f"  siamese {name} " in shown for name in ([command] if command else COMMANDS))
+    assert all(f"  siamese {name} " in shown for name in PARTS if name.startswith(command))
 
 
 def test_the_parser_loads_neither_jax_nor_trax():
@@ -145,6 +150,19 @@ def test_the_demo_beats_chance_and_word_overlap(tmp_path, capsys):
         assert figures["roc_auc"] > best["overlap_roc_auc"] + roc_auc
     assert len(facts["answers"]) == 2 and best["roc_auc"] > course["roc_auc"]
     assert main(["predict", str(tmp_path / "demo" / "best"), "Is it far?", "How far is it?"]) == 0
+
+
+def test_test_pairs_that_are_trained_on_are_counted(questions_csv, tmp_path, capsys):
+    pairs = read_pairs(questions_csv)
+    rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
+    test = tmp_path / "test.csv"
+    lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]
+    test.write_text("\n".join([*lines, "how far,how old,0"]))
+    command = ["train", "--questions", str(questions_csv), "--test", str(test), *SMALL, "--json"]
+    assert main([*command, "--output", str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["test_pairs_trained_on"] == 40
+    assert "40 of 41 test pairs are training pairs too" in shown.err
 
 
 @pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])

