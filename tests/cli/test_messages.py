@@ -37,6 +37,7 @@ PRINTED_BY = {
     "data/questions.py: read_ids": {"index remove"},
     "data/questions.py": LISTS,
     "data/reading.py": {*LISTS, *PAIRS, "predict", "index remove"},
+    "data/report.py": {*LISTS, *PAIRS, "predict", "index remove"},
     "data/columns.py": {*PAIRS, "predict"},
     "data/pairs.py": PAIRS,
     "data/split.py": {"train"},
