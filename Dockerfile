@@ -1,4 +1,4 @@
-# Two images. `docker build --target grading` makes the one for `siamese grade --container`; see docs/teaching/index.md.
+# Two images. `docker build --target grading` makes the one for `siamese grade`; see docs/teaching/index.md.
 FROM python:3.12-slim AS grading
 
 WORKDIR /source

@@ -276,11 +276,11 @@ def serve(flags: argparse.Namespace) -> None:
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
+    if flags.json:
+        raise ArgumentError("The server answers in JSON by itself; leave --json out.")
     from siamese.search.detector import DuplicateDetector
     from siamese.serving.api import serve as serve_index
 
-    if flags.json:
-        raise ArgumentError("The server answers in JSON by itself; leave --json out.")
     options = {name: getattr(flags, name) for name in ("host", "port", "workers")}
     options["names"] = flags.allow_host
     if kind_of(flags.index) != "questions":

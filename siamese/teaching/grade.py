@@ -8,7 +8,7 @@ memory, gives no points.
 What this does not do: the functions run as the user who grades, and may read, write and connect as
 that user may. A notebook made to cheat, which takes over its kernel or looks through the frames of a
 check, can forge a score; so can one that calls the library's own function from within its own. Grade
-strangers' notebooks in a virtual machine, and look at the code behind a surprising score.
+strangers' notebooks in a container, and look at the code behind a surprising score.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ PRINTED_BY = {
     "data/questions.py": LISTS,
     "data/readers/reading.py": {*LISTS, *PAIRS, "predict", "index remove"},
     "data/readers/columns.py": {*PAIRS, "predict"},
-    "data/readers/report.py": {*LISTS, *PAIRS, "predict"},
+    "data/readers/report.py": {*LISTS, *PAIRS, "predict", "index remove"},
     "data/pairs.py": PAIRS,
     "data/split.py": {"train"},
     "search/stored/groups.py": {"duplicates"},
