@@ -51,6 +51,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     """
     from siamese.evaluation.thresholds import fit_threshold
     from siamese.search.detector import DuplicateDetector
+    from siamese.search.encoders import is_encoder_name
 
     if not flags.label and not flags.answers:
         raise ArgumentError("Pass --label N to label pairs, or --answers FILE.")
@@ -59,14 +60,14 @@ def threshold(flags: argparse.Namespace) -> Result:
     if flags.label and kind != "index" and asked_of is None:
         raise ArgumentError("--label needs questions: pass --questions FILE.")
     output = flags.output or flags.target
-    if not flags.output and (kind == "questions" or not os.path.exists(flags.target)):
-        what = "a list of questions" if kind == "questions" else "no file"
+    if not flags.output and (kind == "questions" or is_encoder_name(flags.target)):
+        what = "a list of questions" if kind == "questions" else "an encoder"
         raise ArgumentError(
             f"{flags.target} is {what}. Name the file of the model to write (--output FILE)."
         )
     if flags.output and kind == "index":
         raise ArgumentError(
-            "An index has its own threshold; --output is for a model. Leave it out."
+            "An index keeps its own threshold; --output is for a model. Leave it out."
         )
     path = flags.answers or f"{str(flags.target).rstrip('/')}.answers.csv"
     with contextlib.ExitStack() as stack:

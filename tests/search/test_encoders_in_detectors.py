@@ -234,7 +234,7 @@ def test_an_encoders_name_is_a_model_for_every_command(tmp_path, monkeypatch, ca
     assert "-> duplicate" in text and "No labels stand behind this threshold" in text
     assert main(["predict", NAMED, "how far", "cook rice", "--threshold", "0.5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threshold_from"] == "given"
-    assert main(["index", NAMED, "old.csv", "--output", "old"]) == 0
+    assert main(["index", "build", "old.csv", "--model", NAMED, "--output", "old"]) == 0
     capsys.readouterr()
     assert main(["search", "old", "how far is it", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -262,7 +262,9 @@ def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeyp
     answer = json.loads(capsys.readouterr().out)
     assert answer["threshold_from"] == "labels" and answer["probability"] > 0.5
     (tmp_path / "old.txt").write_text("\n".join(TEXTS))
-    assert main(["index", "mine.safetensors", "old.txt", "--output", "old"]) == 0
+    assert (
+        main(["index", "build", "old.txt", "--model", "mine.safetensors", "--output", "old"]) == 0
+    )
     assert QuestionIndex.open("old").detector.threshold == fitted.threshold
     assert main(["threshold", "old", *options]) == 2
     assert "An index keeps its own threshold" in capsys.readouterr().err
