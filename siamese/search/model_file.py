@@ -9,25 +9,21 @@ threshold, calibration, card.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
 import os
-import socket
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import filelock
 import numpy as np
 
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError
 from siamese.nn.encoder import TowerConfig
-from siamese.storage.atomic import explain, explained, open_atomically
+from siamese.storage.atomic import explained, open_atomically
 
 if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector
@@ -107,41 +103,6 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
         if array.dtype.name not in DTYPES:
             raise _damaged(path, f"the array {name!r} is {array.dtype}")
     return arrays, facts
-
-
-@contextmanager
-def lock_run(directory: str | os.PathLike) -> Iterator[None]:
-    """Holds the lock of a run's directory, which is made where there is none.
-
-    The same process may hold it twice: a notebook cell may run again.
-
-    Raises:
-      CheckpointError: another process holds it (and is named), or the directory cannot be written.
-    """
-    with explained(directory):
-        os.makedirs(directory, exist_ok=True)
-    path = Path(os.path.realpath(directory), ".lock")
-    lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
-    try:
-        with suppress(NotImplementedError):
-            lock.acquire()
-        with suppress(OSError):
-            path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
-    except filelock.Timeout:
-        holder = "unknown"
-        with suppress(OSError):
-            holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
-        raise CheckpointError(
-            f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
-            "another directory."
-        ) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
-            raise CheckpointError(explain(error, directory)) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def checksum(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:

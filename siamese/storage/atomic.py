@@ -10,10 +10,13 @@ import errno
 import os
 import re
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+import filelock
 
 from siamese.errors import CheckpointError, DataError, SiameseError
 
@@ -162,3 +165,38 @@ def _sync(path: os.PathLike | str, flags: int = os.O_RDONLY) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def lock_run(directory: str | os.PathLike) -> Iterator[None]:
+    """Holds the lock of a run's directory, which is made where there is none.
+
+    The same process may hold it twice: a notebook cell may run again.
+
+    Raises:
+      CheckpointError: another process holds it (and is named), or the directory cannot be written.
+    """
+    with explained(directory):
+        os.makedirs(directory, exist_ok=True)
+    path = Path(os.path.realpath(directory), ".lock")
+    lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
+    try:
+        with suppress(NotImplementedError):
+            lock.acquire()
+        with suppress(OSError):
+            path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
+    except filelock.Timeout:
+        holder = "unknown"
+        with suppress(OSError):
+            holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
+        raise CheckpointError(
+            f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
+            "another directory."
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
+            raise CheckpointError(explain(error, directory)) from error
+    try:
+        yield
+    finally:
+        lock.release()

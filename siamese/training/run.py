@@ -29,8 +29,8 @@ from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.tower import Dropout, TowerConfig, init
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.search.encoders import find_encoder
-from siamese.search.model_file import lock_run, read_file, write_file
-from siamese.storage.atomic import explained
+from siamese.search.model_file import read_file, write_file
+from siamese.storage.atomic import explained, lock_run
 from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
 from siamese.training.fine_tuning import enough_to_fit, started_weights

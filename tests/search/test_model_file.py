@@ -12,7 +12,8 @@ from safetensors.numpy import load, save
 from small_disks import mounted_tmpfs
 
 from siamese.errors import CheckpointError
-from siamese.search.model_file import DTYPES, lock_run, read_file, write_file
+from siamese.search.model_file import DTYPES, read_file, write_file
+from siamese.storage.atomic import lock_run
 
 FACTS = {
     "step": 3,
@@ -203,7 +204,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file_and_the_next_one_its_
 
 HOLDER = """
 import sys
-from siamese.search.model_file import lock_run
+from siamese.storage.atomic import lock_run
 with lock_run(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
