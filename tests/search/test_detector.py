@@ -68,7 +68,7 @@ def test_odd_questions_and_unknown_words_have_an_answer(detector):
 def test_what_is_no_question_is_refused(detector):
     with pytest.raises(DataError, match=r"Question 1 \(from 0\) is 5, not text"):
         detector.similarity(["how", 5], ["how", "far"])
-    with pytest.raises(DataError, match="NoneType"):
+    with pytest.raises(DataError, match="is None, not text"):
         detector.encode([None])
     with pytest.raises(ArgumentError, match="2 first and 1 second"):
         detector.similarity(["how", "far"], ["how"])
