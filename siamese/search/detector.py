@@ -380,9 +380,11 @@ class DuplicateDetector:
         questions = text_list(questions, "without_known_words")
         if self.encoder is not None:
             return np.zeros(len(questions), bool)
-        read = map(word_tokenize, map(self.vocabulary.read, questions))
-        known = (
-            any(word in self.vocabulary for word in words if any(map(str.isalnum, word)))
-            for words in read
-        )
+
+        def has_known(words: list[str]) -> bool:
+            return any(w in self.vocabulary and any(map(str.isalnum, w)) for w in words)
+
+        read = map(self.vocabulary.read, questions)
+        # Most texts have a known word between blanks; the others are tokenized.
+        known = (has_known(text.split()) or has_known(word_tokenize(text)) for text in read)
         return ~np.fromiter(known, bool, len(questions))
