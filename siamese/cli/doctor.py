@@ -49,17 +49,18 @@ def doctor(flags: argparse.Namespace) -> Result:
 
 def examine() -> dict[str, Any]:
     """Looks at the installation: imports JAX, and Trax where it is there; loads nothing else optional."""
+    optional = {}
+    for name, (what, how) in OPTIONAL.items():
+        state = _version(name) or f"not installed ({how or f'pip install {name}'})"
+        optional[name] = f"{state}: {what}"
     facts: dict[str, Any] = {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
         "processor": processor(),
-        "packages": {name: _version(name) for name in PACKAGES},
-        "optional": {
-            name: {"version": _version(name), "for": what, "install": how or f"pip install {name}"}
-            for name, (what, how) in OPTIONAL.items()
-        },
+        "packages": {name: _version(name) or "missing" for name in PACKAGES},
+        "optional": optional,
     }
-    trax, problems = facts["optional"]["trax"]["version"], []
+    trax, problems = _version("trax"), []
     try:
         start = time.perf_counter()
         import jax
@@ -67,14 +68,14 @@ def examine() -> dict[str, Any]:
         facts["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
         if trax:
             importlib.import_module("trax")
-            facts["import_seconds"] = round(time.perf_counter() - start, 2)
+            facts["imports"] = f"jax and trax in {time.perf_counter() - start:.2f} s"
             _run_one_step()
     except Exception as error:
         problems.append(f"{type(error).__name__}: {error}")
-    missing = [name for name, version in facts["packages"].items() if version is None]
-    problems += [f"{name} is not installed: pip install {name}" for name in missing]
+    facts["tensorflow"] = "loaded" if standins.loaded("tensorflow") else "not loaded"
     facts["patched"] = dict(sorted(compat.patched.items()))
-    facts["tensorflow_loaded"] = standins.loaded("tensorflow")
+    missing = [name for name, version in facts["packages"].items() if version == "missing"]
+    problems += [f"{name} is not installed: pip install {name}" for name in missing]
     return {**facts, "problems": problems + trax_problems(trax)}
 
 
@@ -114,20 +115,15 @@ def _version(package: str) -> str | None:
 
 def _render(facts: dict[str, Any]) -> str:
     """The facts as text for a terminal."""
-    lines = [f"{name:<11}{facts[name]}" for name in ("python", "platform", "processor")]
-    lines.append("devices    " + ", ".join(facts.get("devices", ["none"])))
-    if "import_seconds" in facts:
-        loaded = "loaded" if facts["tensorflow_loaded"] else "not loaded"
-        lines.append(f"import     jax and trax in {facts['import_seconds']} s; TensorFlow {loaded}")
-    for name, version in facts["packages"].items():
-        lines.append(f"  {name:<32}{version or 'missing'}")
-    lines.append("optional")
-    for name, entry in facts["optional"].items():
-        state = entry["version"] or f"not installed ({entry['install']})"
-        lines.append(f"  {name:<32}{state}: {entry['for']}")
-    lines += ["patched", *(f"  {what}\n      {why}" for what, why in facts["patched"].items())]
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            lines += [name, *(f"  {key:<31} {text}" for key, text in value.items())]
+        elif name != "problems":
+            lines.append(f"{name:<11}{', '.join(value) if isinstance(value, list) else value}")
     if facts["problems"]:
         return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in facts["problems"])])
-    has_trax = facts["optional"]["trax"]["version"] is not None
-    what = "the tool works; the course's functions need Trax"
-    return "\n".join([*lines, f"OK: {'a tiny Trax model ran' if has_trax else what}."])
+    what = (
+        "a tiny Trax model ran" if "imports" in facts else "the tool works; the course needs Trax"
+    )
+    return "\n".join([*lines, f"OK: {what}."])
