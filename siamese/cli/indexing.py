@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -281,6 +283,7 @@ def serve(flags: argparse.Namespace) -> None:
     from siamese.search.detector import DuplicateDetector
     from siamese.serving.api import serve as serve_index
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that temporary files go
     options = {name: getattr(flags, name) for name in ("host", "port", "workers")}
     options["names"] = flags.allow_host
     if kind_of(flags.index) != "questions":

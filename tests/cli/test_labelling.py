@@ -24,23 +24,6 @@ def index():
     return QuestionIndex.build(make_detector(threshold=0.5), random_questions(300))
 
 
-def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
-    rng = np.random.default_rng(0)
-    scores = rng.uniform(0, 1, 1000)
-    labels = rng.uniform(size=1000) < 1 / (1 + np.exp(-12 * (scores - 0.6)))
-    fit = fit_threshold(scores, labels)
-    assert fit.threshold == pytest.approx(0.6, abs=0.04)
-    assert fit.low < fit.threshold < fit.high < fit.low + 0.1
-    assert fit.calibration(fit.threshold) == pytest.approx(0.5)
-    # Pairs chosen by their score do not move it.
-    near = np.abs(scores - 0.75) < 0.2
-    assert fit_threshold(scores[near], labels[near]).threshold == pytest.approx(0.6, abs=0.06)
-    few = fit_threshold(scores[:40], labels[:40])
-    assert few.high - few.low > fit.high - fit.low
-    with pytest.raises(DataError, match="do not have higher cosines"):
-        fit_threshold(scores, ~labels)
-
-
 def test_pairs_near_the_border_are_asked_and_answers_survive(index, tmp_path):
     candidates, detector = similar_candidates(index), index.detector
     assert len({(one, two) for _, one, two in candidates}) == len(candidates) > 300

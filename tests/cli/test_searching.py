@@ -178,17 +178,13 @@ def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
     assert EVIL in (tmp_path / "g.csv").read_text()
 
 
-def test_cells_that_a_spreadsheet_would_run_are_marked_when_asked(tmp_path, rows, old):
+def test_cells_are_harmless_to_spreadsheets_and_json_has_no_nan(tmp_path, run, rows, old):
     (tmp_path / "pairs.csv").write_text("question1,question2\n=how far,@how\n")
     for excel, mark in (([], ""), (["--excel"], "'")):
         assert rows("duplicates", old, *excel)[2]["by"] == f"{mark}=x"
         row = rows("predict", "model", "pairs.csv", *excel)[0]
         assert (row["question1"], row["question2"]) == (f"{mark}=how far", f"{mark}@how")
-
-
-def test_json_has_no_nan(tmp_path, run):
-    record = '{"question": "how far", "score": NaN, "more": [Infinity]}\n'
-    (tmp_path / "old.jsonl").write_text(record)
+    (tmp_path / "old.jsonl").write_text('{"question": "how", "score": NaN, "more": [Infinity]}\n')
     _, out, _ = run("search", "old.jsonl", "how", "--json", "--model", "model")
     (hit,) = json.loads(out, parse_constant=pytest.fail)["hits"]
     assert hit["columns"] == {"score": None, "more": [None]}

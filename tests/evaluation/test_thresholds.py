@@ -1,4 +1,4 @@
-"""best_threshold against trying every cut."""
+"""best_threshold against trying every cut; fit_threshold on labels drawn from a curve."""
 
 import itertools
 
@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from siamese.errors import DataError
 from siamese.evaluation.metrics import evaluate_scores
-from siamese.evaluation.thresholds import best_threshold
+from siamese.evaluation.thresholds import best_threshold, fit_threshold
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=25).filter(
     lambda pairs: len({y for _, y in pairs}) == 2
@@ -49,3 +50,20 @@ def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
     # As NumPy compares: a Python float is rounded to the array's type.
     assert (scores > threshold).tolist() == [False, True]
     assert (scores.astype(np.float64) > threshold).tolist() == [False, True]
+
+
+def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(0, 1, 1000)
+    labels = rng.uniform(size=1000) < 1 / (1 + np.exp(-12 * (scores - 0.6)))
+    fit = fit_threshold(scores, labels)
+    assert fit.threshold == pytest.approx(0.6, abs=0.04)
+    assert fit.low < fit.threshold < fit.high < fit.low + 0.1
+    assert fit.calibration(fit.threshold) == pytest.approx(0.5)
+    # Pairs chosen by their score do not move it.
+    near = np.abs(scores - 0.75) < 0.2
+    assert fit_threshold(scores[near], labels[near]).threshold == pytest.approx(0.6, abs=0.06)
+    few = fit_threshold(scores[:40], labels[:40])
+    assert few.high - few.low > fit.high - fit.low
+    with pytest.raises(DataError, match="do not have higher cosines"):
+        fit_threshold(scores, ~labels)
