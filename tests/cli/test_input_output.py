@@ -82,7 +82,7 @@ def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, c
         assert main([*arguments, "--bad-rows", "skip"]) == 0, name
         text = "".join(capsys.readouterr())
         assert "30 rows that cannot be read (lines 5, 6, 7, 8, 9, …): left out" in text, name
-        assert "1 rows with an empty question (line 4): left out" in text, name
+        assert "1 row with an empty question (line 4): left out" in text, name
 
 
 def test_every_command_reads_another_encoding(commands, tmp_path, capsys):

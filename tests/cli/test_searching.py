@@ -144,7 +144,7 @@ def test_predict_answers_a_file_of_pairs(tmp_path, run, monkeypatch):
     code, out, err = run("predict", "model", "pairs.csv", "--bad-rows", "skip", "--json")
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 0 and [answer["is_duplicate"] for answer in answers] == [False, True]
-    assert "1 rows that cannot be read (line 4)" in err
+    assert "1 row that cannot be read (line 4)" in err
     assert "no such file" in run("predict", "model", "none.csv")[2]
 
 

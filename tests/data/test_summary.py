@@ -48,7 +48,7 @@ def test_text_fits_80_columns_and_says_what_was_handled(pairs):
     assert max(map(len, lines[1:])) <= 80
     assert "duplicates          3   base rate 60.0%" in text
     assert "Conflicts: 1 pairs labelled different within one cluster\n  (ids 2)" in text
-    assert "  1 rows with an empty question (line 7): left out" in text
+    assert "  1 row with an empty question (line 7): left out" in text
 
 
 def test_pairs_without_a_file_and_without_a_possible_split():

@@ -49,7 +49,7 @@ class ReadReport:
       >>> report.add("empty", [4])
       >>> print(report)
       pairs.csv: 3 rows read, 2 kept
-        1 rows with an empty question (line 4): left out
+        1 row with an empty question (line 4): left out
     """
 
     path: str
@@ -105,6 +105,10 @@ class ReadReport:
         texts = []
         for kind, finding in self._in_order():
             what, done = KINDS[kind]
+            if finding.count == 1:
+                for several, one in (("rows", "row"), ("lines", "line"), ("repeat ", "repeats ")):
+                    what = what.replace(several, one)
+                what = what.replace("contradict ", "contradicts ")
             where = f"{self.unit}{'s' if len(finding.lines) > 1 else ''} "
             where += ", ".join(f"{line:,}" for line in finding.lines)
             where += ", …" if finding.count > len(finding.lines) else ""
