@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -17,18 +17,25 @@ MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the m
 
 
 def number_questions(
-    question1: Sequence[str], question2: Sequence[str], key: Callable[[str], str] = str
+    question1: Sequence[str], question2: Sequence[str]
 ) -> tuple[list[str], np.ndarray]:
     """Numbers the distinct questions in order of first sight, question1 before question2.
 
     Returns:
-      The distinct questions (equal only where their keys are), as keys, and int64 [n, 2]: the numbers of
-      each pair's two questions.
+      The distinct questions (equal only where the text is equal, letter by letter), and int64 [n, 2]:
+      the numbers of each pair's two questions.
     """
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    texts = map(key, chain.from_iterable(zip(question1, question2)))
+    texts = chain.from_iterable(zip(question1, question2))
     flat = np.fromiter(map(numbers.__getitem__, texts), np.int64, 2 * len(question1))
     return list(numbers), flat.reshape(-1, 2)  # [pairs, 2]
+
+
+def equal_when_folded(questions: Sequence[str]) -> np.ndarray:
+    """Each question with the first that has the same folded text, int64 [n, 2]."""
+    first: dict[str, int] = {}
+    places = [first.setdefault(folded(text), place) for place, text in enumerate(questions)]
+    return np.stack([np.array(places, np.int64), np.arange(len(places))], axis=1)
 
 
 def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
@@ -61,8 +68,10 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
 class Clusters:
     """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
 
+    Questions whose folded texts are equal are joined too.
+
     Args:
-      questions: the distinct questions, folded, in order of first sight.
+      questions: the distinct questions, in order of first sight.
       question_cluster: int64 [questions]; the cluster of each, numbered by first sight.
       cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
       rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
@@ -91,9 +100,10 @@ def clusters(pairs: Any) -> Clusters:
       >>> found.sizes.tolist(), found.conflict_rows.tolist()
       ([3], [2])
     """
-    questions, numbers = number_questions(pairs.question1, pairs.question2, folded)
+    questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
-    question_cluster = connected_groups(len(questions), numbers[is_duplicate])
+    edges = np.concatenate([numbers[is_duplicate], equal_when_folded(questions)])
+    question_cluster = connected_groups(len(questions), edges)
     cluster1, cluster2 = question_cluster[numbers[:, 0]], question_cluster[numbers[:, 1]]
     return Clusters(
         questions=questions,
@@ -172,8 +182,9 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1); "
             f"they are {fractions!r}."
         )
-    questions, numbers = number_questions(pairs.question1, pairs.question2, folded)
-    group = connected_groups(len(questions), numbers)[numbers[:, 0]]  # [pairs]
+    questions, numbers = number_questions(pairs.question1, pairs.question2)
+    edges = np.concatenate([numbers, equal_when_folded(questions)])
+    group = connected_groups(len(questions), edges)[numbers[:, 0]]  # [pairs]
     rows_in_group = np.bincount(group) if len(group) else np.zeros(0, np.int64)
     if len(rows_in_group) < len(shares):
         raise DataError(
