@@ -156,7 +156,9 @@ def _open(source: Any, report: ReadReport, column: str | None, encoding: str | N
 
 def _dicts(rows: Rows) -> Iterator[tuple[dict[str, Any], int, int]]:
     """Each row by the names of its columns, its line and its number; values of one name as a list."""
-    places = {name: places_of(name, rows.header) for name in rows.header}
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(rows.header):
+        places.setdefault(name, []).append(at)
     is_single = all(len(at) == 1 for at in places.values())
     for chunk in rows:
         for row, line, number in zip(*chunk):
