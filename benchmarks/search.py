@@ -139,7 +139,7 @@ def hybrid(pool: Pool, name: str) -> dict:
     ):
         options = {"mode": mode}
         hits, answered = timed(lambda: index.search(asked, DEPTH + 1, **options))  # noqa: B023
-        rows = [[hit.id for hit in row] for row in hits]
+        rows = [[int(hit.id) for hit in row] for row in hits]
         found[label] = pool.quality(rows, prepared, answered)
         found[label]["text_p50_ms"] = one_by_one(lambda q: index.search(q, **options), asked[:200])  # noqa: B023
     found[f"{name} and words"]["vectors_text_p50_ms"] = one_by_one(
