@@ -16,7 +16,6 @@ from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, note
 from siamese.training.config import TrainConfig
 
-EXAMPLES = 2  # test pairs that are answered, a duplicate and another one
 EVALUATION_BATCH = 512  # the batch size of the course's last cell
 
 

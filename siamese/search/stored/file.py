@@ -37,6 +37,7 @@ create index grouped_first on grouped (first);
 create table answer (row1 integer, row2 integer, is_duplicate integer not null, primary key (row1, row2));
 """
 TABLES = ("answer", "grouped", "encoded", "question", "term", "setting")
+MAKE = "Make one: siamese index build FILE."
 REMAKE = "Make it again: siamese index build FILE."
 
 
@@ -86,12 +87,12 @@ class IndexFile:
 
     def _check_path(self, create: bool) -> None:
         if os.path.isdir(self.path):
-            raise CheckpointError(f"{self.path} is a directory; an index is one file. {REMAKE}")
+            raise CheckpointError(f"{self.path} is a directory; an index is one file. {MAKE}")
         if not create and not os.path.exists(self.path):
-            raise CheckpointError(f"There is no index at {self.path}. {REMAKE}")
+            raise CheckpointError(f"There is no index at {self.path}. {MAKE}")
         has_content = os.path.exists(self.path) and os.path.getsize(self.path)
         if has_content and not is_index_file(self.path):
-            raise CheckpointError(f"{self.path} holds no index. {REMAKE}")
+            raise CheckpointError(f"{self.path} holds no index. {MAKE}")
 
     def _connect(self) -> sqlite3.Connection:
         options = {"isolation_level": None, "check_same_thread": False, "timeout": WAIT}
@@ -120,7 +121,7 @@ class IndexFile:
             self._db.execute("pragma synchronous = full")
             return
         if application != APPLICATION:
-            raise CheckpointError(f"{self.path} holds no index. {REMAKE}")
+            raise CheckpointError(f"{self.path} holds no index. {MAKE}")
         (version,) = self._db.execute("pragma user_version").fetchone()
         if version != VERSION:
             raise CheckpointError(
