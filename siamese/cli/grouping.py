@@ -98,8 +98,8 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
     if flags.add is not None:
         columns, (rows, groups) = ADD_COLUMNS, _joined(index, flags, groups)
     else:
-        columns, groups = GROUP_COLUMNS, _known_groups(index, groups)
-        rows = list(group_rows(index.entries, groups))
+        columns, rows = GROUP_COLUMNS, list(group_rows(index.entries, groups))
+    _name_unknown(index)
     cut, own = (index.grouping or {}).get("threshold", cut), index.detector.threshold
     cut = own if cut is None else cut
     if flags.threshold is None and flags.choose_threshold is None and cut != own:
@@ -120,19 +120,15 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
     return table_result(flags, rows, columns, summary, facts)
 
 
-def _known_groups(index: Any, groups: list[list]) -> list[list]:
-    """The groups without the questions of unknown words alone, which look alike whatever they ask."""
-    entries = index.entries
-    unknown = index.detector.without_known_words([entry["question"] for entry in entries])
-    rows = np.flatnonzero(unknown)
-    if len(rows):
-        names = [f"{entries[row]['id']} ({entries[row]['question']:.40})" for row in rows[:NAMED]]
+def _name_unknown(index: Any) -> None:
+    """Names the questions of unknown words alone, which look alike whatever they ask."""
+    entries = index.without_known_words()
+    if entries:
+        names = [f"{entry['id']} ({entry['question']:.40})" for entry in entries[:NAMED]]
         note(
-            f"{counted(len(rows), 'question')} without any word that the model knows, in no group: "
-            f"{', '.join(names)}{', ...' * (len(rows) > NAMED)}"
+            f"{counted(len(entries), 'question')} without any word that the model knows, in no group: "
+            f"{', '.join(names)}{', ...' * (len(entries) > NAMED)}"
         )
-    known = [[member for member in group if not unknown[member.row]] for group in groups]
-    return [group for group in known if len(group) > 1]
 
 
 def _chosen_threshold(index: Any, flags: argparse.Namespace) -> float:
@@ -174,7 +170,7 @@ def _joined(index: Any, flags: argparse.Namespace, before: list[list]) -> tuple[
     ids = new.ids if new.has_ids else None
     with elapsed(f"Adding {counted(len(new.questions), 'question')}"):
         added = index.add(new.questions, ids=ids, columns=new.columns)
-    groups, entries, rows = _known_groups(index, index.groups()), index.entries, []
+    groups, entries, rows = index.groups(), index.entries, []
     group_of = {entries[m.row]["id"]: (at, m) for at, group in enumerate(groups, 1) for m in group}
     for i, question, columns in zip(added.ids, new.questions, new.columns or [{}] * len(added.ids)):
         row = dict.fromkeys(ADD_COLUMNS) | {"id": i, "question": question, "answer": "new"}

@@ -67,10 +67,27 @@ def duplicate_groups(
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
-    """The groups that int64 [n] labels tell, as `duplicate_groups` returns them."""
-    order = np.argsort(labels, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
-    groups = [_ordered(vectors, rows) for rows in members if len(rows) > 1]
+    """The groups that int64 [n] labels tell, as `duplicate_groups` returns them.
+
+    Where rounding alone tells two questions of a group apart, the earlier comes first.
+    """
+    rows = np.flatnonzero(np.bincount(labels)[labels] > 1)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    if not len(rows):
+        return []
+    _, starts, group = np.unique(labels[rows], return_index=True, return_inverse=True)
+    members, place = vectors[rows], np.arange(len(rows))
+    nearness = np.vecdot(members, np.add.reduceat(members, starts)[group])
+    nearness /= np.bincount(group)[group]  # the products with the groups' means
+    is_nearest = nearness >= np.maximum.reduceat(nearness, starts)[group] - ROUNDING
+    central = np.minimum.reduceat(np.where(is_nearest, place, len(rows)), starts)[group]
+    similarity = cosines_with(members, members[central])
+    order = np.lexsort((-similarity, group))
+    lower = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
+    order = order[np.lexsort((order, lower, (central != place)[order], group[order]))]
+    columns = rows[order], similarity[order], (central == place)[order]
+    ordered = list(map(Member, *(column.tolist() for column in columns)))
+    groups = [ordered[start:end] for start, end in zip(starts, [*starts[1:], len(rows)])]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
 
 
@@ -205,16 +222,3 @@ def _connected(vectors: np.ndarray, threshold: float) -> np.ndarray:
             _, first = np.unique(labels, return_index=True)
             kept, count = [np.stack([first[labels], np.arange(n)], axis=1)], 0
     return connected_groups(n, np.concatenate(kept))
-
-
-def _ordered(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
-    """A group, the central question first; where rounding alone tells two apart, the earlier is first."""
-    found = vectors[rows]  # [members, d]
-    nearness = found @ found.mean(axis=0)
-    central = int(np.argmax(nearness >= nearness.max() - ROUNDING))
-    similarities = cosines_with(found, found[central])
-    order = np.argsort(-similarities, kind="stable")
-    lower = np.cumsum(np.diff(similarities[order], prepend=2) < -ROUNDING)
-    order = order[np.lexsort((order, lower))]
-    order = [central, *order[order != central]]
-    return [Member(int(rows[at]), float(similarities[at]), at == central) for at in order]

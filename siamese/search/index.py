@@ -112,7 +112,7 @@ class QuestionIndex:
                 facts = {"vector_weight": weight, "next_id": 0, "made": secrets.token_hex(8)}
                 facts |= {"removals": 0, "size": detector.output_size}
                 index_file.write_settings(db, **model_facts(detector, path, model), **facts)
-                changes.written(db, questions, ids, columns, vectors)
+                changes.written(db, detector, questions, ids, columns, vectors)
             file.make_shared()
             index._current()
         except BaseException:
@@ -179,6 +179,7 @@ class QuestionIndex:
             index_file.delete(db, replaced)
             new_ids = changes.written(
                 db,
+                self._detector,
                 [questions[at] for at in new],
                 ids and [ids[at] for at in new],
                 columns and [columns[at] for at in new],
@@ -233,7 +234,8 @@ class QuestionIndex:
         """The groups of duplicates among the questions, by average linkage; they are stored.
 
         The first call makes them, and `add` extends them. A pair that was answered "duplicate" shares a
-        group, and a pair that was answered "different" never does.
+        group, and a pair that was answered "different" never does. Questions of `without_known_words`
+        are in no group but by an answer.
 
         Args:
           threshold: a cosine; that of the stored groups where None, else the index's own.
@@ -250,10 +252,10 @@ class QuestionIndex:
         with self._lock, self._file.reading() as db:
             state = self._read(db)
             labels = None if regroup else stored_groups.read(db, state, threshold, largest)
-            answers = stored_groups.read_answers(db)
+            answers, unknown = stored_groups.read_answers(db), index_file.all_rows(db, "unknown")
         if labels is None:
             cut = self._detector.threshold if threshold is None else float(threshold)
-            labels = stored_groups.make(state, answers, cut, largest)
+            labels = stored_groups.make(state, answers, unknown, cut, largest)
             if not self._file.read_only:
                 with self._changing() as db:
                     same_answers = np.array_equal(answers, stored_groups.read_answers(db))
@@ -261,6 +263,12 @@ class QuestionIndex:
                         stored_groups.write(db, state, labels, cut, largest)
                         stored_groups.extend(db, self._state, state.last)
         return groups_of(state.vectors, labels)
+
+    def without_known_words(self) -> list[dict[str, Any]]:
+        """The questions, as in `entries`, without any word that the model knows: it cannot compare them."""
+        with self._lock, self._file.reading() as db:
+            rows = index_file.all_rows(db, "unknown").tolist()
+            return list(map(changes.entry, index_file.rows_where(db, "row", rows)))
 
     @property
     def grouping(self) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
 from siamese.search.nearest import EQUAL, blocks
 
-BLOCK = 2048  # rows and columns of a block of similarities: 16 MiB
+ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
 # Bounds of cosines: questions that tell whether they save work, the pairs they may leave, and float32's
 # error in a product of vectors of length 1.
@@ -76,16 +76,17 @@ def similar_pairs(
     n = len(vectors)
     bounds = upper_bounds(vectors, threshold)
     shorter, least = (vectors, threshold) if bounds is None else (bounds, threshold - ROUNDING)
-    buffer = np.empty((BLOCK, BLOCK), np.float32)
-    for start in range(0, n, BLOCK):
-        rows = shorter[start : start + BLOCK]  # [r, d]
-        for other in range(start, n, BLOCK):
-            columns = rows if other == start else shorter[other : other + BLOCK]
-            scores = buffer[: len(rows), : len(columns)]
+    buffer = np.empty((ROWS, COLUMNS), np.float32)
+    for start in range(0, n, ROWS):
+        rows = shorter[start : start + ROWS]  # [r, d]
+        for other in range(start, n, COLUMNS):
+            columns = shorter[other : other + COLUMNS]
+            # A view of the buffer that is contiguous, or else NumPy copies the product into it.
+            scores = buffer.ravel()[: len(rows) * len(columns)].reshape(len(rows), len(columns))
             np.matmul(rows, columns.T, out=scores)
             i, j = np.divmod(np.flatnonzero(scores > least), len(columns))
-            if other == start:
-                upper = i < j
+            if other < start + len(rows):
+                upper = i + start < j + other
                 i, j = i[upper], j[upper]
             if bounds is None:
                 similarities, i, j = scores[i, j], i + start, j + other
@@ -118,11 +119,16 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
         rest = np.linalg.norm(turned[:, k:], axis=1, keepdims=True)
         return np.concatenate([turned[:, :k], rest], axis=1)
 
-    for k in (d // 8, d // 4, d // 2):
+    for k in (
+        d // 8 - 1,
+        3 * d // 16 - 1,
+        d // 4 - 1,
+        d // 2 - 1,
+    ):  # with r, whole vectors of the CPU
         short = shortened(some, k)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
             found = np.empty((n, k + 1), np.float32)
-            for start, rows in blocks(vectors, BLOCK):
+            for start, rows in blocks(vectors, ROWS):
                 found[start : start + len(rows)] = shortened(rows, k)
             return found
     return None
@@ -131,8 +137,8 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
 def _cosines(vectors: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """The products of the rows i with the rows j, float32 [m]."""
     found = np.empty(len(i), np.float32)
-    for start in range(0, len(i), BLOCK):
-        part = slice(start, start + BLOCK)
+    for start in range(0, len(i), ROWS):
+        part = slice(start, start + ROWS)
         found[part] = np.vecdot(vectors[i[part]], vectors[j[part]])
     return found
 

@@ -13,7 +13,8 @@ from siamese.search.linkage import average_linkage, best_cut, similar_pairs
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(linkage, "BLOCK", 64)
+    monkeypatch.setattr(linkage, "ROWS", 64)
+    monkeypatch.setattr(linkage, "COLUMNS", 16)
 
 
 def unit(n, d=6):

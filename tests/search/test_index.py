@@ -228,18 +228,24 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
         other.groups(0.9)
     before = ids_of(index)
     assert max(map(len, before)) > 2
-    # A copy joins its question's group, or forms one with it; equal new ones share a group.
-    added = other.add([f"{questions[0]} ", "zzz qqq", "zzz qqq"], ids=["copy", "z1", "z2"])
-    assert added.added == 3
+    # A copy joins its question's group, or forms one with it; equal new ones share a group, but for
+    # those without any word that the model knows.
+    texts = [f"{questions[0]} ", *["rice rice how"] * 2, *["zzz qqq"] * 3]
+    assert other.add(texts, ids=["copy", "n1", "n2", "z1", "z2", "z3"]).added == 6
     after = ids_of(index)
     (group,) = (ids for ids in after if "copy" in ids)
     assert "0" in group and group - {"copy"} in {*before, frozenset("0")}
-    assert any({"z1", "z2"} <= ids for ids in after)
+    assert any({"n1", "n2"} <= ids for ids in after)
+    assert not any({"z1", "z2", "z3"} & ids for ids in after)
+    assert [entry["id"] for entry in other.without_known_words()] == ["z1", "z2", "z3"]
     # A removed first hands its group to the next.
     largest = max(after, key=len)
     first = min(largest, key=lambda i: [*contents(index)].index(i))
     index.remove([first])
     assert largest - {first} in ids_of(other)
+    index.add_answers(QuestionPairs(["rice rice how"], ["zzz qqq"], [1]))
+    assert sum("z1" in ids for ids in ids_of(index)) == 1
+    index.remove(["z1", "z2", "z3"])
     assert index.groups(0.9, regroup=True) == duplicate_groups(index.vectors, 0.9)
     assert index.groups(largest=3, regroup=True) and max(map(len, index.groups())) == 3
 

@@ -86,7 +86,12 @@ def compared(
 
 
 def written(
-    db: Any, questions: list[str], ids: list[str] | None, columns: list | None, vectors: Sequence
+    db: Any,
+    detector: DuplicateDetector,
+    questions: list[str],
+    ids: list[str] | None,
+    columns: list | None,
+    vectors: Sequence,
 ) -> list[str]:
     """Writes new questions; returns their ids, the next free numbers where there are none."""
     following = index_file.settings(db)["next_id"]
@@ -98,7 +103,8 @@ def written(
     columns = [None] * len(questions) if columns is None else columns
     others = [json.dumps(c, ensure_ascii=True) if c else None for c in columns]
     keys = list(map(text_key, questions))
-    index_file.insert(db, ids, keys, questions, others, stems, vectors)
+    unknown = np.flatnonzero(detector.without_known_words(questions))
+    index_file.insert(db, ids, keys, questions, others, stems, vectors, unknown)
     return ids
 
 

@@ -21,7 +21,7 @@ from siamese.data.text import folded
 from siamese.errors import CheckpointError
 
 MAGIC = b"SQLite format 3\0"
-APPLICATION, VERSION = 0x7369616D, 1  # "siam"
+APPLICATION, VERSION = 0x7369616D, 2  # "siam"
 WAIT = 60.0  # seconds that a writer waits for another
 AT_ONCE = 20_000  # rows of one query
 # A changed text gets a new row: a row's text and vector never change. `key`: 64 bits of the folded text.
@@ -31,12 +31,13 @@ create table question (row integer primary key autoincrement, id text unique not
                        text text not null, columns text);
 create index question_key on question (key);
 create table encoded (row integer primary key, stems blob not null, vector blob not null);
+create table unknown (row integer primary key);  -- questions without any word that the model knows
 create table term (number integer primary key, stem text unique not null);
 create table grouped (row integer primary key, first integer not null);
 create index grouped_first on grouped (first);
 create table answer (row1 integer, row2 integer, is_duplicate integer not null, primary key (row1, row2));
 """
-TABLES = ("answer", "grouped", "encoded", "question", "term", "setting")
+TABLES = ("answer", "grouped", "encoded", "unknown", "question", "term", "setting")
 MAKE = "Make one: siamese index build FILE."
 REMAKE = "Make it again: siamese index build FILE."
 
@@ -293,14 +294,15 @@ def text_key(text: str) -> int:
 
 
 def insert(db: sqlite3.Connection, *columns: Sequence[Any]) -> None:
-    """Adds questions: their ids, keys, texts, JSON columns, stems and vectors."""
-    ids, keys, texts, others, stems, vectors = columns
+    """Adds questions: their ids, keys, texts, JSON columns, stems, vectors, and places of unknown ones."""
+    ids, keys, texts, others, stems, vectors, unknown = columns
     last = _last_row(db)
     rows = range(last + 1, last + 1 + len(ids))
     question = "insert into question values (?, ?, ?, ?, ?)"
     db.executemany(question, zip(rows, ids, keys, texts, others))
     encoded = ((row, s.tobytes(), v.tobytes()) for row, s, v in zip(rows, stems, vectors))
     db.executemany("insert into encoded values (?, ?, ?)", encoded)
+    db.executemany("insert into unknown values (?)", ((rows[int(at)],) for at in unknown))
 
 
 def _last_row(db: sqlite3.Connection) -> int:
@@ -316,7 +318,7 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     heads = db.execute(
         f"select row from grouped where row = first and row {inside}", some
     ).fetchall()
-    for table in ("question", "encoded", "grouped"):
+    for table in ("question", "encoded", "unknown", "grouped"):
         db.execute(f"delete from {table} where row {inside}", some)
     db.execute(f"delete from answer where row1 {inside} or row2 {inside}", some)
     members = "from grouped where first = ?1"
@@ -326,11 +328,10 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     write_settings(db, removals=settings(db)["removals"] + 1)
 
 
-def all_rows(db: sqlite3.Connection) -> np.ndarray:
-    """The rows of all questions, int64, rising."""
-    return np.array(
-        db.execute("select row from question order by row").fetchall(), np.int64
-    ).ravel()
+def all_rows(db: sqlite3.Connection, table: str = "question") -> np.ndarray:
+    """The rows of all questions, int64, rising; or of those in the table `unknown`."""
+    rows = db.execute(f"select row from {table} order by row").fetchall()
+    return np.array(rows, np.int64).ravel()
 
 
 def count_after(db: sqlite3.Connection, row: int) -> int:

@@ -38,9 +38,16 @@ def read(
     return np.unique(labels, return_inverse=True)[1]
 
 
-def make(state: State, answers: np.ndarray, threshold: float, largest: int | None) -> np.ndarray:
-    """Groups by average linkage that obey the answers, int64 labels."""
-    labels = average_linkage(state.vectors, threshold, largest).labels(threshold)
+def make(
+    state: State, answers: np.ndarray, unknown: np.ndarray, threshold: float, largest: int | None
+) -> np.ndarray:
+    """Groups by average linkage that obey the answers, int64 labels; `unknown` rows are left alone."""
+    alone = np.isin(state.rows, unknown)
+    vectors = state.vectors[~alone] if alone.any() else state.vectors
+    labels = np.arange(len(alone))
+    joined = average_linkage(vectors, threshold, largest).labels(threshold)
+    labels[~alone] = joined + len(alone)
+    labels = np.unique(labels, return_inverse=True)[1]
     answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
     pairs = np.searchsorted(state.rows, answers[:, :2])
     same = answers[:, 2] == 1
@@ -68,10 +75,12 @@ def extend(db: sqlite3.Connection, state: State, last: int) -> None:
     """Lets the questions after a row join the groups, where some are stored."""
     rows, vectors = state.rows, state.vectors
     n = int(np.searchsorted(rows, last, "right"))
-    grouping = settings(db).get("grouping")
-    if not grouping or n == len(rows):
+    grouping, unknown = settings(db).get("grouping"), all_rows(db, "unknown")
+    new = n + np.flatnonzero(~np.isin(rows[n:], unknown))
+    if not grouping or not len(new):
         return
-    near = rows[similar_rows(vectors[:n], vectors[n:], grouping["threshold"])].tolist()
+    near = rows[similar_rows(vectors[:n], vectors[new], grouping["threshold"])]
+    near = near[~np.isin(near, unknown)].tolist()
     inside = "in (select value from json_each(?))"
     query = f"select row, first from grouped where first in (select first from grouped where row {inside})"
     labels = {
@@ -81,8 +90,8 @@ def extend(db: sqlite3.Connection, state: State, last: int) -> None:
     some = np.array(sorted(labels), np.int64)
     firsts = np.array([labels[row] for row in some.tolist()], np.int64)
     old = vectors[np.searchsorted(rows, some)]
-    joined = join_groups(old, firsts, vectors[n:], rows[n:], **grouping).tolist()
-    pairs = [(row, first) for row, first in zip(rows[n:].tolist(), joined) if row != first]
+    joined = join_groups(old, firsts, vectors[new], rows[new], **grouping).tolist()
+    pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
 
