@@ -384,7 +384,13 @@ class DuplicateDetector:
         def has_known(words: list[str]) -> bool:
             return any(w in self.vocabulary and any(map(str.isalnum, w)) for w in words)
 
-        read = map(self.vocabulary.read, questions)
-        # Most texts have a known word between blanks; the others are tokenized.
-        known = (has_known(text.split()) or has_known(word_tokenize(text)) for text in read)
-        return ~np.fromiter(known, bool, len(questions))
+        # Most texts have a known word between blanks; the others are read as the tower reads them.
+        lower = str.lower if self.vocabulary.folded else str
+        return ~np.array(
+            [
+                has_known(lower(text).split())
+                or has_known(word_tokenize(self.vocabulary.read(text)))
+                for text in questions
+            ],
+            bool,
+        )

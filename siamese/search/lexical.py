@@ -36,7 +36,12 @@ def words_in(text: str) -> list[str]:
       >>> words_in("Which cities' parks?")
       ['which', 'citi', 'park']
     """
-    return [_stem(word) for word in _WORD.findall(folded(text))]
+    return stems_of(folded(text))
+
+
+def stems_of(text: str) -> list[str]:
+    """`words_in` of a text that is folded already."""
+    return [_stem(word) for word in _WORD.findall(text)]
 
 
 @functools.lru_cache(1 << 18)

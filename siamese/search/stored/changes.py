@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.arguments import text_list
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
-from siamese.search.lexical import words_in
+from siamese.search.lexical import stems_of
 from siamese.search.stored import file as index_file
 from siamese.search.stored.file import text_key
 
@@ -71,7 +72,7 @@ def compared(
 ) -> tuple[list[int], list[int], list[str | None]]:
     """What `add` does: the places of what it writes, the rows that go, and the ids that are known."""
     if ids is None:
-        keys = list(map(text_key, questions))
+        keys = [text_key(folded(question)) for question in questions]
         stored = index_file.rows_where(db, "key", [*set(keys)])
         id_of = {key: i for _, i, key, *_ in sorted(stored, reverse=True)}
         known = [id_of.get(key) for key in keys]
@@ -99,10 +100,11 @@ def written(
         ids = [str(following + n) for n in range(len(questions))]
     numbers = [int(i) for i in ids if i.isdecimal() and len(i) < 18]
     index_file.write_settings(db, next_id=max([following, *(n + 1 for n in numbers)]))
-    stems = index_file.term_numbers(db, list(map(words_in, questions)))
+    texts = list(map(folded, questions))
+    stems = index_file.term_numbers(db, list(map(stems_of, texts)))
     columns = [None] * len(questions) if columns is None else columns
     others = [json.dumps(c, ensure_ascii=True) if c else None for c in columns]
-    keys = list(map(text_key, questions))
+    keys = list(map(text_key, texts))
     unknown = np.flatnonzero(detector.without_known_words(questions))
     index_file.insert(db, ids, keys, questions, others, stems, vectors, unknown)
     return ids

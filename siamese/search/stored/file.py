@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from siamese.data.text import folded
 from siamese.errors import CheckpointError
 
 MAGIC = b"SQLite format 3\0"
@@ -289,7 +288,7 @@ def as_text(value: Any) -> str:
 
 def text_key(text: str) -> int:
     """64 bits of the BLAKE2 of a folded text, signed as SQLite's numbers are."""
-    digest = hashlib.blake2b(folded(text).encode("utf-8", "replace"), digest_size=8).digest()
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.text import folded
 from siamese.errors import ArgumentError
 from siamese.search.groups import bound_labels, join_groups
 from siamese.search.linkage import average_linkage
@@ -118,7 +119,8 @@ def add_answers(db: sqlite3.Connection, pairs: Any) -> int:
 
     Groups that one of them contradicts are made again when they are asked for.
     """
-    keys = [list(map(text_key, side)) for side in (pairs.question1, pairs.question2)]
+    sides = pairs.question1, pairs.question2
+    keys = [[text_key(folded(text)) for text in side] for side in sides]
     stored = rows_where(db, "key", [*{*keys[0], *keys[1]}])
     row_of = {key: row for row, _, key, *_ in sorted(stored, reverse=True)}
     answers = []
