@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -111,13 +110,23 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> Any:
         raise ArgumentError(
             "--label asks about questions: pass an index, or a list of questions and the --model."
         )
-    answers = read_answers(path, flags)
+    answers, detector, reply = read_answers(path, flags), index.detector, ""
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)
+    known = {frozenset(answer[:2]) for answer in answers}
+    left = [candidate for candidate in candidates if frozenset(candidate[1:]) not in known]
+    scores = [detector.similarity(one, two) for one, two, _ in answers]
     note(f"The answers are saved in {path}; the same command goes on with them.")
-    for _ in ask(candidates, answers, flags.label, index.detector, ask_on_terminal):
-        lines = [f"{csv_line(row)}\n" for row in (HEADER, *answers)]
-        write_bytes_atomically(path, "".join(lines).encode(flags.encoding or "utf-8", "replace"))
+    while len(answers) < flags.label and left and reply != "q":
+        at = next_place([cosine for cosine, *_ in left], scores, answers, detector.threshold)
+        cosine, *pair = left.pop(at)
+        reply = ask(*pair, f"{len(answers) + 1} of {flags.label}")
+        if reply in ("y", "n"):
+            answers.append((*pair, int(reply == "y")))
+            scores.append(cosine)
+            lines = [f"{csv_line(row)}\n" for row in (HEADER, *answers)]
+            data = "".join(lines).encode(flags.encoding or "utf-8", "replace")
+            write_bytes_atomically(path, data)
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
 
 
@@ -161,58 +170,35 @@ def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]
     return sorted((cosine, *pair) for pair, cosine in cosine_of.items())
 
 
-def ask(
-    candidates: list[tuple[float, str, str]],
-    answers: list[Answer],
-    count: int,
-    detector: Any,
-    question: Callable[[str, str, str], bool | None],
-) -> Iterator[None]:
-    """Asks about pairs until there are `count` answers in all; yields after each, so that it can be saved.
+def next_place(
+    cosines: list[float], scores: list[float], answers: list[Answer], threshold: float
+) -> int:
+    """Which of the candidates to ask about next: the place of its cosine.
 
-    The next pair is the one nearest to the border that the answers so far give (the model's threshold
-    while they give none), every third one any pair, so that the curve's slope is known too.
+    It is the one nearest to the border that the answers so far give (`threshold` while they give none),
+    every third one any, so that the curve's slope is known too.
 
     Args:
-      candidates: of `similar_candidates`.
-      answers: the earlier ones; new ones are added.
-      count: how many answers there shall be.
-      detector: the model.
-      question: function (question1, question2, "3 of 30") -> is it a duplicate; None skips the pair. It
-        raises EOFError to stop.
+      cosines: of the candidates, rising.
+      scores: of the answered pairs.
+      answers: their answers.
+      threshold: the model's.
     """
     from siamese.evaluation.thresholds import fit_threshold
 
-    known = {frozenset(answer[:2]) for answer in answers}
-    left = [candidate for candidate in candidates if frozenset(candidate[1:]) not in known]
-    scores = [detector.similarity(one, two) for one, two, _ in answers]
-    while len(answers) < count and left:
-        border, number = detector.threshold, len(answers)
-        with contextlib.suppress(SiameseError):  # Not both labels yet, or not in this order.
-            labels = [label for *_, label in answers]
-            border = fit_threshold(scores, labels, resamples=0).threshold
-        at = int(number * GOLDEN % 1 * len(left))
-        if number % SPREAD:
-            at = int(np.argmin([abs(cosine - border) for cosine, *_ in left]))
-        cosine, *pair = left.pop(at)
-        try:
-            is_duplicate = question(*pair, f"{number + 1} of {count}")
-        except EOFError:
-            return
-        if is_duplicate is not None:
-            answers.append((*pair, int(is_duplicate)))
-            scores.append(cosine)
-            yield
+    if len(answers) % SPREAD == 0:
+        return int(len(answers) * GOLDEN % 1 * len(cosines))
+    with contextlib.suppress(SiameseError):  # Not both labels yet, or not in this order.
+        threshold = fit_threshold(scores, [a[2] for a in answers], resamples=0).threshold
+    return int(np.argmin(np.abs(np.array(cosines) - threshold)))
 
 
-def ask_on_terminal(question1: str, question2: str, number: str) -> bool | None:
-    """Asks on standard error, reads standard input; EOFError at its end or for q."""
+def ask(question1: str, question2: str, number: str) -> str:
+    """Asks on standard error, reads standard input; the answer is y, n, s, or q, also at its end."""
+    note(f"\n{number}\n  {harmless(question1)}\n  {harmless(question2)}")
     while True:
-        note(f"\n{number}\n  {harmless(question1)}\n  {harmless(question2)}")
         note("The same question? y, n, s (skip), q (stop)")
         line = sys.stdin.readline()
-        answer = line.strip().lower()[:1]
-        if not line or answer == "q":
-            raise EOFError
-        if answer in ("y", "n", "s"):
-            return None if answer == "s" else answer == "y"
+        reply = line.strip().lower()[:1] if line else "q"
+        if reply in ("y", "n", "s", "q"):
+            return reply

@@ -1,11 +1,12 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
+import io
+
 import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.cli.labelling import ask, similar_candidates
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.thresholds import fit_threshold
 
@@ -13,22 +14,26 @@ TRUE_BORDER = 0.9
 HEADER = "question1,question2,is_duplicate\n"
 
 
-def test_pairs_near_the_border_are_asked():
-    index = QuestionIndex.build(make_detector(threshold=0.5), random_questions(300))
-    candidates, detector = similar_candidates(index), index.detector
-    assert len({(one, two) for _, one, two in candidates}) == len(candidates) > 300
-    answers = []
+def test_pairs_near_the_border_are_asked(run, tmp_path, monkeypatch, capsys):
+    detector = make_detector(threshold=0.5)
+    detector.save("model")
+    (tmp_path / "q.txt").write_text("\n".join(random_questions(300)))
+    asked, stops = [], [25]
 
-    def truthful(one, two, number):
-        if number == "26 of 40" and not answered_before:
-            raise EOFError
-        return detector.similarity(one, two) > TRUE_BORDER
+    class Owner(io.TextIOWrapper):
+        def readline(self):
+            *_, one, two, _ = capsys.readouterr().err.splitlines()
+            if len(asked) in stops:
+                return ""
+            asked.append((one.strip(), two.strip()))
+            return "y\n" if detector.similarity(*asked[-1]) > TRUE_BORDER else "N\n"
 
-    for answered_before in (False, True):
-        assert len(answers) == 25 * answered_before
-        list(ask(candidates, answers, 40, detector, truthful))
-    assert len(answers) == len({frozenset(answer[:2]) for answer in answers}) == 40
-    one, two, labels = map(list, zip(*answers))
+    monkeypatch.setattr("sys.stdin", Owner(io.BytesIO()))
+    for count in (25, 40):
+        run("threshold", "q.txt", "--model", "model", "--label", "40")
+        one, two, labels = sides("q.txt.answers.csv")
+        assert list(zip(one, two)) == asked and len(set(map(frozenset, asked))) == count
+        stops.clear()
     scores = detector.similarity(one, two)
     assert fit_threshold(scores, labels).threshold == pytest.approx(TRUE_BORDER, abs=0.03)
     assert np.median(np.abs(scores[25:] - TRUE_BORDER)) < 0.1
