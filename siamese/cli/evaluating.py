@@ -8,7 +8,7 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, aligned, counted, threshold_facts
-from siamese.cli.reading import kind_of, labelled_pairs, open_index, question_list
+from siamese.cli.reading import kind_of, labelled_pairs, open_index, opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
 
@@ -58,14 +58,9 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 def _on_pairs(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import evaluate_pairs, short_table, write_report
-    from siamese.search.detector import DuplicateDetector
 
-    if kind_of(flags.target) == "index":
-        with open_index(flags.target, flags) as index:
-            detector = index.detector
-    else:
-        detector = DuplicateDetector.load(flags.target)
-    pairs = labelled_pairs(flags.questions, flags)
+    with opened(flags.target, flags) as (_, detector):
+        pairs = labelled_pairs(flags.questions, flags)
     if flags.skip_rows or flags.rows is not None:
         stop = None if flags.rows is None else flags.skip_rows + flags.rows
         some = pairs.file_rows(flags.skip_rows, stop)

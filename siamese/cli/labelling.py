@@ -13,7 +13,7 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, note
-from siamese.cli.reading import kind_of, labelled_pairs, open_index
+from siamese.cli.reading import kind_of, labelled_pairs, opened
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError, DataError, SiameseError
 from siamese.search.display import csv_line, harmless
@@ -47,27 +47,19 @@ def threshold(flags: argparse.Namespace) -> Result:
     siamese threshold use --answers labelled.csv --output model.safetensors    (makes a model of an encoder)
     """
     from siamese.evaluation.thresholds import fit_threshold
-    from siamese.search.detector import DuplicateDetector
     from siamese.search.encoders import is_encoder_name
 
     if not flags.label and not flags.answers:
         raise ArgumentError("Pass --label N to label pairs, or --answers FILE.")
-    kind, output = kind_of(flags.target), flags.output
-    if kind == "index" and output:
+    kind = kind_of(flags.target)
+    if kind == "index" and flags.output:
         raise ArgumentError(
             "An index keeps its own threshold; --output is for a model. Leave it out."
         )
-    if kind != "questions" and not is_encoder_name(flags.target):
-        output = output or flags.target
-    model = flags.model or "use" if kind == "questions" else flags.target
+    is_file = kind != "questions" and not is_encoder_name(flags.target)
+    output = flags.output or (flags.target if is_file else None)
     path = flags.answers or f"{flags.target.rstrip('/')}.answers.csv"
-    with contextlib.ExitStack() as stack:
-        index = None
-        if kind == "index" or (kind == "questions" and flags.label):
-            index = stack.enter_context(open_index(flags.target, flags))
-            detector = index.detector
-        else:
-            detector = DuplicateDetector.load(model)
+    with opened(flags.target, flags) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
         if kind == "index":
@@ -87,17 +79,12 @@ def threshold(flags: argparse.Namespace) -> Result:
         f"Threshold {fit.threshold:.3f}, 95 % interval [{fit.low:.3f}, {fit.high:.3f}], of {fit.pairs} "
         f"labels, {fit.duplicates} of them duplicates (before: {detector.threshold:.3f}). "
     )
+    text += (
+        f"Saved, with the calibration, in {output}." if output else "Not saved: no --output FILE."
+    )
     if kind == "index":
         text += (
-            f"Saved, with the calibration, in {output}. The index has {facts['answers_in_index']:,} of "
-            "the answers; they bind its groups."
-        )
-    elif output:
-        text += f"Saved, with the calibration, in {output}."
-    else:
-        text += (
-            f"Not saved; --output FILE writes a model with it. Use it: siamese duplicates FILE --model "
-            f"{model} --threshold {fit.threshold:.3f}"
+            f" The index has {facts['answers_in_index']:,} of the answers; they bind its groups."
         )
     return text, {**facts, **fit.to_dict()}
 
