@@ -114,17 +114,16 @@ def match(flags: argparse.Namespace) -> Result:
         matches = match_questions(detector, first.questions, second.questions, **options)
     rows, matched = [], 0
     columns1, columns2 = (side.columns or [{}] * len(side.ids) for side in (first, second))
-    for at, best in enumerate(matches):
-        own = dict.fromkeys(MATCH_COLUMNS) | {"id": first.ids[at], "question": first.questions[at]}
+    for i, question, columns, best in zip(first.ids, first.questions, columns1, matches):
         judged = detector.judged(np.array([cosine for _, cosine in best]), cut)
         matched += any(is_duplicate for *_, is_duplicate in judged)
-        for (other, _), answer in zip(best, judged):
-            values = second.ids[other], second.questions[other], *answer[:2], int(answer[2])
-            row = rounded(own | dict(zip(MATCH_COLUMNS[2:], values)))
+        empty = dict.fromkeys(MATCH_COLUMNS) | {"id": i, "question": question}
+        rows += [with_columns(empty, columns)] * (not best)
+        for (other, _), (*answer, is_duplicate) in zip(best, judged):
+            cells = i, question, second.ids[other], second.questions[other], *answer
+            row = rounded(dict(zip(MATCH_COLUMNS, (*cells, int(is_duplicate)))))
             more = {f"match_{name}": value for name, value in columns2[other].items()}
-            rows.append(with_columns(with_columns(row, columns1[at]), more))
-        if not best:
-            rows.append(with_columns(own, columns1[at]))
+            rows.append(with_columns(with_columns(row, columns), more))
     summary = (
         f"{sizes[0]:,} questions, {sizes[1]:,} to match them with; matches above {cut:.3f} for "
         f"{matched:,}."

@@ -81,6 +81,11 @@ BAD_ROWS = arg(
     help="a row that cannot be read: stop there, or leave it out and count it [%(default)s]",
 )
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
+COLUMN = arg(
+    "--column",
+    help="the column with the questions; title+body joins two, a number counts where there is no "
+    "header [found by its name]",
+)
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
 COLUMNS = arg(
     "--columns",
@@ -90,15 +95,8 @@ COLUMNS = arg(
 )
 LABELS = (
     COLUMNS,
-    arg(
-        "--duplicate-from", type=finite, metavar="NUMBER", help="grades from here on are duplicates"
-    ),
+    arg("--duplicate-from", type=finite, metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
-)
-COLUMN = arg(
-    "--column",
-    help="the column with the questions; title+body joins two, a number counts where there is no "
-    "header [found by its name]",
 )
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN
 READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
@@ -106,9 +104,5 @@ READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
 # ---- Tables ----
 
 EXCEL = flag("--excel", "put ' before text that a spreadsheet would run (= + - @)")
-TABLE = (
-    arg(
-        "--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [standard output]"
-    ),
-    EXCEL,
-)
+OUTPUT = arg("--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [print CSV]")
+TABLE = OUTPUT, EXCEL

@@ -29,6 +29,7 @@ def demo(flags: argparse.Namespace) -> Result:
     siamese demo --output demo --steps 120
     """
     from siamese.data.corpus import embedded_corpus
+    from siamese.training.run import Trainer
 
     started, corpus, folder = time.monotonic(), embedded_corpus(), Path(flags.output)
     note(
@@ -50,23 +51,28 @@ def demo(flags: argparse.Namespace) -> Result:
         with contextlib.redirect_stdout(sys.stderr):
             figures["course"] = _assignment(corpus, examples, folder / "course", flags)
     note(f"2. The tool, preset best: {flags.steps} steps in JAX.")
-    detector, figures["best"] = _tool(corpus, folder / "best", flags)
-    answers = [
-        {"question1": one, "question2": two, "is_duplicate": detector.predict(one, two)}
-        for one, two in examples
-    ]
-    facts = {"models": figures, "answers": answers}
-    facts |= {"seconds": round(time.monotonic() - started, 1)}
+    begun, warmup = time.monotonic(), max(1, flags.steps // 10)
+    # Without topic blocks the batches have two lengths, so that little is compiled.
+    changes = {"steps": flags.steps, "seed": flags.seed, "warmup_steps": warmup, "topic_block": 1}
+    options = {"valid": corpus.valid, "overwrite": True, "quiet": flags.json}
+    trainer = Trainer(corpus.train, TrainConfig.best(**changes), folder / "best", **options)
+    trainer.train()
+    report = trainer.evaluate(corpus.test)
+    detector = trainer.save(report)
+    figures["best"] = rounded({**report.as_dict(), "seconds": time.monotonic() - begun})
     names = ("accuracy", "tuned_accuracy", "roc_auc", "seconds")
     table = [["model", "accuracy at 0.7", "tuned", "ROC AUC", "seconds"]]
-    table += [[model, *(row[name] for name in names)] for model, row in figures.items()]
-    lines = [*aligned([*table, ["always no", round(1 - corpus.test.base_rate, 6)]]), ""]
-    for answer in answers:
-        verdict = "duplicate" if answer["is_duplicate"] else "not a duplicate"
-        lines += [f"  {answer['question1']}", f"  {answer['question2']}", f"  -> {verdict}"]
-    lines += ["", f"Done in {facts['seconds']:.0f} s. Ask a model yourself:"]
+    table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
+    lines = [*aligned([*table, ["always no", f"{1 - corpus.test.base_rate:.4f}", "", "", ""]]), ""]
+    answers = []
+    for one, two in examples:
+        is_duplicate = detector.predict(one, two)
+        answers.append({"question1": one, "question2": two, "is_duplicate": is_duplicate})
+        lines += [one, two, f"  -> {'duplicate' if is_duplicate else 'not a duplicate'}"]
+    seconds = round(time.monotonic() - started, 1)
+    lines += ["", f"Done in {seconds:.0f} s. Ask a model yourself:"]
     lines.append(f'  siamese predict {folder / "best"} "{examples[0][0]}" "..."')
-    return "\n".join(lines), facts
+    return "\n".join(lines), {"models": figures, "answers": answers, "seconds": seconds}
 
 
 def _assignment(
@@ -109,29 +115,6 @@ def _assignment(
     tuned = course.evaluate_scores(scores, labels, threshold)
     for pair in examples:
         print(f"predict: {pair}: {course.predict(*pair, 0.7, loop.eval_model, vocab)}")
-    return rounded(
-        {
-            "accuracy": course.classify(test1, test2, labels, 0.7, **options),
-            "tuned_accuracy": tuned.accuracy,
-            "roc_auc": tuned.roc_auc,
-            "seconds": round(time.monotonic() - begun, 1),
-        }
-    )
-
-
-def _tool(corpus: Any, folder: Path, flags: argparse.Namespace) -> tuple[Any, dict[str, float]]:
-    """A short run of the preset `best`: the saved model and its figures."""
-    from siamese.training.run import Trainer
-
-    begun = time.monotonic()
-    # Without topic blocks the batches have two lengths, so that little is compiled.
-    warmup = max(1, flags.steps // 10)
-    config = TrainConfig.best(
-        steps=flags.steps, seed=flags.seed, warmup_steps=warmup, topic_block=1
-    )
-    options = {"valid": corpus.valid, "overwrite": True, "quiet": flags.json}
-    trainer = Trainer(corpus.train, config, folder, **options)
-    trainer.train()
-    report = trainer.evaluate(corpus.test)
-    figures = {**report.as_dict(), "seconds": round(time.monotonic() - begun, 1)}
-    return trainer.save(report), rounded(figures)
+    accuracy = course.classify(test1, test2, labels, 0.7, **options)
+    figures = {"accuracy": accuracy, "tuned_accuracy": tuned.accuracy, "roc_auc": tuned.roc_auc}
+    return rounded({**figures, "seconds": time.monotonic() - begun})

@@ -56,18 +56,17 @@ def index_build(flags: argparse.Namespace) -> Result:
     detector = DuplicateDetector.load(flags.model)
     questions = question_list(flags.questions, flags)
     build_index(detector, questions, path=output, model=flags.model).close()
-    facts = _written(output, len(questions.questions)) | {"left_out": questions.left_out}
-    facts["seconds"] = round(time.monotonic() - started, 1)
-    text = f"{_size(facts)}, in {facts['seconds']} s.\nSaved in {output}. Ask it: siamese search "
-    return f'{text}{output} "..."', facts
-
-
-def _written(path: str, size: int) -> dict[str, Any]:
-    return {"output": path, "questions": size, "bytes": os.path.getsize(path)}
-
-
-def _size(facts: dict[str, Any]) -> str:
-    return f"{counted(facts['questions'], 'question')}, {facts['bytes'] / 1e6:,.1f} MB"
+    facts = {
+        "output": output,
+        "questions": len(questions.questions),
+        "left_out": questions.left_out,
+    }
+    facts |= {"bytes": os.path.getsize(output), "seconds": round(time.monotonic() - started, 1)}
+    text = (
+        f"{counted(facts['questions'], 'question')}, {facts['bytes'] / 1e6:,.1f} MB, in "
+        f'{facts["seconds"]} s.\nSaved in {output}. Ask it: siamese search {output} "..."'
+    )
+    return text, facts
 
 
 @command(A_FILE, A_LIST, *shared.READ_LIST, shared.MODEL)
@@ -78,12 +77,12 @@ def index_add(flags: argparse.Namespace) -> Result:
     """
     questions = question_list(flags.questions, flags)
     with open_index(flags.index, flags, stored=True) as index:
-        added = add_questions(index, questions)
-        facts = {name: getattr(added, name) for name in ("added", "replaced", "skipped")}
+        _, added, replaced, skipped = add_questions(index, questions)
+        facts = {"added": added, "replaced": replaced, "skipped": skipped}
         facts |= {"left_out": questions.left_out, "questions": len(index)}
     text = (
-        f"{counted(added.added, 'question')} added, {added.replaced:,} replaced, {added.skipped:,} "
-        f"skipped (stored already); the index has {facts['questions']:,}."
+        f"{counted(added, 'question')} added, {replaced:,} replaced, {skipped:,} skipped (stored "
+        f"already); the index has {facts['questions']:,}."
     )
     return text, facts
 
@@ -99,9 +98,7 @@ def add_questions(index: Any, questions: Any) -> Any:
 @command(
     A_FILE,
     either(
-        arg(
-            "file", metavar="FILE", nargs="?", help="an id a line, or a table with a column of ids"
-        ),
+        arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
         arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
         required=True,
     ),
@@ -133,8 +130,9 @@ def index_export(flags: argparse.Namespace) -> Result:
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
     with open_index(flags.index, flags, stored=True) as index:
-        facts = _written(flags.parquet, index.export(flags.parquet))
-    return f"{_size(facts)}. Written to {flags.parquet}.", facts
+        facts = {"output": flags.parquet, "questions": index.export(flags.parquet)}
+    facts["bytes"] = os.path.getsize(flags.parquet)
+    return f"{counted(facts['questions'], 'question')} written to {flags.parquet}.", facts
 
 
 def _mode(name: str, mode: str, help: str) -> Any:
@@ -181,8 +179,8 @@ def search(flags: argparse.Namespace) -> Result:
             f"{flags.question!r} is a file, not a question. For each question of a file: "
             f"siamese search {flags.index} --queries {flags.question}"
         )
-    options = {"mode": flags.mode, "threshold": flags.threshold, "where": dict(flags.where)}
-    options |= {"min_probability": flags.min_probability, "merge_same": flags.merge_same}
+    names = ("mode", "threshold", "min_probability", "merge_same")
+    options = {name: getattr(flags, name) for name in names} | {"where": dict(flags.where)}
     if len(options["where"]) < len(flags.where):
         raise ArgumentError("--where names one column twice.")
     with open_index(flags.index, flags) as index:
@@ -245,13 +243,7 @@ def _hit_text(hit: Any) -> str:
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
     arg("--workers", type=int, default=1, help="processes that answer [%(default)s]"),
-    arg(
-        "--allow-host",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="extra Host header to accept (behind a proxy) [none]",
-    ),
+    arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
     shared.MODEL,
     *shared.READ_LIST,
 )

@@ -84,7 +84,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `siamese ... | head`
         sys.stderr.close()
         return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -56,10 +56,10 @@ def train(flags: argparse.Namespace) -> Result:
     changes = configs.changes_from_flags(flags)
     config = configs.TrainConfig.preset(flags.preset, **changes)
     start = DuplicateDetector.load(flags.init_from) if flags.init_from else None
-    base, source = ("best", f"Fine-tuning {flags.init_from}, p") if start else (flags.preset, "P")
+    base = "best" if start else flags.preset
     output = flags.output or f"runs/{'fine-tuned' if start else base}"
     train_pairs, valid_pairs, test_pairs = _train_valid_test(flags, FEW if start else 0)
-    repeated = _trained_on(train_pairs, test_pairs)
+    repeated = _trained_on(train_pairs, test_pairs) if test_pairs else 0
     if repeated:
         note(
             f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
@@ -69,7 +69,7 @@ def train(flags: argparse.Namespace) -> Result:
         config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
     different = config.changes(base).items()
     changed = ", ".join(f"{name}={value}" for name, value in different) or "unchanged"
-    note(f"{source}reset {base}: {changed}.")
+    note(f"{f'Fine-tuning {flags.init_from}. ' * bool(start)}Preset {base}: {changed}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
     # The rows next to the test rows are most like them.
     options |= {"held_out_pairs": max(1000, len(test_pairs or ()) // 2), "quiet": flags.json}
@@ -123,12 +123,11 @@ def _trained_on(train: Any, test: Any) -> int:
     """How many test pairs are training pairs, in either order, compared as folded text."""
     from siamese.data.text import folded
 
-    keys = [
-        [frozenset(map(folded, pair)) for pair in zip(pairs.question1, pairs.question2)]
-        for pairs in (train, test)
-        if test is not None
-    ]
-    return sum(map(set(keys[0]).__contains__, keys[1])) if keys else 0
+    def keys(pairs: Any) -> list[frozenset[str]]:
+        return [frozenset(map(folded, pair)) for pair in zip(pairs.question1, pairs.question2)]
+
+    trained = set(keys(train))
+    return sum(pair in trained for pair in keys(test))
 
 
 @command(

@@ -108,7 +108,7 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
         assert index.detector.threshold == fitted.threshold
     (tmp_path / "q.txt").write_text("how far\n")
     out = run("threshold", "q.txt", "--model", "model", *options)[1]
-    assert f"Threshold {fitted.threshold:.3f}" in out and "Not saved: no --output FILE" in out
+    assert f"Threshold {fitted.threshold:.3f}" in out and "not saved; --output FILE" in out
     assert DuplicateDetector.load(model).threshold == pytest.approx(0.2)
     assert run("threshold", "model", *options)[0] == 0
     assert DuplicateDetector.load(model).threshold == pytest.approx(fitted.threshold)
