@@ -79,9 +79,8 @@ def threshold(flags: argparse.Namespace) -> Result:
         f"Threshold {fit.threshold:.3f}, 95 % interval [{fit.low:.3f}, {fit.high:.3f}], of {fit.pairs} "
         f"labels, {fit.duplicates} of them duplicates (before: {detector.threshold:.3f}). "
     )
-    text += (
-        f"Saved, with the calibration, in {output}." if output else "Not saved: no --output FILE."
-    )
+    saved = f"Saved, with the calibration, in {output}."
+    text += saved if output else "It is not saved; --output FILE writes a model with it."
     if kind == "index":
         text += (
             f" The index has {facts['answers_in_index']:,} of the answers; they bind its groups."
