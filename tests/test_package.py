@@ -44,9 +44,6 @@ INTO_THE_COURSE = {
     ("search.import_weights", "compat.trax_files"),
     ("cli.main", "compat"),
     ("cli.doctor", "compat"),
-    ("cli.doctor", "compat.standins"),
-    ("cli.doctor", "course.loss"),
-    ("cli.doctor", "course.model"),
     ("cli.grading", "teaching.grade"),
     ("cli.grading", "teaching.report"),
 }

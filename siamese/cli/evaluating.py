@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import SOURCES, Result, counted, threshold_source
-from siamese.cli.reading import kind_of, labelled_pairs, open_index, question_list
+from siamese.cli.output import Result, aligned, counted, threshold_facts
+from siamese.cli.reading import kind_of, labelled_pairs, open_index, opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
 
-BATCH = 256  # queries that are answered together
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
+# Where a threshold comes from, in words.
+SOURCES = {
+    "given": "given",
+    "model": "saved with the model",
+    "labels": "fitted to labels",
+    "default": "a default, no labels behind it",
+}
 
 
 @command(
-    arg("target", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model"),
+    shared.TARGET,
     arg("--questions", metavar="FILE", help="labelled pairs, any format"),
     arg("--skip-rows", type=int, default=0, help="rows of the file to leave out at the start"),
     arg("--rows", type=int, help="rows of the file to measure on [all that follow]"),
@@ -53,39 +58,30 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 def _on_pairs(flags: argparse.Namespace) -> Result:
     from siamese.evaluation.report import evaluate_pairs, short_table, write_report
-    from siamese.search.detector import DuplicateDetector
 
-    if kind_of(flags.target) == "index":
-        with open_index(flags.target, flags) as index:
-            detector = index.detector
-    else:
-        detector = DuplicateDetector.load(flags.target)
-    pairs = labelled_pairs(flags.questions, flags)
+    with opened(flags.target, flags) as (_, detector):
+        pairs = labelled_pairs(flags.questions, flags)
     if flags.skip_rows or flags.rows is not None:
         stop = None if flags.rows is None else flags.skip_rows + flags.rows
-        measured = pairs.file_rows(flags.skip_rows, stop)
-        if flags.skip_rows < 0 or not len(measured):
+        some = pairs.file_rows(flags.skip_rows, stop)
+        if flags.skip_rows < 0 or not len(some):
             raise ArgumentError(
                 f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
             )
-        pairs = measured
+        pairs = some
     with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
         scores = detector.similarity(pairs.question1, pairs.question2)
+    threshold, source = threshold_facts(detector, flags).values()
     evaluation = evaluate_pairs(
-        pairs.question1,
-        pairs.question2,
-        scores,
-        pairs.is_duplicate,
-        detector.threshold if flags.threshold is None else flags.threshold,
-        threshold_from=SOURCES[threshold_source(detector, flags)],
+        *(pairs.question1, pairs.question2, scores, pairs.is_duplicate, threshold),
+        threshold_from=SOURCES[source],
         probabilities=None if detector.calibration is None else detector.calibrated(scores),
     )
     text, facts = short_table(evaluation), evaluation.to_dict()
     if flags.report:
         about = {"Model": flags.target, "File": flags.questions}
-        page = write_report(flags.report, evaluation, facts=about)
-        text += f"\n\nReport: {page}\nThe report quotes your questions; share it with care."
-        facts["report"] = str(page)
+        facts["report"] = str(write_report(flags.report, evaluation, facts=about))
+        text += f"\n\nReport: {facts['report']}\nIt quotes your questions; share it with care."
     return text, facts
 
 
@@ -94,7 +90,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
 
     Queries that share an answer, directly or through others, are in one half.
     """
-    from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+    from siamese.evaluation.retrieval import evaluate_retrieval
     from siamese.search.index import MODES
 
     kind = kind_of(flags.target)
@@ -103,58 +99,56 @@ def _on_queries(flags: argparse.Namespace) -> Result:
             f"{flags.target} is not an index. Make one of the questions that are searched: siamese "
             "index build FILE"
         )
-    queries = question_list(flags.queries, flags)
-    if not queries.has_ids:
-        raise ArgumentError(
-            f"{flags.queries} has no ids, which --relevant names (--id-column NAME)."
-        )
-    relevance = read_relevance(flags.relevant)
-    relevant = [relevance.get(name, {}) for name in queries.ids]
-    clusters = shared_clusters(relevant)
-    judged = [at for at, answers in enumerate(relevant) if answers]
-    if not judged:
-        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries}.")
-    # Every second cluster chooses the weight.
-    choosing_clusters = set(list(dict.fromkeys(clusters[at] for at in judged))[1::2])
-    choosing = [at for at in judged if clusters[at] in choosing_clusters]
-    measuring = [at for at in judged if clusters[at] not in choosing_clusters]
+    measuring, choosing = _halves(flags)
     with open_index(flags.target, flags) as index:
 
-        def measured(rows: Sequence[int], mode: str, weight: float) -> Any:
-            ranked = []
-            for start in range(0, len(rows), BATCH):
-                part = rows[start : start + BATCH]
-                texts = [queries.questions[at] for at in part]
-                hits = index.search(texts, flags.k + 1, mode=mode, vector_weight=weight)
-                for at, row in zip(part, hits):
-                    own = queries.ids[at] if flags.leave_out_own else None
-                    ranked.append([hit.id for hit in row if hit.id != own][: flags.k])
-            answers = [relevant[at] for at in rows]
-            return evaluate_retrieval(ranked, answers, clusters=[clusters[at] for at in rows])
+        def measured(rows: list[tuple], mode: str, weight: float) -> Any:
+            ids, texts, answers, clusters = zip(*rows)
+            hits = index.search(texts, flags.k + 1, mode=mode, vector_weight=weight)
+            own_ids = ids if flags.leave_out_own else [None] * len(ids)
+            ranked = [[h.id for h in best if h.id != own] for own, best in zip(own_ids, hits)]
+            ranked = [best[: flags.k] for best in ranked]
+            return evaluate_retrieval(ranked, answers, clusters=clusters)
 
         weight, mrr = index.vector_weight, {}
-        with elapsed(f"Searching for the answers of {len(judged):,} queries"):
+        origin = "that of the index: one cluster of queries cannot be divided"
+        with elapsed(f"Searching for the answers of {len(measuring) + len(choosing):,} queries"):
             if choosing:
                 mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
+                origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
             tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
         if flags.save_weight and choosing:
             index.vector_weight = weight
-    rows = [["search", *tables["hybrid"]]]
-    rows += [[mode, *map(str, table.values())] for mode, table in tables.items()]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    origin = "that of the index: one cluster of queries cannot be divided"
-    if choosing:
-        origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+    rows = [["search", *tables["hybrid"]], *([m, *table.values()] for m, table in tables.items())]
     lines = [
-        *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
+        *aligned(rows),
         f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
         f"Weight of the vectors in hybrid search: {weight:g}, {origin}.",
     ]
     facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
     facts |= {"vector_weight": weight, "mrr_at_weight": mrr}
-    facts |= {
-        mode: {name: vars(interval) for name, interval in table.items()}
-        for mode, table in tables.items()
-    }
+    for mode, table in tables.items():
+        facts[mode] = {name: vars(interval) for name, interval in table.items()}
     return "\n".join(lines), facts
+
+
+def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
+    """The queries that measure and those that choose: (id, question, relevant ids, cluster) of each."""
+    from siamese.evaluation.retrieval import read_relevance, shared_clusters
+
+    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
+    if not queries.has_ids:
+        raise ArgumentError(
+            f"{flags.queries} has no ids, which --relevant names (--id-column NAME)."
+        )
+    rows = [row for row in zip(queries.ids, queries.questions) if row[0] in relevance]
+    if not rows:
+        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries}.")
+    answers = [relevance[name] for name, _ in rows]
+    clusters = shared_clusters(answers)
+    number = {cluster: at for at, cluster in enumerate(dict.fromkeys(clusters))}
+    halves: list[list[tuple]] = [[], []]
+    for row, relevant, cluster in zip(rows, answers, clusters):
+        halves[number[cluster] % 2].append((*row, relevant, cluster))  # Every second one chooses.
+    return halves

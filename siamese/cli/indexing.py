@@ -8,12 +8,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, either, finite, flag
-from siamese.cli.output import Result, counted, table_result, threshold_source
+from siamese.cli.output import Result, counted, remarks, table_result, threshold_facts
 from siamese.cli.reading import (
     build_index,
     kind_of,
@@ -25,9 +24,8 @@ from siamese.cli.reading import (
 )
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
-from siamese.search.display import NO_LABELS, harmless
+from siamese.search.display import harmless, rounded
 
-BATCH = 256  # queries of a file that are answered together
 HIT_COLUMNS = (
     *("query_id", "query", "rank", "id", "question", "similarity", "probability", "is_duplicate"),
     *("vector_rank", "word_rank", "same"),
@@ -58,7 +56,11 @@ def index_build(flags: argparse.Namespace) -> Result:
     detector = DuplicateDetector.load(flags.model)
     questions = question_list(flags.questions, flags)
     build_index(detector, questions, path=output, model=flags.model).close()
-    facts = {"output": output, "questions": questions.report.kept, "left_out": questions.left_out}
+    facts = {
+        "output": output,
+        "questions": len(questions.questions),
+        "left_out": questions.left_out,
+    }
     facts |= {"bytes": os.path.getsize(output), "seconds": round(time.monotonic() - started, 1)}
     text = (
         f"{counted(facts['questions'], 'question')}, {facts['bytes'] / 1e6:,.1f} MB, in "
@@ -74,24 +76,32 @@ def index_add(flags: argparse.Namespace) -> Result:
     siamese index add old.index more.csv
     """
     questions = question_list(flags.questions, flags)
-    ids = questions.ids if questions.has_ids else None
     with open_index(flags.index, flags, stored=True) as index:
-        note_cut(index.detector, questions.questions)
-        with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
-            added = index.add(questions.questions, ids=ids, columns=questions.columns)
-        facts = {name: getattr(added, name) for name in ("added", "replaced", "skipped")}
+        _, added, replaced, skipped = add_questions(index, questions)
+        facts = {"added": added, "replaced": replaced, "skipped": skipped}
         facts |= {"left_out": questions.left_out, "questions": len(index)}
     text = (
-        f"{counted(added.added, 'question')} added, {added.replaced:,} replaced, {added.skipped:,} "
-        f"skipped (stored already); the index has {facts['questions']:,}."
+        f"{counted(added, 'question')} added, {replaced:,} replaced, {skipped:,} skipped (stored "
+        f"already); the index has {facts['questions']:,}."
     )
     return text, facts
 
 
+def add_questions(index: Any, questions: Any) -> Any:
+    """Adds a `QuestionList` to an index; returns its `Added`."""
+    note_cut(index.detector, questions.questions)
+    ids = questions.ids if questions.has_ids else None
+    with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
+        return index.add(questions.questions, ids=ids, columns=questions.columns)
+
+
 @command(
     A_FILE,
-    arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with a column of ids"),
-    arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
+    either(
+        arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
+        arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
+        required=True,
+    ),
     *(shared.BAD_ROWS, shared.ENCODING, shared.ID_COLUMN, shared.MODEL),
 )
 def index_remove(flags: argparse.Namespace) -> Result:
@@ -102,8 +112,6 @@ def index_remove(flags: argparse.Namespace) -> Result:
     """
     from siamese.data.questions import read_ids
 
-    if (flags.ids is None) == (flags.file is None):
-        raise ArgumentError("Pass the ids to remove: either --ids ID ... or a file.")
     ids = flags.ids
     if ids is None:
         options = reading_options(flags, ("bad_rows", "encoding", "id_column"))
@@ -122,20 +130,22 @@ def index_export(flags: argparse.Namespace) -> Result:
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
     with open_index(flags.index, flags, stored=True) as index:
-        size = index.export(flags.parquet)
-    facts = {"output": flags.parquet, "questions": size, "bytes": os.path.getsize(flags.parquet)}
-    text = f"{counted(size, 'question')}, {facts['bytes'] / 1e6:,.1f} MB"
-    return f"{text}. Written to {flags.parquet}.", facts
+        facts = {"output": flags.parquet, "questions": index.export(flags.parquet)}
+    facts["bytes"] = os.path.getsize(flags.parquet)
+    return f"{counted(facts['questions'], 'question')} written to {flags.parquet}.", facts
 
 
 def _mode(name: str, mode: str, help: str) -> Any:
-    return flag(name, help, dest="mode", action="store_const", const=mode, default="hybrid")
+    return arg(name, help=help, dest="mode", action="store_const", const=mode, default="hybrid")
 
 
 @command(
     shared.INDEX,
-    arg("question", nargs="?", help="a new question"),
-    arg("--queries", metavar="FILE", help="a list of new questions: their hits are a table"),
+    either(
+        arg("question", nargs="?", help="a new question"),
+        arg("--queries", metavar="FILE", help="a list of new questions: their hits are a table"),
+        required=True,
+    ),
     arg("-k", type=int, default=10, help="how many hits [%(default)s]"),
     shared.THRESHOLD,
     either(
@@ -144,10 +154,11 @@ def _mode(name: str, mode: str, help: str) -> Any:
     ),
     arg(
         "--where",
+        type=shared.setting,
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
-        help="only questions with this value in a column; may be repeated",
+        help="only questions with this value in a column; may be repeated for other columns",
     ),
     arg("--min-probability", type=finite, help="only hits at least so probable, from 0 to 1"),
     flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
@@ -163,72 +174,45 @@ def search(flags: argparse.Namespace) -> Result:
     siamese search old.index "How old are you?" -k 3 --where by=me --merge-same --json
     siamese search old.index --queries new.csv > hits.csv       (--output hits.jsonl: JSON Lines)
     """
-    if (flags.question is None) == (flags.queries is None):
-        raise ArgumentError("Pass one question, or a list of questions (--queries FILE).")
-    if flags.question is not None and (flags.question == "-" or os.path.isfile(flags.question)):
+    if flags.queries is None and (flags.question == "-" or os.path.isfile(flags.question)):
         raise ArgumentError(
             f"{flags.question!r} is a file, not a question. For each question of a file: "
             f"siamese search {flags.index} --queries {flags.question}"
         )
+    names = ("mode", "threshold", "min_probability", "merge_same")
+    options = {name: getattr(flags, name) for name in names} | {"where": dict(flags.where)}
+    if len(options["where"]) < len(flags.where):
+        raise ArgumentError("--where names one column twice.")
     with open_index(flags.index, flags) as index:
-        weight, detector = index.vector_weight, index.detector
+        weight = index.vector_weight
+        facts = {"mode": flags.mode, "vector_weight": weight}
+        facts |= threshold_facts(index.detector, flags)
         order = (
             f"Ordered by cosine (weight {weight:g}) and shared words (weight {1 - weight:g}) "
             "together; --vectors-only orders by cosine."
         )
-        cut = detector.threshold if flags.threshold is None else flags.threshold
-        facts = {"mode": flags.mode, "vector_weight": weight, "threshold": cut}
-        facts["threshold_from"] = threshold_source(detector, flags)
         if flags.queries is not None:
             queries = question_list(flags.queries, flags)
             with elapsed(f"Searching for {len(queries.questions):,} questions"):
-                hits = _hits(index, queries.questions, flags)
-            rows = _hit_rows(queries, hits)
-            with_hits = sum(map(bool, hits))
-            summary = f"{counted(len(hits), 'question')}, {with_hits:,} of them with hits."
+                hits = index.search(queries.questions, flags.k, **options)
+            facts |= {"questions": len(hits), "with_hits": sum(map(bool, hits))}
+            summary = f"{counted(len(hits), 'question')}, {facts['with_hits']:,} of them with hits."
             summary += f" {order}" if flags.mode == "hybrid" else ""
-            facts |= {"questions": len(hits), "with_hits": with_hits}
-            return table_result(flags, rows, HIT_COLUMNS, summary, facts)
-        (hits,) = _hits(index, [flags.question], flags)
-        unknown, size = detector.unknown_words(flags.question), len(index)
-    lines = [_hit_text(hit) for hit in hits]
+            return table_result(flags, _hit_rows(queries, hits), HIT_COLUMNS, summary, facts)
+        hits = index.search(flags.question, flags.k, **options)
+        unknown, size = index.detector.unknown_words(flags.question), len(index)
+    lines = list(map(_hit_text, hits))
     if any(hit.is_duplicate for hit in hits):
-        lines.append(f"* a duplicate: cosine above {cut:.3f}")
+        lines.append(f"* a duplicate: cosine above {facts['threshold']:.3f}")
     cosines = [hit.similarity for hit in hits]
     if flags.mode == "hybrid" and cosines != sorted(cosines, reverse=True):
         lines.append(order)
     if not hits:
         why = "no question fits" if flags.question.strip() else "the question has no words"
         lines.append(f"Nothing found: {why if size else 'the index is empty'}.")
-    if unknown:
-        lines.append(f"words the model has never seen: {', '.join(unknown)}")
-    if facts["threshold_from"] == "default":
-        lines.append(NO_LABELS)
-    answer = {"question": flags.question, "hits": list(map(_hit_values, hits))}
-    return "\n".join(lines), {**answer, "unknown_words": unknown, **facts}
-
-
-def _hits(index: Any, questions: Sequence[str], flags: argparse.Namespace) -> list[list]:
-    """The hits of each question, by the command's flags."""
-    where: dict[str, str] = {}
-    for text in flags.where:
-        column, equals, value = text.partition("=")
-        if not equals:
-            raise ArgumentError(f"--where {text!r}: write COLUMN=VALUE.")
-        if where.setdefault(column, value) != value:
-            raise ArgumentError(f"--where {column} stands there twice, with different values.")
-    options = {name: getattr(flags, name) for name in ("mode", "threshold", "min_probability")}
-    options |= {"where": where, "merge_same": flags.merge_same}
-    hits = []
-    for start in range(0, len(questions), BATCH):
-        hits += index.search(questions[start : start + BATCH], flags.k, **options)
-    return hits
-
-
-def _hit_values(hit: Any) -> dict[str, Any]:
-    values = {**hit._asdict(), "similarity": round(hit.similarity, 6)}
-    probability = values.pop("probability")
-    return values if probability is None else {**values, "probability": round(probability, 6)}
+    values = [rounded(hit._asdict()) for hit in hits]
+    facts = {"question": flags.question, "hits": values, "unknown_words": unknown, **facts}
+    return "\n".join([*lines, *remarks(unknown, facts)]), facts
 
 
 def _hit_rows(queries: Any, hits: list[list]) -> list[dict[str, Any]]:
@@ -236,14 +220,13 @@ def _hit_rows(queries: Any, hits: list[list]) -> list[dict[str, Any]]:
     from siamese.search.groups import with_columns
 
     rows = []
-    for name, question, of_query in zip(queries.ids, queries.questions, hits):
-        own = {**dict.fromkeys(HIT_COLUMNS), "query_id": name, "query": question}
-        for rank, hit in enumerate(of_query, 1):
-            values = _hit_values(hit)
-            columns = values.pop("columns")
-            values |= {"rank": rank, "is_duplicate": int(hit.is_duplicate)}
-            rows.append(with_columns({**own, **values, "same": " ".join(hit.same)}, columns))
-        if not of_query:
+    for name, query, best in zip(queries.ids, queries.questions, hits):
+        own = {**dict.fromkeys(HIT_COLUMNS), "query_id": name, "query": query}
+        for rank, hit in enumerate(best, 1):
+            row = {**own, **rounded(hit._asdict()), "rank": rank, "same": " ".join(hit.same)}
+            row["is_duplicate"] = int(hit.is_duplicate)
+            rows.append(with_columns(row, row.pop("columns")))
+        if not best:
             rows.append(own)
     return rows
 
@@ -260,13 +243,7 @@ def _hit_text(hit: Any) -> str:
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
     arg("--workers", type=int, default=1, help="processes that answer [%(default)s]"),
-    arg(
-        "--allow-host",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="extra Host header to accept (behind a proxy) [none]",
-    ),
+    arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
     shared.MODEL,
     *shared.READ_LIST,
 )

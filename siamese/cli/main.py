@@ -28,9 +28,9 @@ WITH_PARTS = {"index": "build, change or export an index of questions"}
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; imports nothing heavy."""
-    look = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    look = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": "examples:"}
     about = "Siamese networks for question duplicates: train, evaluate, answer."
-    parser = argparse.ArgumentParser("siamese", description=about, epilog="examples:", **look)
+    parser = argparse.ArgumentParser("siamese", description=about, **look)
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")
     pages, parents = {"": parser}, {"": parser.add_subparsers(metavar="COMMAND", required=True)}
     for function in COMMANDS:
@@ -42,12 +42,12 @@ def build_parser() -> argparse.ArgumentParser:
             whole, part = "", function.__name__.replace("_", "-")
         elif whole not in parents:
             about = {"help": WITH_PARTS[whole], "description": WITH_PARTS[whole]}
-            pages[whole] = parents[""].add_parser(whole, epilog="examples:", **about, **look)
+            pages[whole] = parents[""].add_parser(whole, **about, **look)
             parents[whole] = pages[whole].add_subparsers(metavar="PART", required=True)
+        added = parents[whole].add_parser(part, help=help, description=help, **look)
+        added.epilog += "".join(lines)
         for page in {"", whole}:
             pages[page].epilog += lines[0]
-        epilog = f"examples:{''.join(lines)}"
-        added = parents[whole].add_parser(part, help=help, description=help, epilog=epilog, **look)
         added.set_defaults(function=function, command=f"{whole} {part}".strip())
         for add in function.arguments:
             add(added)
@@ -84,7 +84,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `siamese ... | head`
         sys.stderr.close()
         return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,20 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text
 from siamese.storage.atomic import write_text_atomically
 
-# What `threshold_source` returns, in words.
-SOURCES = {
-    "given": "given",
-    "model": "saved with the model",
-    "labels": "fitted to labels",
-    "default": "a default, no labels behind it",
-}
 Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
 
 
@@ -47,9 +40,24 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def threshold_source(detector: Any, flags: Any) -> str:
-    """Where an answer's threshold comes from: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
-    return detector.threshold_from if flags.threshold is None else "given"
+def threshold_facts(detector: Any, flags: Any) -> dict[str, Any]:
+    """An answer's threshold, and its source: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
+    if flags.threshold is not None:
+        return {"threshold": flags.threshold, "threshold_from": "given"}
+    return {"threshold": detector.threshold, "threshold_from": detector.threshold_from}
+
+
+def remarks(unknown: Sequence[str], facts: dict[str, Any]) -> list[str]:
+    """Lines about an answer: the words that the model lacks, and a threshold without labels."""
+    lines = [f"words the model has never seen: {', '.join(unknown)}"] if unknown else []
+    return lines + [NO_LABELS] * (facts["threshold_from"] == "default")
+
+
+def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Lines of text for a table: columns as wide as their longest cell."""
+    table = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
 def table_result(
@@ -64,8 +72,7 @@ def table_result(
       summary: of the table, for people.
       facts: the same for machines, with threshold_from.
     """
-    if facts["threshold_from"] == "default":
-        summary += f" {NO_LABELS}"
+    summary = " ".join([summary, *remarks([], facts)])
     lines = map(json_text, rows)
     if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))

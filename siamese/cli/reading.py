@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from siamese.cli.output import counted, note
@@ -81,6 +83,18 @@ def open_index(path: str, flags: Any, stored: bool = False) -> Any:
             f"{path} is a list of questions. Make an index of it first: siamese index build {path}"
         )
     return build_index(DuplicateDetector.load(flags.model or "use"), question_list(path, flags))
+
+
+@contextlib.contextmanager
+def opened(path: str, flags: Any) -> Iterator[tuple[Any, Any]]:
+    """The index (None for a model) and the model that a path or a name stands for."""
+    from siamese.search.detector import DuplicateDetector
+
+    if kind_of(path) in ("model", "nothing"):
+        yield None, DuplicateDetector.load(path)
+    else:
+        with open_index(path, flags) as index:
+            yield index, index.detector
 
 
 def build_index(detector: Any, questions: Any, **options: Any) -> Any:

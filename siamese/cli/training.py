@@ -56,9 +56,10 @@ def train(flags: argparse.Namespace) -> Result:
     changes = configs.changes_from_flags(flags)
     config = configs.TrainConfig.preset(flags.preset, **changes)
     start = DuplicateDetector.load(flags.init_from) if flags.init_from else None
-    output = flags.output or f"runs/{'fine-tuned' if start else flags.preset}"
+    base = "best" if start else flags.preset
+    output = flags.output or f"runs/{'fine-tuned' if start else base}"
     train_pairs, valid_pairs, test_pairs = _train_valid_test(flags, FEW if start else 0)
-    repeated = 0 if test_pairs is None else _pairs_in_both(train_pairs, test_pairs)
+    repeated = _trained_on(train_pairs, test_pairs) if test_pairs else 0
     if repeated:
         note(
             f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
@@ -66,10 +67,9 @@ def train(flags: argparse.Namespace) -> Result:
         )
     if start:
         config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
-    base = "best" if start else flags.preset
     different = config.changes(base).items()
     changed = ", ".join(f"{name}={value}" for name, value in different) or "unchanged"
-    note(f"{f'Fine-tuning {flags.init_from}, p' if start else 'P'}reset {base}: {changed}.")
+    note(f"{f'Fine-tuning {flags.init_from}. ' * bool(start)}Preset {base}: {changed}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
     # The rows next to the test rows are most like them.
     options |= {"held_out_pairs": max(1000, len(test_pairs or ()) // 2), "quiet": flags.json}
@@ -85,23 +85,24 @@ def train(flags: argparse.Namespace) -> Result:
         note(f"Resuming {output} at step {trainer.step}.")
     trainer.train()
     trainer.save(questions=str(flags.questions))  # Save first: evaluation may fail.
-    unchanged = ""
+    lines = [f"Saved in {output}."]
     if start and (test_pairs is None or not trainer.keeps_labels_for_threshold):
-        unchanged = (
+        lines = [
             f"Too few labels are held out to fit a threshold: it stays {start.threshold:.3f}, that of "
-            f"{flags.init_from}. Fit it to more: siamese threshold {output} --answers FILE\n"
-        )
+            f"{flags.init_from}. Fit it to more: siamese threshold {output} --answers FILE",
+            *lines,
+        ]
     if test_pairs is None:
         facts = {"output": output, "threshold": start.threshold, "steps": trainer.step}
-        text = f"All {len(train_pairs)} labels trained, none is left to measure on.\n{unchanged}"
-        return f"{text}Saved in {output}.", facts
+        lines = [f"All {len(train_pairs)} labels trained, none is left to measure on.", *lines]
+        return "\n".join(lines), facts
     report = trainer.evaluate(test_pairs)
     trainer.save(report, questions=str(flags.questions))
     facts = {**report.as_dict(), "test_pairs_trained_on": repeated, "output": output}
-    return f"{report}\n{unchanged}Saved in {output}.", facts
+    return "\n".join([str(report), *lines]), facts
 
 
-def _train_valid_test(flags: argparse.Namespace, few: int):
+def _train_valid_test(flags: argparse.Namespace, few: int) -> tuple[Any, Any, Any]:
     """The pairs to train on, to validate on (or None) and to test on.
 
     With fewer than `few` pairs and no flag that divides them all of them train and validate; nothing tests.
@@ -118,8 +119,8 @@ def _train_valid_test(flags: argparse.Namespace, few: int):
     return split(pairs, *rows, flags.split, **others)
 
 
-def _pairs_in_both(train: Any, test: Any) -> int:
-    """How many test pairs stand among the training pairs, in either order, compared as folded text."""
+def _trained_on(train: Any, test: Any) -> int:
+    """How many test pairs are training pairs, in either order, compared as folded text."""
     from siamese.data.text import folded
 
     def keys(pairs: Any) -> list[frozenset[str]]:
@@ -163,15 +164,14 @@ def import_weights(flags: argparse.Namespace) -> Result:
     from siamese.search.import_weights import import_weights as imported
 
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
-    path = detector.save(flags.output)
-    facts = {"output": str(path), "words": len(detector.vocabulary)}
+    facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
     facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
     facts |= {name: detector.card[name] for name in ("step", "rows")}
     clamped = facts["rows"] < detector.vocabulary.size
     rows = "one row less than ids, as in the course" if clamped else "a row for each id"
     text = (
         f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold "
-        f"{detector.threshold:.3f}; {rows}. Saved in {path}; ask it:\n"
-        f'  siamese predict {path} "..." "..."'
+        f"{detector.threshold:.3f}; {rows}. Saved in {facts['output']}; ask it:\n"
+        f'  siamese predict {facts["output"]} "..." "..."'
     )
     return text, facts

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Printed with every answer by an encoder's default threshold.
@@ -47,12 +47,17 @@ def excel_cell(value: Any) -> Any:
         return f"'{value}"
 
 
-def csv_line(cells: Iterable[Any], delimiter: str = ",", excel: bool = False) -> str:
+def csv_line(cells: Iterable[Any], excel: bool = False) -> str:
     """A record of CSV without a line end; with `excel` no cell is taken for a formula."""
     out = io.StringIO()
     row = map(excel_cell, cells) if excel else cells
-    csv.writer(out, delimiter=delimiter, lineterminator="").writerow(row)
-    return out.getvalue().encode("utf-8", "replace").decode()
+    csv.writer(out).writerow(row)  # It quotes a cell with a line break.
+    return out.getvalue()[:-2].encode("utf-8", "replace").decode()
+
+
+def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values to print: floats with six decimals."""
+    return {n: round(v, 6) if isinstance(v, float) else v for n, v in values.items()}
 
 
 def json_text(value: Any, default: Any = None) -> str:

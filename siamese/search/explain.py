@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from siamese.data.arguments import text_list
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
-from siamese.search.display import harmless
+from siamese.search.display import harmless, rounded
 
 BAR = 20  # characters of the longest bar
 MOST_WORDS = 40  # unknown words that are named
@@ -37,7 +37,7 @@ class Explanation(NamedTuple):
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
-    unknown_note: str = ""
+    unknown_note: str
 
     @property
     def unknown_words(self) -> list[str]:
@@ -51,14 +51,10 @@ class Explanation(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
-        sides = {
-            name: [{**w._asdict(), "effect": w.effect and round(w.effect, 6)} for w in words]
-            for name, words in (("words1", self.words1), ("words2", self.words2))
-        }
-        found = {**self._asdict(), **sides, "unknown_words": self.unknown_words}
-        del found["unknown_note"]
-        numbers = ("similarity", "threshold")
-        return {**found, **{name: round(found[name], 6) for name in numbers}}
+        words1, words2 = ([rounded(w._asdict()) for w in ws] for ws in (self.words1, self.words2))
+        values = {**self._asdict(), "words1": words1, "words2": words2}
+        del values["unknown_note"]
+        return rounded({**values, "unknown_words": self.unknown_words})
 
     def __str__(self) -> str:
         kind = "duplicate" if self.is_duplicate else "not a duplicate"
@@ -68,8 +64,8 @@ class Explanation(NamedTuple):
     def words(self) -> str:
         """A table of text: each word, its effect, and a bar."""
         words = (*self.words1, *self.words2)
-        width = max((len(harmless(w.word)) for w in words), default=0)
-        largest = max((abs(w.effect or 0) for w in words), default=0) or 1
+        width = max(len(harmless(w.word)) for w in words)
+        largest = max(abs(w.effect or 0) for w in words) or 1
         lines = []
         for question, side in ((self.question1, self.words1), (self.question2, self.words2)):
             lines += ["", f"  {harmless(question)}"]
@@ -95,31 +91,26 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
     words = [text.split()[:MAX_TOKENS] for text in text_list([question1, question2], "explain")]
-    for name, some in zip(("question1", "question2"), words):
-        if not some:
-            raise DataError(f"{name} has no words, so there is nothing to explain.")
+    if [] in words:
+        name = f"question{words.index([]) + 1}"
+        raise DataError(f"{name} has no words, so there is nothing to explain.")
     texts = [" ".join(some) for some in words]
-    without = [
-        [" ".join([*some[:at], *some[at + 1 :]]) for at in range(len(some))] for some in words
-    ]
-    others = [texts[1]] * len(words[0]), [texts[0]] * len(words[1])
     similarity = detector.similarity(*texts)
     sides = []
-    for some, variants, other in zip(words, without, others):
+    for some, other in zip(words, reversed(texts)):
         effects = [None]
         if len(some) > 1:
-            effects = (similarity - detector.similarity(variants, other).astype(float)).tolist()
+            without = [" ".join([*some[:at], *some[at + 1 :]]) for at in range(len(some))]
+            effects = (similarity - detector.similarity(without, other).astype(float)).tolist()
         known = [not detector.unknown_words(word) for word in some]
         sides.append(list(map(WordEffect, some, effects, known)))
-    explanation = Explanation(question1, question2, similarity, detector.threshold, *sides)
-    note = unknown_note(detector, explanation.unknown_words)
-    return explanation._replace(unknown_note=note)
+    unknown = [w.word for side in sides for w in side if not w.known]
+    note = _unknown_note(detector, unknown) if unknown else ""
+    return Explanation(question1, question2, similarity, detector.threshold, *sides, note)
 
 
-def unknown_note(detector: DuplicateDetector, words: list[str]) -> str:
-    """What words that the model has never seen mean for its answer; empty where there are none."""
-    if not words:
-        return ""
+def _unknown_note(detector: DuplicateDetector, words: list[str]) -> str:
+    """What words that the model has never seen mean for its answer."""
     shown = ", ".join(dict.fromkeys(map(harmless, words[:MOST_WORDS])))
     what = "All such words look the same to it"
     if detector.vocabulary.unknown_ids:  # Several ids: not all unknown words have the same one.

@@ -18,7 +18,7 @@ from typing import Any
 
 from siamese import __version__
 from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError, SiameseError
-from siamese.search.display import NO_LABELS, json_text
+from siamese.search.display import NO_LABELS, json_text, rounded
 from siamese.search.explain import explain
 from siamese.search.groups import group_rows
 from siamese.search.index import QuestionIndex
@@ -56,13 +56,9 @@ def answered(body: str | dict[str, Any]) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _rounded(values: dict[str, Any]) -> dict[str, Any]:
-    return {n: round(v, 6) if isinstance(v, float) else v for n, v in values.items()}
-
-
 def _results(results: Iterable[Iterable[Any]]) -> Response:
     """Hits as JSON, question by question: no call holds the other threads up for long."""
-    parts = (json_text([_rounded(hit._asdict()) for hit in hits]) for hits in results)
+    parts = (json_text([rounded(hit._asdict()) for hit in hits]) for hits in results)
     return answered(f'{{"results": [{", ".join(parts)}]}}')
 
 
@@ -147,7 +143,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         cosines = detector.similarity(*([pair[side] for pair in body.pairs] for side in (0, 1)))
         names = "similarity", "probability", "is_duplicate"
         judged = (dict(zip(names, values)) for values in detector.judged(cosines, body.threshold))
-        return answered({"answers": list(map(_rounded, judged))})
+        return answered({"answers": list(map(rounded, judged))})
 
     @asks(
         "explain",
@@ -164,7 +160,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         cosine, calibrated = explanation.similarity, detector.calibration is not None
         values = explanation.as_dict() | {"is_duplicate": explanation.is_duplicate}
         values["probability"] = detector.calibrated(cosine) if calibrated else None
-        return answered({**_rounded(values), "note": explanation.unknown_note})
+        return answered({**rounded(values), "note": explanation.unknown_note})
 
     @asks("encode", vectors=list[list[float]])
     def encode(body: schema.Questions) -> Response:

@@ -16,19 +16,9 @@ COMMAND = re.compile(
     re.M,
 )
 OTHER_PROGRAMS = re.compile(r"(?:pip install|python -m|docker) [^`;,\n]*")
-LISTS = {
-    *(
-        "index build",
-        "index add",
-        "search",
-        "duplicates",
-        "match",
-        "serve",
-        "threshold",
-        "evaluate",
-    ),
-}
-PAIRS = {"data", "train", "evaluate", "threshold", "duplicates"}
+LISTS = {"search", "duplicates", "match", "serve", "threshold", "evaluate"}
+LISTS |= {"index build", "index add"}
+PAIRS = {"data", "train", "evaluate", "threshold"}
 ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
     *("index add", "index remove", "index export"),
 }

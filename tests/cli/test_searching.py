@@ -1,42 +1,13 @@
 """Indexes, search, groups and matches through the command, as a user runs them."""
 
-import csv
-import io
 import json
 
 import pytest
-from small_models import make_detector, random_questions
+from small_models import random_questions
 
 from siamese import QuestionIndex
-from siamese.cli.main import main
 
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Function of a command: runs it in an empty folder with a model -> (code, out, err)."""
-    monkeypatch.chdir(tmp_path)
-    make_detector(threshold=0.9).save("model")
-
-    def run(*arguments):
-        capsys.readouterr()
-        code = main(list(arguments))
-        return code, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def rows(run):
-    """Function of a command: the rows of the CSV that it prints."""
-
-    def rows(*arguments):
-        code, out, err = run(*arguments)
-        assert code == 0, err
-        return list(csv.DictReader(io.StringIO(out)))
-
-    return rows
 
 
 @pytest.fixture
@@ -87,13 +58,7 @@ def test_ids_to_remove_are_a_table_or_lines(tmp_path, run, old, text, flags):
     (tmp_path / "ids").write_text(text)
     code, out, err = run("index", "remove", old, "ids", *flags, "--json")
     assert code == 0 and json.loads(out) == {"removed": 2, "questions": 3}, err
-    for arguments, words in (
-        (["--ids", "7", "a"], "no question with the id 'a'"),
-        ([], "either --ids"),
-        (["ids", "--ids", "7"], "either --ids"),
-    ):
-        code, _, err = run("index", "remove", old, *arguments)
-        assert code == 2 and words in err
+    assert "no question with the id 'a'" in run("index", "remove", old, "--ids", "7", "a")[2]
     assert run("index", "remove", old, "--ids", "6", "7", "8")[0] == 0
     assert "the index is empty" in run("search", old, "how far ?")[1]
 
@@ -113,9 +78,6 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, rows, old):
         stored = run(name, old, *rest)
         assert direct[0] == stored[0] == 0 and direct[1] == stored[1]
     assert sorted(tmp_path.iterdir()) == before
-    for command in (["add", "old.csv", "old.csv"], ["remove", "old.csv", "--ids", "5"]):
-        code, _, err = run("index", *command)
-        assert code == 2 and "old.csv is a list of questions. Make an index of it first" in err
 
 
 def test_the_default_model_is_an_encoder_and_says_that_no_labels_stand_behind_it(run, old):
@@ -130,22 +92,19 @@ def test_the_default_model_is_an_encoder_and_says_that_no_labels_stand_behind_it
         assert code == 0 and "No labels stand behind this threshold" in out + err, command
 
 
-def test_predict_answers_a_file_of_pairs(tmp_path, run, monkeypatch):
-    lines = "".join(
-        json.dumps({"question1": q, "question2": q}) + "\n" for q in random_questions(5)
-    )
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
-    code, out, _ = run("predict", "model", "-")
+def test_predict_answers_a_file_of_pairs(tmp_path, run, rows):
+    pairs = [{"question1": q, "question2": q} for q in random_questions(5)]
+    code, out, _ = run("predict", "model", "-", stdin="\n".join(map(json.dumps, pairs)))
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 0 and [answer["is_duplicate"] for answer in answers] == [True] * 5
-    (tmp_path / "pairs.csv").write_text("question1,question2\nhow,far\nhow,how\nhow\n")
+    (tmp_path / "pairs.csv").write_text('question1,question2\n"how\nfar",far\nhow,how\nhow\n')
     code, out, err = run("predict", "model", "pairs.csv")
-    assert code == 2 and "line 4: 1 field where the header has 2" in err
-    code, out, err = run("predict", "model", "pairs.csv", "--bad-rows", "skip", "--json")
-    answers = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and [answer["is_duplicate"] for answer in answers] == [False, True]
-    assert "1 row that cannot be read (line 4)" in err
-    assert "no such file" in run("predict", "model", "none.csv")[2]
+    assert code == 2 and "line 5: 1 field where the header has 2" in err
+    table = rows("predict", "model", "pairs.csv", "--bad-rows", "skip")
+    assert values(table, "question1", "is_duplicate") == [("how\nfar", "0"), ("how", "1")]
+    _, out, err = run("predict", "model", "pairs.csv", "--bad-rows", "skip", "--json")
+    assert [json.loads(line)["is_duplicate"] for line in out.splitlines()] == [False, True]
+    assert "1 row that cannot be read (line 5)" in err
 
 
 def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run):
@@ -190,21 +149,6 @@ def test_cells_are_harmless_to_spreadsheets_and_json_has_no_nan(tmp_path, run, r
     assert hit["columns"] == {"score": None, "more": [None]}
 
 
-def test_user_errors_exit_2(tmp_path, run, old):
-    for arguments, words in (
-        (["search", ".", "how"], "is a directory; an index is one file"),
-        (["search", "nothing", "how"], "There is no index at nothing"),
-        (["index", "build", "old.csv", "--model", "model", "--output", "model"], "holds no index"),
-        (["index", "build", "-", "--model", "model"], "--output INDEX"),
-        (["import-weights", ".", "o", "--vocab", "none"], "none"),
-        (["predict", "model", "a.csv", "--explain"], "two questions"),
-        (["serve", old, "--json"], "leave --json out"),
-    ):
-        code, _, err = run(*arguments)
-        assert code == 2 and words in err, (arguments, err)
-    assert run("predict", "model", "how", "how")[0] == 0  # The model is still there.
-
-
 def test_a_list_of_queries_is_answered_as_a_table(tmp_path, run, rows, old):
     (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
     queries = ["search", old, "--queries", "new.csv"]
@@ -226,18 +170,10 @@ def test_a_list_of_queries_is_answered_as_a_table(tmp_path, run, rows, old):
     assert values(table, "query_id", "id") == [("q1", "5"), ("q2", "7"), ("q3", "")]
 
 
-def test_search_says_what_it_needs(run, old):
-    for arguments, words in (
-        (["old.csv"], f"siamese search {old} --queries old.csv"),
-        ([], "Pass one question, or a list"),
-        (["how", "--queries", "old.csv"], "Pass one question, or a list"),
-        (["--queries", "none.csv"], "no such file"),
-        (["how", "--where", "by"], "write COLUMN=VALUE"),
-        (["how", "--where", "who=me"], "no column 'who'. It has by"),
-        (["how", "--min-probability", "0.5"], "no calibration"),
-    ):
-        code, _, err = run("search", old, *arguments)
-        assert code == 2 and words in err, arguments
+def test_search_by_columns_and_what_it_does_not_find(run, refused, old):
+    refused(["search", old, "how", "--where", "who=me"], "no column 'who'. It has by")
+    refused(["search", old, "how", "--min-probability", "0.5"], "no calibration")
+    refused(["search", old, "--queries", "none.csv"], "no such file")
     out = run("search", old, "how far ?", "--where", "by=you")[1]
     assert "[6]" in out and "[5]" not in out
     assert "Nothing found: the question has no words." in run("search", old, "  ")[1]
@@ -254,11 +190,13 @@ def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
     assert "Ordered" not in run("search", old, "how far", "--vectors-only")[1]
 
 
-def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_path, run, old):
+def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
+    tmp_path, run, refused, old
+):
     (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
     (tmp_path / "qrels.txt").write_text("q1 0 5 1\nq1 0 6 1\nq2 0 7 1\nq2 0 8 0\n")
     command = ["evaluate", old, "--queries", "new.csv", "--relevant"]
-    code, out, _ = run(*command, "qrels.txt")
+    _, out, _ = run(*command, "qrels.txt")
     header, *table, count, weight = out.splitlines()
     assert header.split()[:3] == ["search", "MRR", "MAP"]
     assert [row.split()[:2] for row in table] == [
@@ -277,26 +215,18 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(tmp_pa
     (tmp_path / "one.txt").write_text("q1 0 5 1\n")
     assert "the index" in run(*command, "one.txt")[1].splitlines()[-1]
     (tmp_path / "qrels.txt").write_text("other 0 5 1\n")
-    for arguments, words in (
-        (["qrels.txt"], "names no query of new.csv"),
-        (["qrels.txt", "--questions", "old.csv"], "Pass labelled pairs"),
-    ):
-        code, _, err = run(*command, *arguments)
-        assert code == 2 and words in err
-    code, _, err = run("evaluate", "model", *command[2:], "one.txt")
-    assert code == 2 and "model is not an index" in err
+    refused([*command, "qrels.txt"], "names no query of new.csv")
+    refused(["evaluate", "model", *command[2:], "one.txt"], "model is not an index")
 
 
-def test_duplicates_as_pairs_and_as_json_lines(tmp_path, run, rows, old):
+def test_duplicates_as_pairs_and_as_json_lines(tmp_path, run, rows, refused, old):
     table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
     assert values(table, "id1", "id2") == [("5", "6"), ("7", "8")]
     assert float(table[0]["similarity"]) == pytest.approx(1)
-    assert "leave out --largest" in run("duplicates", old, "--pairs", "--largest", "3")[2]
     command = ["duplicates", old, "--threshold", "0.999", "--output", "groups.jsonl"]
     assert run(*command, "--largest", "1")[0] == 0
     assert (tmp_path / "groups.jsonl").read_text() == ""
-    code, _, err = run(*command, "--largest", "2")
-    assert code == 2 and "--largest 2 --regroup" in err
+    refused([*command, "--largest", "2"], "--largest 2 --regroup")
     assert run(*command, "--largest", "2", "--regroup")[0] == 0
     lines = (tmp_path / "groups.jsonl").read_text().splitlines()
     table = [(row["group"], row["by"]) for row in map(json.loads, lines)]
@@ -309,18 +239,6 @@ def test_groups_keep_their_threshold_until_they_are_made_again(run, old):
     assert json.loads(out)["threshold"] == 0.999 and json.loads(out)["threshold_from"] == "groups"
     assert "made with the threshold 0.999; the index's is 0.900 now. --regroup" in err
     assert json.loads(run("duplicates", old, "--regroup", "--json")[1])["threshold"] == 0.9
-
-
-def test_the_threshold_is_chosen_on_labelled_pairs(tmp_path, run, old):
-    header = "question1,question2,is_duplicate\n"
-    labels = tmp_path / "labels.csv"
-    labels.write_text(f"{header}How far ?,what is rice,0\nwhat is rice,how do i cook,0\n")
-    facts = json.loads(run("duplicates", old, "--choose-threshold", "labels.csv", "--json")[1])
-    assert facts["groups"] == 2 and facts["threshold"] >= 0.8
-    assert facts["threshold_from"] == "labels"
-    labels.write_text(f"{header}xyzzy,plugh,0\n")
-    code, _, err = run("duplicates", old, "--choose-threshold", "labels.csv")
-    assert code == 2 and "none of its questions is in old.csv.index" in err
 
 
 def test_new_questions_are_added_with_the_groups_that_they_join(tmp_path, run, rows, old):
@@ -374,5 +292,3 @@ def test_match_two_lists(tmp_path, run, rows):
     table = json.loads(out)["rows"]
     matched = [row["match_id"] for row in table if row["match_id"] is not None]
     assert len(table) == 3 and len(set(matched)) == len(matched) > 0
-    assert "at least 1" in run(*command, "-k", "0")[2]
-    assert "leave out -k" in run(*command, "--one-to-one", "-k", "2")[2]

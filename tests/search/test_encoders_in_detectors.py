@@ -250,8 +250,8 @@ def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     rows = [f"{a},{a},1\n{a},{b},0" for a, b in zip(TEXTS, [*TEXTS[1:], TEXTS[0]])] * 5
     (tmp_path / "mine.csv").write_text("question1,question2,is_duplicate\n" + "\n".join(rows))
-    assert main(["threshold", NAMED, "--answers", "mine.csv"]) == 2
-    assert f"{NAMED} is an encoder. Name the file of the model to write" in capsys.readouterr().err
+    assert main(["threshold", NAMED, "--answers", "mine.csv"]) == 0
+    assert "It is not saved; --output FILE writes a model" in capsys.readouterr().out
     options = ["--answers", "mine.csv", "--output", "mine.safetensors"]
     assert main(["threshold", NAMED, *options]) == 0
     fitted = DuplicateDetector.load("mine.safetensors")
