@@ -370,7 +370,8 @@ class QuestionIndex:
                     stems = index_file.known_stems(db, list(map(words_in, asked)))
             skip = self._left_out(state, where) if where else NONE
             rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
-            entries = self._entries_at(state, [places for places, *_ in rankings])
+            with self._lock, self._file.reading() as db:
+                entries = changes.entries_at(db, state.rows, [places for places, *_ in rankings])
             if entries is not None:
                 break
             state = self._current()  # A question was removed meanwhile.
@@ -381,16 +382,6 @@ class QuestionIndex:
                 hits = [hit for hit in hits if hit.probability >= min_probability]
             answers.append(same_marked(hits, k, merge_same) if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
-
-    def _entries_at(self, state: State, places: list[np.ndarray]) -> dict[int, dict] | None:
-        """The questions at some places; None where one of them was removed since the state was read."""
-        distinct = np.unique(np.concatenate([np.zeros(0, np.int64), *places]))
-        rows = state.rows[distinct].tolist()
-        with self._lock, self._file.reading() as db:
-            stored = {row[0]: changes.entry(row) for row in index_file.rows_where(db, "row", rows)}
-        if len(stored) < len(rows):
-            return None
-        return {place: stored[row] for place, row in zip(distinct.tolist(), rows)}
 
     def _left_out(self, state: State, where: Mapping[str, Any]) -> np.ndarray:
         with self._lock, self._file.reading() as db:

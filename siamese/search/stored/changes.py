@@ -124,3 +124,15 @@ def entry(stored: tuple) -> dict[str, Any]:
     """A row of the table of questions as id, question and columns."""
     _, i, _, text, columns = stored
     return {"id": i, "question": text, "columns": json.loads(columns) if columns else {}}
+
+
+def entries_at(
+    db: Any, rows: np.ndarray, places: list[np.ndarray]
+) -> dict[int, dict[str, Any]] | None:
+    """The questions at some places of a state's rows; None where one of them was removed since."""
+    distinct = np.unique(np.concatenate([np.zeros(0, np.int64), *places]))
+    some = rows[distinct].tolist()
+    stored = {row[0]: entry(row) for row in index_file.rows_where(db, "row", some)}
+    if len(stored) < len(some):
+        return None
+    return {place: stored[row] for place, row in zip(distinct.tolist(), some)}
