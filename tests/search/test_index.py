@@ -18,6 +18,7 @@ from siamese import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.groups import duplicate_groups
 from siamese.search.index import QuestionIndex
+from siamese.search.stored import changes
 from siamese.search.stored import file as index_file
 from siamese.search.stored import groups as stored_groups
 
@@ -369,13 +370,13 @@ def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector,
 
     def replaced(db, stems):
         monkeypatch.undo()
-        monkeypatch.setattr(reader, "_entries_at", replaced_first)
+        monkeypatch.setattr(changes, "entries_at", replaced_first)
         return known_stems(db, stems)
 
     def replaced_first(*args):
         monkeypatch.undo()
         QuestionIndex.build(detector, ["rice", "cook rice"], path=path).close()
-        return reader._entries_at(*args)
+        return changes.entries_at(*args)
 
     monkeypatch.setattr(index_file, "known_stems", replaced)
     for hit in reader.search("how far"):
