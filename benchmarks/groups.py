@@ -14,6 +14,7 @@ import argparse
 import json
 import resource
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,21 @@ from siamese.data.clusters import clusters
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.clustering import b_cubed
 from siamese.search.detector import DuplicateDetector
-from siamese.search.linkage import Merges, average_linkage, best_cut, strongest_pairs
+from siamese.search.linkage import Merges, average_linkage, strongest_pairs
+
+
+def best_cut(
+    merges: Merges, score: Callable[[np.ndarray], float], lowest: float
+) -> tuple[float, float]:
+    """Of a hundred thresholds from `lowest` up the one whose groups score best, and that score.
+
+    `merges` go down to `lowest`; `score` takes int64 [size] groups, as `b_cubed` does. Of equal ones
+    the highest threshold wins.
+    """
+    cuts = np.linspace(1, lowest, 101)
+    values = [score(merges.labels(cut)) for cut in cuts]
+    at = int(np.argmax(values))
+    return float(cuts[at]), float(values[at])
 
 
 def report(merges: Merges, truth: np.ndarray, half: np.ndarray, lowest: float) -> dict:

@@ -41,20 +41,6 @@ class Merges(NamedTuple):
         return connected_groups(self.size, self.edges[above])
 
 
-def best_cut(
-    merges: Merges, score: Callable[[np.ndarray], float], lowest: float
-) -> tuple[float, float]:
-    """Of a hundred thresholds from `lowest` up the one whose groups score best, and that score.
-
-    `merges` go down to `lowest`; `score` takes int64 [size] groups, as `b_cubed` does. Of equal ones
-    the highest threshold wins.
-    """
-    cuts = np.linspace(1, lowest, 101)
-    values = [score(merges.labels(cut)) for cut in cuts]
-    at = int(np.argmax(values))
-    return float(cuts[at]), float(values[at])
-
-
 def similar_pairs(
     vectors: np.ndarray, threshold: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

@@ -5,10 +5,9 @@ import pytest
 
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.clustering import b_cubed
 from siamese.search import groups, linkage
 from siamese.search.groups import bound_labels, duplicate_groups, join_groups
-from siamese.search.linkage import average_linkage, best_cut, similar_pairs
+from siamese.search.linkage import average_linkage, similar_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -130,16 +129,6 @@ def test_largest_is_a_bound_also_for_equal_questions(monkeypatch, most_pairs):
     for options in ({"largest": 0}, {"largest": 3, "linkage": "single"}, {"linkage": "ward"}):
         with pytest.raises(ArgumentError, match=r"largest|linkage"):
             duplicate_groups(same, 0.9, **options)
-
-
-def test_the_best_cut_finds_groups_that_were_planted():
-    rng = np.random.default_rng(0)
-    truth = np.repeat(np.arange(30), 5)
-    vectors = unit(30, 16)[truth] + 0.03 * rng.standard_normal((150, 16)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    merges = average_linkage(vectors, 0.2)
-    cut, value = best_cut(merges, lambda labels: b_cubed(labels, truth).f, 0.2)
-    assert value == 1 and (merges.labels(cut) == truth).all()
 
 
 def test_rounding_does_not_order_the_questions_of_a_group():

@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 
-from siamese.search.groups import duplicate_groups
-from siamese.search.next_pairs import next_pairs, pair_counts
+from siamese.search.groups import duplicate_groups, next_pairs, pair_counts
 
 
 def unit(n, d):
