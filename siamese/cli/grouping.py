@@ -16,19 +16,29 @@ from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
 from siamese.search.display import rounded
 
-GROUP_COLUMNS = ["group", "id", "question", "similarity", "central"]
+GROUP_COLUMNS = ["group", "keep", "similarity", "same_text", "id", "question"]
 PAIR_COLUMNS = ["id1", "question1", "id2", "question2", "similarity"]
 ADD_COLUMNS = ["id", "question", "answer", "similarity", "central_id", "central_question"]
+WIDTH = 70  # characters of a question that are shown
 NAMED = 3  # questions without a known word that a note names
+TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5)  # cosines above which pairs are counted
 
 
 @command(
     shared.INDEX,
     shared.THRESHOLD,
+    arg(
+        "--keep",
+        default="central",
+        metavar="RULE",
+        help="the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max "
+        "of a column of numbers or ISO dates [%(default)s]",
+    ),
     flag("--regroup", "make the groups of an index again"),
     arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
     either(
         flag("--pairs", "write all pairs above the threshold, no groups"),
+        flag("--differences", "write the pairs that differ in a number, a negation or a name"),
         arg("--add", metavar="FILE", help="add questions, and write which group each joins"),
     ),
     shared.MODEL,
@@ -39,19 +49,24 @@ def duplicates(flags: argparse.Namespace) -> Result:
     """Find the groups of duplicates in an index or a list of questions, as CSV or JSON Lines.
 
     siamese duplicates questions.csv > groups.csv
+    siamese duplicates posts.csv --keep created_at=min --output groups.csv
     siamese duplicates old.index --threshold 0.85 --regroup > groups.csv    (an index stores its groups)
-    siamese duplicates old.index --largest 100 --output groups.csv
     siamese duplicates old.index --pairs --threshold 0.9 --output pairs.jsonl
+    siamese duplicates old.index --differences          (above the threshold, and yet not the same?)
     siamese duplicates old.index --add new.csv          (answers: joins group 17; forms group 40; new)
     """
-    if flags.pairs and (flags.regroup or flags.largest is not None):
-        raise ArgumentError("--pairs makes no groups; leave out --largest and --regroup.")
+    pairs = flags.pairs or flags.differences
+    if pairs and (flags.regroup or flags.largest is not None):
+        raise ArgumentError(
+            "--pairs and --differences make no groups; leave out --largest and --regroup."
+        )
     with open_index(flags.index, flags) as index:
-        return _pairs(index, flags) if flags.pairs else _groups(index, flags)
+        return _pairs(index, flags) if pairs else _groups(index, flags)
 
 
 def _pairs(index: Any, flags: argparse.Namespace) -> Result:
-    """All pairs above a threshold, the most similar first."""
+    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
+    from siamese.search.explain import differences
     from siamese.search.linkage import strongest_pairs
 
     facts = threshold_facts(index.detector, flags)
@@ -63,10 +78,16 @@ def _pairs(index: Any, flags: argparse.Namespace) -> Result:
     entries, rows = index.entries, []
     for at in np.argsort(-cosines, kind="stable"):
         sides = [entries[side[at]][name] for side in (first, second) for name in ("id", "question")]
-        rows.append(rounded(dict(zip(PAIR_COLUMNS, [*sides, float(cosines[at])]))))
+        row = rounded(dict(zip(PAIR_COLUMNS, [*sides, float(cosines[at])])))
+        if flags.differences:
+            row["differs"] = "; ".join(differences(sides[1], sides[3]))
+        if row.get("differs", True):
+            rows.append(row)
     facts |= {"questions": len(entries), "pairs": len(rows)}
-    summary = f"{size}, cosine above {cut:.3f}: {counted(len(rows), 'pair')}."
-    return table_result(flags, rows, PAIR_COLUMNS, summary, facts)
+    what = "pair" if flags.pairs else "pair that differs in a number, a negation or a name"
+    summary = f"{size}, cosine above {cut:.3f}: {len(rows):,} {what}{'s' * flags.pairs}."
+    columns = PAIR_COLUMNS + ["differs"] * flags.differences
+    return table_result(flags, rows, columns, summary, facts)
 
 
 def _groups(index: Any, flags: argparse.Namespace) -> Result:
@@ -78,7 +99,8 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
     if flags.add is not None:
         columns, (rows, groups) = ADD_COLUMNS, _joined(index, flags, groups)
     else:
-        columns, rows = GROUP_COLUMNS, list(group_rows(index.entries, groups))
+        columns = GROUP_COLUMNS
+        rows = list(group_rows(index.entries, groups, index.vectors, flags.keep))
     _name_unknown(index)
     facts = threshold_facts(index.detector, flags)
     own, cut = facts["threshold"], (index.grouping or facts)["threshold"]
@@ -96,7 +118,36 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
         f"{counted(len(groups), 'group')} of {counted(sum(sizes), 'question')}, the largest of "
         f"{facts['largest']:,}."
     )
+    if facts["threshold_from"] == "default" and flags.add is None:
+        facts |= _ranking(index, groups, flags.index)
     return table_result(flags, rows, columns, summary, facts)
+
+
+def _ranking(index: Any, groups: list[list], path: str) -> dict[str, Any]:
+    """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
+    from siamese.search.groups import LOWEST, STEP, next_pairs, pair_counts
+
+    with elapsed("Looking below the threshold"):
+        counts = pair_counts(index.vectors)
+        pairs = next_pairs(index.vectors, groups, counts)
+    entries = index.entries
+    above = {str(cut): round(counts[round((cut - LOWEST) / STEP)]) for cut in TENTHS}
+    lines = ["The most similar pairs outside the groups, each question once:"]
+    rows = []
+    for pair in pairs:
+        one, two = entries[pair.one], entries[pair.two]
+        texts = [" ".join(entry["question"].split())[:WIDTH] for entry in (one, two)]
+        lines.append(f"  {pair.similarity:.3f}  {texts[0]} | {texts[1]}")
+        rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": pair.similarity}))
+    about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
+    lines += [f"Pairs in the whole list, about: {about}."]
+    lines += [
+        "A threshold of your own takes some answers. It asks you about 30 pairs, or reads labelled pairs:",
+        f"  siamese threshold {path} --label 30",
+        f"  siamese threshold {path} --answers labelled.csv",
+    ]
+    note("\n".join(lines))
+    return {"pairs_above": above, "next_pairs": rows}
 
 
 def _name_unknown(index: Any) -> None:
@@ -119,8 +170,9 @@ def _joined(index: Any, flags: argparse.Namespace, before: list[list]) -> tuple[
     grouped = {old[member.row]["id"] for group in before for member in group}
     ids = add_questions(index, new).ids
     groups, entries, group_of = index.groups(), index.entries, {}
-    for number, group in enumerate(groups, 1):
+    for group in groups:
         members = [entries[member.row] for member in group]
+        number = entries[min(member.row for member in group)]["id"]
         verb = "forms" if grouped.isdisjoint(member["id"] for member in members) else "joins"
         central = members[0]["id"], members[0]["question"]
         for member, entry in zip(group, members):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from siamese.data.arguments import text_list
@@ -9,6 +10,11 @@ from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
 
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[^\W\d_][\w']*")
+_NEGATION = re.compile(r"no|not|never|none|nothing|nobody|neither|nor|cannot|without|\w+n't")
+# A word with a capital after another word, but "I"; or with two capitals.
+_NAME = re.compile(r"(?<=[\w,;:)'] )(?!I\b)[A-Z][\w']*|\b[A-Z]\w*[A-Z][\w']*")
 BAR = 20  # characters of the longest bar
 MOST_WORDS = 40  # unknown words that are named
 
@@ -116,3 +122,27 @@ def _unknown_note(detector: DuplicateDetector, words: list[str]) -> str:
     if detector.vocabulary.unknown_ids:  # Several ids: not all unknown words have the same one.
         what = "It can tell such words apart but not what they mean"
     return f"Never seen by the model: {shown}. {what}, a usual reason for a strange answer."
+
+
+def differences(question1: str, question2: str) -> list[str]:
+    """What two texts differ in that a cosine hardly sees: numbers, negations, capitalised words.
+
+    The order of capitalised words counts, too: "CSV to JSON" is not "JSON to CSV". A text's first word
+    counts where it has two capitals.
+
+    Example:
+      >>> differences("How do I turn CSV into JSON?", "How do I turn JSON into CSV?")
+      ['csv json / json csv']
+      >>> differences("Is it safe?", "Isn't it safe at 30 degrees?")
+      ['- / 30', "- / isn't"]
+    """
+    texts = [text.replace("’", "'") for text in (question1, question2)]
+    lower = [_WORD.findall(text.lower()) for text in texts]
+    names = {word.lower() for text in texts for word in _NAME.findall(text)}
+    sides = (
+        [sorted(_NUMBER.findall(text)) for text in texts],
+        [sorted(word for word in words if _NEGATION.fullmatch(word)) for words in lower],
+        [[word for word in words if word in names] for words in lower],
+    )
+    shown = [[" ".join(side) or "-" for side in pair] for pair in sides]
+    return [" / ".join(pair) for pair in shown if pair[0] != pair[1]]

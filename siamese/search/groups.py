@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.data.arguments import one_of
 from siamese.data.clusters import connected_groups
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.linkage import average_linkage, similar_pairs, strongest_pairs
 from siamese.search.nearest import cosines_with
@@ -189,21 +192,86 @@ def join_groups(
 
 
 def group_rows(
-    entries: Sequence[Mapping[str, Any]], groups: list[list[Member]]
+    entries: Sequence[Mapping[str, Any]],
+    groups: list[list[Member]],
+    vectors: np.ndarray,
+    keep: str = "central",
 ) -> Iterator[dict[str, Any]]:
-    """Each member as a flat dict: group (from 1), id, question, similarity, central, columns.
+    """Each member as a flat dict: group, keep, similarity, same_text, id, question, columns.
+
+    `group` is the id of the group's first question, which stays when others are added. Of each group one
+    question is kept (`keep` is 1) and comes first; `similarity` is the cosine with it, and `same_text`
+    is 1 where the texts are the same but for case, blanks and quotes.
 
     Args:
       entries: `QuestionIndex.entries`.
       groups: `QuestionIndex.groups`, of the same moment.
+      vectors: `QuestionIndex.vectors`.
+      keep: which question is kept: 'central', 'first', 'longest', or 'COLUMN=min' or 'COLUMN=max' of a
+        column of numbers or of ISO dates. Of equal ones the first.
+
+    Raises:
+      ArgumentError: another word, or a column that a question lacks.
+      DataError: a value that is neither a number nor a date, or dates among numbers.
     """
-    for number, group in enumerate(groups, start=1):
-        for row, similarity, is_central in group:
-            entry = {**entries[row]}
+    rank = _keep_rank(entries, [m.row for group in groups for m in group], keep)
+    for group in groups:
+        rows = sorted(member.row for member in group)
+        kept = group[0].row if rank is None else min(rows, key=rank)
+        cosines = cosines_with(vectors[rows], vectors[kept])
+        text = folded(entries[kept]["question"])
+        for at in sorted(range(len(rows)), key=lambda at: (rows[at] != kept, -cosines[at])):
+            entry = {**entries[rows[at]]}
             columns = entry.pop("columns")
-            own = {"group": number, **entry, "similarity": round(similarity, 6)}
-            own["central"] = int(is_central)
-            yield with_columns(own, columns)
+            own = {"group": entries[rows[0]]["id"], "keep": int(rows[at] == kept)}
+            own["similarity"] = round(float(cosines[at]), 6)
+            own["same_text"] = int(folded(entry["question"]) == text)
+            yield with_columns({**own, **entry}, columns)
+
+
+def _keep_rank(
+    entries: Sequence[Mapping[str, Any]], rows: list[int], keep: str
+) -> Callable[[int], Any] | None:
+    """What a row is ranked by, the least is kept; None for 'central'."""
+    if keep in ("central", "first"):
+        return None if keep == "central" else (lambda row: row)
+    if keep == "longest":
+        return lambda row: -len(entries[row]["question"])
+    column, _, end = keep.rpartition("=")
+    if not column or end not in ("min", "max"):
+        raise ArgumentError(
+            f"keep is central, first, longest, COLUMN=min or COLUMN=max, not {keep!r}."
+        )
+    values = {}
+    for row in rows:
+        if column not in entries[row]["columns"]:
+            names = ", ".join(entries[row]["columns"]) or "none"
+            raise ArgumentError(
+                f"Question {entries[row]['id']} has no column {column!r}; its columns: {names}."
+            )
+        values[row] = _number_or_date(entries[row]["columns"][column])
+        if values[row] is None or values[row][0] != values[rows[0]][0]:
+            value = entries[row]["columns"][column]
+            raise DataError(
+                f"Question {entries[row]['id']}: {column} is {value!r:.40}. To choose by it, all values "
+                "must be numbers, or all dates such as 2026-01-31."
+            )
+    sign = 1 if end == "min" else -1
+    return lambda row: sign * values[row][1]
+
+
+def _number_or_date(value: Any) -> tuple[str, float] | None:
+    """A value as a number, or as the seconds of an ISO date (UTC where it names no zone)."""
+    try:
+        number = float(value)
+        return ("number", number) if math.isfinite(number) else None
+    except (TypeError, ValueError):
+        pass
+    try:
+        date = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return "date", (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:

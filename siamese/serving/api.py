@@ -223,7 +223,8 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
             if index.vectors is vectors:  # Both are of one moment.
                 break
         counts = {"total": sum(map(len, members)), "groups": len(members)}
-        rows = islice(group_rows(entries, members), body.offset, body.offset + body.limit)
+        table = group_rows(entries, members, vectors)
+        rows = islice(table, body.offset, body.offset + body.limit)
         return answered(
             {"rows": [{name: row[name] for name in schema.GROUP_ROW} for row in rows], **counts}
         )

@@ -91,7 +91,14 @@ def model_of(kind: Any) -> Any:
 ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
 HITS = {"results": list[list[model_of(Hit)]]}
 WORDS = list[model_of(WordEffect)]
-GROUP_ROW = {"group": int, "id": str, "question": str, "similarity": float, "central": int}
+GROUP_ROW = {
+    "group": str,
+    "keep": int,
+    "similarity": float,
+    "same_text": int,
+    "id": str,
+    "question": str,
+}
 Answer, GroupRow = create_model("Answer", **ANSWER), create_model("GroupRow", **GROUP_ROW)
 ADDED = get_type_hints(Added)
 Problem = create_model("Problem", detail=str)

@@ -230,7 +230,7 @@ def test_duplicates_as_pairs_and_as_json_lines(tmp_path, run, rows, refused, old
     assert run(*command, "--largest", "2", "--regroup")[0] == 0
     lines = (tmp_path / "groups.jsonl").read_text().splitlines()
     table = [(row["group"], row["by"]) for row in map(json.loads, lines)]
-    assert table == [(1, "me"), (1, "you"), (2, "=x"), (2, "y")]
+    assert table == [("5", "me"), ("5", "you"), ("7", "=x"), ("7", "y")]
 
 
 def test_groups_keep_their_threshold_until_they_are_made_again(run, old):
@@ -248,19 +248,96 @@ def test_new_questions_are_added_with_the_groups_that_they_join(tmp_path, run, r
     )
     add = ["duplicates", old, "--threshold", "0.999", "--add", "new.csv"]
     assert values(rows(*add), "id", "answer", "central_id", "by") == [
-        ("a", "joins group 1", "5", "u"),
-        ("b", "forms group 3", "9", "v"),
+        ("a", "joins group 5", "5", "u"),
+        ("b", "forms group 9", "9", "v"),
         ("c", "new", "", "w"),
-        ("d", "forms group 4", "d", "w"),  # Equal new questions are duplicates of each other.
-        ("e", "forms group 4", "d", "w"),
+        ("d", "forms group d", "d", "w"),  # Equal new questions are duplicates of each other.
+        ("e", "forms group d", "d", "w"),
         ("5", "stored already", "5", "me"),
     ]
     table = rows("duplicates", old)
     assert values(table, "group", "id") == [
-        *(("1", i) for i in ("5", "6", "a")),
-        *[("2", "7"), ("2", "8"), ("3", "9"), ("3", "b"), ("4", "d"), ("4", "e")],
+        *(("5", i) for i in ("5", "6", "a")),
+        *[("7", "7"), ("7", "8"), ("9", "9"), ("9", "b"), ("d", "d"), ("d", "e")],
     ]
     assert {row["answer"] for row in rows(*add)} == {"stored already"}
+
+
+POSTS = (
+    "id,title,created_at,votes\n"
+    "1,how far,2026-03-01,3\n2,how   far,2026-01-31,10\n3,how far,2026-02-01T08:00:00Z,9\n"
+    "4,cook rice,2026-01-01,1\n"
+)
+
+
+@pytest.mark.parametrize(
+    "rule, kept",
+    [
+        *(("first", "1"), ("longest", "2"), ("created_at=min", "2"), ("votes=max", "2")),
+        *(("created_at=max", "1"), ("votes=min", "1"), ("central", "1")),
+    ],
+)
+def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, rule, kept):
+    (tmp_path / "posts.csv").write_text(POSTS)
+    table = rows("duplicates", "posts.csv", "--model", "model", "--keep", rule)
+    assert values(table, "id", "keep") == [
+        (kept, "1"),
+        *((i, "0") for i in "123" if i != kept),
+    ]
+    assert {row["group"] for row in table} == {"1"} and float(table[0]["similarity"]) == 1
+    assert {row["same_text"] for row in table} == {"1"}
+    assert table[0]["votes"] == {"1": "3", "2": "10"}[kept]
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [("new", "COLUMN=min"), ("when=min", "no column 'when'"), ("id=max", "no column 'id'")],
+)
+def test_a_rule_that_does_not_fit_is_refused(tmp_path, refused, rule, words):
+    (tmp_path / "posts.csv").write_text(POSTS)
+    refused(["duplicates", "posts.csv", "--model", "model", "--keep", rule], words)
+
+
+def test_what_is_neither_a_number_nor_a_date_is_no_order(tmp_path, refused):
+    (tmp_path / "posts.csv").write_text("id,title,at\n1,how far,2026-01-01\n2,how far,soon\n")
+    command = ["duplicates", "posts.csv", "--model", "model", "--keep", "at=min"]
+    refused(command, "Question 2: at is 'soon'")
+
+
+def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
+    (tmp_path / "q.txt").write_text(
+        "how far is 3\nhow far is 4\nhow far is it not\nhow far is it\nHow Far Is It\n"
+        "is JSON to CSV far\nis CSV to JSON far\n"
+    )
+    command = ["duplicates", "q.txt", "--model", "model", "--threshold", "-1", "--differences"]
+    table = {frozenset((row["id1"], row["id2"])): row["differs"] for row in rows(*command)}
+    assert table[frozenset("01")] == "3 / 4" and table[frozenset("56")] == "json csv / csv json"
+    assert table[frozenset("23")] in ("not / -", "- / not") and frozenset("34") not in table
+
+
+def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run):
+    texts = [
+        "how far",
+        "how far",
+        "how far is rome",
+        "how old are you",
+        "cook rice",
+        "cook the rice",
+    ]
+    (tmp_path / "q.txt").write_text("\n".join(texts))
+    code, out, err = run("duplicates", "q.txt", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["threshold_from"] == "default" and facts["threshold"] == 0.8
+    assert list(facts["pairs_above"]) == ["0.9", "0.8", "0.7", "0.6", "0.5"]
+    assert facts["pairs_above"]["0.9"] >= 1
+    named = [i for pair in facts["next_pairs"] for i in (pair["id1"], pair["id2"])]
+    assert len(named) == len(set(named)) and not {"0", "1"} <= set(named)
+    for words in ("siamese threshold q.txt --label 30", "siamese threshold q.txt --answers"):
+        assert words in err
+    # A threshold of one's own says enough.
+    assert "next_pairs" not in json.loads(
+        run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
+    )
 
 
 def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run, rows):
@@ -268,7 +345,7 @@ def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, r
         "id,question\n1,TCK-99812\n2,TCK-10034\n3,Почему?\n4,ERR77 X\n5,how far\n6,how far\n"
     )
     command = ["duplicates", "q.csv", "--model", "model"]
-    assert values(rows(*command), "group", "id") == [("1", "5"), ("1", "6")]
+    assert values(rows(*command), "group", "id") == [("5", "5"), ("5", "6")]
     err = run(*command)[2]
     assert "4 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
 

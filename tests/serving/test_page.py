@@ -94,7 +94,7 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
         view.get_by_role("button", name="Download CSV").click()
     lines = download.value.path().read_text(encoding="utf-8").splitlines()
     total = int(re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1])
-    assert lines[0] == "group,id,question,similarity,central" and len(lines) == total + 1
+    assert lines[0] == "group,keep,similarity,same_text,id,question" and len(lines) == total + 1
     fits()
 
     view.get_by_role("tab", name="API").click()
