@@ -1,0 +1,343 @@
+"""A made export of a forum with planted duplicates, and which columns find them best.
+
+Usage: python benchmarks/forum.py make FOLDER [--posts 20000] [--seed 0]
+       python benchmarks/forum.py measure FOLDER [--model use] [--words 60] [--cache FOLDER]
+              [--results benchmarks/results/forum.json]
+
+`make` writes posts.csv and next.csv (next week's 1,000 posts) as Windows-1252 with the columns title,
+body, tags and created_at, and truth.json with row numbers from 0. The 300 planted pairs, the needs around
+them and a third wording of 50 needs, which stands in next.csv, were written by hand (forum_phrases.txt). A
+thread has six needs, each in two wordings: so a post has one duplicate and ten near misses. What the other
+posts are about comes from a grammar (forum_grammar.txt) and the embedded corpus, each need once; what
+surrounds it in a body, and the planted texts, comes from the grammar.
+
+`measure` compares title, body, title+body and 2*title+body. Pairs: all pairs of the export in falling order
+of their cosine, the planted ones being right. Groups: average linkage, by their pairs. Search: the
+title of a planted post finds its duplicate. `--words` cuts each text after so many words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import hashlib
+import json
+import random
+import re
+import time
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from siamese import DuplicateDetector, QuestionIndex, embedded_corpus
+from siamese.data.questions import read_questions
+from siamese.search.linkage import average_linkage, best_cut, strongest_pairs
+
+HERE = Path(__file__).resolve().parent
+ENCODING = "cp1252"
+HEADER = ("title", "body", "tags", "created_at")
+COLUMNS = ("title", "body", "title+body", "2*title+body")
+START, DAYS = datetime.datetime(2023, 1, 2, 6), 700
+NEXT = 1_000  # posts of next week
+PRECISION = 0.7
+DEPTH = 100  # hits of a search that count
+# The share of posts with each line of the sections "lines top" and "lines bottom".
+TOP, BOTTOM = (0.12, 0.2, 0.08), (0.15, 0.1, 0.08, 0.05, 0.03, 0.02)
+# What the sentences of the grammar call the things of a hand-written thread.
+THREAD_WORDS = {
+    "software": ("program", "settings"),
+    "hardware": ("thing", "parts"),
+    "service": ("company", "papers"),
+}
+
+
+# ---- Making ----
+
+
+def read_threads() -> list[dict]:
+    """The hand-written threads: group, tags, background and needs, each a list of (title, text)."""
+    threads: list[dict] = []
+    for line in (HERE / "forum_phrases.txt").read_text(encoding="utf-8").splitlines():
+        mark, _, text = line.partition(" ")
+        if mark == "==":
+            group, tags, _ = text.split(" ", 2)
+            threads.append({"group": group, "tags": tags, "background": [], "needs": []})
+        elif mark == "~":
+            threads[-1]["background"].append(text)
+        elif mark == "-":
+            threads[-1]["needs"].append([tuple(text.split(" | "))])
+        elif mark == "=":
+            threads[-1]["needs"][-1].append(tuple(text.split(" | ")))
+    return threads
+
+
+def read_grammar() -> dict[str, list[str]]:
+    """The sections of the grammar, name -> lines."""
+    sections: dict[str, list[str]] = {}
+    for line in (HERE / "forum_grammar.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("@ "):
+            lines = sections.setdefault(line[2:], [])
+        elif not line.startswith("# "):
+            lines.append(line)
+    return sections
+
+
+class Writer:
+    """Writes posts, one after the other, from one generator of random numbers."""
+
+    def __init__(self, seed: int):
+        self.rng = random.Random(seed)
+        self.grammar = read_grammar()
+        self.pools = {
+            name: self.grammar[f"{name}s"][0].split(", ")
+            for name in ("brand", "relative", "town", "name", "day", "month")
+        }
+        self.deck = self.needs()
+        self.rng.shuffle(self.deck)
+
+    def needs(self) -> list[tuple]:
+        """What the posts are about that are not planted: of the grammar, and of the embedded corpus."""
+        meanings: dict[tuple, list[str]] = {}
+        for question in embedded_corpus().questions:
+            meanings.setdefault((question.subject, question.meaning), []).append(question.text)
+        needs: list[tuple] = [("corpus", tag, texts) for (tag, _), texts in meanings.items()]
+        for line in self.grammar["kinds"]:
+            group, tag, kind, objects = line.split(" | ")
+            for thing, fault in product(objects.split(", "), self.grammar[f"faults {group}"]):
+                needs.append((group, tag, kind, thing, fault))
+        return needs
+
+    def filled(self, text: str, product: str = "", objects: str = "") -> str:
+        """A phrase with its choices made and its blanks filled in, with a capital letter."""
+        text = re.sub(r"\[([^]]*)\]", lambda m: self.rng.choice(m[1].split("|")), text)
+        values = {name: self.rng.choice(pool) for name, pool in self.pools.items()}
+        values |= {
+            "n": self.rng.randint(3, 48),
+            "m": self.rng.randint(2, 30),
+            "d": self.rng.randint(4, 20),
+        }
+        values |= {"year": self.rng.randint(2009, 2022), "money": f"{self.rng.randint(12, 390)} €"}
+        text = text.format(product=product, object=objects, **values)
+        return text[:1].upper() + text[1:]
+
+    def body(self, group: str, core: str, background: list[str], words: tuple[str, str]) -> str:
+        """A body around its core: background, sentences of the grammar, lines of signatures."""
+        rng, grammar = self.rng, self.grammar
+        length = rng.lognormvariate(5.03, 0.42)  # words, 170 in the mean with closing and lines
+        before = rng.sample(background, rng.choice((0, 0, 1))) if background else []
+        rest = [line for line in background if line not in before]
+        after = rng.sample(rest, min(len(rest), rng.randint(0, 2)))
+        pool = grammar.get(f"context {group}", []) + grammar["context any"]
+        pool = rng.sample(pool, len(pool))
+        sentences = [*before, core, *after]
+        count = sum(len(sentence.split()) for sentence in sentences)
+        while count < length - 12 and pool:
+            sentences.append(self.filled(pool.pop(), *words))
+            count += len(sentences[-1].split())
+        lines = [self.filled(rng.choice(grammar["openings"]))] if rng.random() < 0.6 else []
+        while sentences:
+            size = rng.randint(2, 5)
+            lines.append(" ".join(sentences[:size]))
+            sentences = sentences[size:]
+        if rng.random() < 0.7:
+            lines.append(self.filled(rng.choice(grammar["closings"])))
+        top = [line for line, p in zip(grammar["lines top"], TOP) if rng.random() < p]
+        bottom = [line for line, p in zip(grammar["lines bottom"], BOTTOM) if rng.random() < p]
+        text = "\n".join([*top, *lines, *bottom])
+        return text.replace("'", "’") if rng.random() < 0.3 else text
+
+    def planted(self, thread: dict, wording: tuple[str, str]) -> list[str]:
+        """The title, body and tags of a hand-written wording."""
+        title, core = wording
+        words = THREAD_WORDS[thread["group"]]
+        body = self.body(thread["group"], core, thread["background"], words)
+        return [title, body, thread["tags"].replace(",", ";")]
+
+    def other(self) -> list[str]:
+        """The title, body and tags of the next post that is about something not yet asked."""
+        rng, need = self.rng, self.deck.pop()
+        if need[0] == "corpus":
+            _, tag, texts = need
+            title, core = rng.sample(texts, 2)
+            words = ("whole thing", rng.choice(("answers", "tips", "opinions")))
+            return [title, self.body("corpus", core, [], words), f"{tag};question"]
+        group, tag, kind, thing, fault = need
+        titles, texts = (part.split(" / ") for part in fault.split(" | "))
+        name = f"{rng.choice(self.pools['brand'])} {kind}"
+        title = rng.choice(self.grammar["titles"]).replace("{fault}", rng.choice(titles))
+        title = self.filled(title, rng.choice((name, name.split()[0])), thing)
+        core = [self.filled(f"{rng.choice(texts)}.", name, thing)]
+        about = "[It is about|This concerns|I own|We have|I am speaking of] [the|our] {product}."
+        core.insert(rng.randint(0, 1), self.filled(about, name))
+        body = self.body(group, " ".join(core), [], (name, thing))
+        return [title, body, f"{tag};{rng.choice(('help', 'question', 'problem', kind))}"]
+
+
+def make(folder: Path, count: int, seed: int) -> None:
+    """Writes posts.csv, next.csv and truth.json into a folder."""
+    writer, threads = Writer(seed), read_threads()
+    needs = [(thread, need) for thread in threads for need in thread["needs"]]
+    rows = iter(writer.rng.sample(range(count), 2 * len(needs)))
+    pairs, posts = [], {}
+    for thread, need in needs:
+        pairs.append((next(rows), next(rows)))
+        posts |= {row: writer.planted(thread, text) for row, text in zip(pairs[-1], need)}
+    ordered = [posts[row] if row in posts else writer.other() for row in range(count)]
+    again = {place: need[2] for place, (_, need) in enumerate(needs) if len(need) > 2}
+    spots = writer.rng.sample(range(NEXT), len(again))
+    posts = {
+        spot: writer.planted(needs[place][0], text)
+        for spot, (place, text) in zip(spots, again.items())
+    }
+    coming = [posts[row] if row in posts else writer.other() for row in range(NEXT)]
+
+    folder.mkdir(parents=True, exist_ok=True)
+    times = sorted(writer.rng.random() * DAYS for _ in ordered)
+    times += sorted(DAYS + writer.rng.random() * 7 for _ in coming)
+    for name, part, days in ("posts", ordered, times), ("next", coming, times[count:]):
+        with open(folder / f"{name}.csv", "w", encoding=ENCODING, newline="") as file:
+            table = csv.writer(file)
+            table.writerow(HEADER)
+            for post, day in zip(part, days):
+                moment = START + datetime.timedelta(days=day)
+                table.writerow([*post, moment.isoformat(" ", "seconds")])
+    size = len(threads[0]["needs"])
+    truth = {
+        "pairs": pairs,
+        "threads": [sum(pairs[at : at + size], ()) for at in range(0, len(pairs), size)],
+        "next": [(spot, pairs[place]) for spot, place in zip(spots, again)],
+    }
+    (folder / "truth.json").write_text(json.dumps(truth) + "\n")
+
+
+# ---- Measuring ----
+
+
+def cached_encoder(model: str, cache: Path, seconds: dict[str, float]):
+    """A function from texts to vectors that keeps lists of more than 1,000 texts on disk."""
+    detector = DuplicateDetector.load(model)
+
+    def encode(texts: list[str]) -> np.ndarray:
+        if len(texts) <= 1_000:
+            return detector.encode(texts)
+        digest = hashlib.sha256("\0".join([model, *texts]).encode()).hexdigest()[:16]
+        path = cache / f"{digest}.npy"
+        if not path.exists():
+            cpu, wall = time.process_time(), time.perf_counter()
+            vectors = detector.encode(texts)
+            seconds |= {"encode_cpu_s": time.process_time() - cpu}
+            seconds |= {"encode_s": time.perf_counter() - wall}
+            cache.mkdir(parents=True, exist_ok=True)
+            np.save(path, vectors)
+        return np.load(path)
+
+    return encode
+
+
+def pair_figures(vectors: np.ndarray, truth: dict) -> dict[str, float]:
+    """How the planted pairs rank among all pairs of the list, by falling cosine."""
+    pairs = {tuple(sorted(pair)) for pair in truth["pairs"]}
+    known = np.array([vectors[i] @ vectors[j] for i, j in pairs])
+    first, second, cosines, _ = strongest_pairs(vectors, float(np.quantile(known, 0.02)))
+    order = np.argsort(-cosines, kind="stable")
+    low, high = np.minimum(first, second)[order], np.maximum(first, second)[order]
+    is_right = np.array([pair in pairs for pair in zip(low.tolist(), high.tolist())])
+    right = np.cumsum(is_right)
+    precision, recall = right / np.arange(1, len(right) + 1), right / len(pairs)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
+    best, good = int(f1.argmax()), np.flatnonzero(precision >= PRECISION)
+    near = [tuple(sorted(p)) for thread in truth["threads"] for p in combinations(thread, 2)]
+    scores = [vectors[i] @ vectors[j] for i, j in near]
+    return {
+        "average_precision": float(precision[is_right].sum() / len(pairs)),
+        f"recall_at_precision_{PRECISION}": float(recall[good].max(initial=0)),
+        f"cut_at_precision_{PRECISION}": float(cosines[order][good].min(initial=1)),
+        "best_f1": float(f1[best]),
+        "best_cut": float(cosines[order][best]),
+        "near_miss_auc": float(roc_auc_score([pair in pairs for pair in near], scores)),
+        "median_cosine": float(np.median(known)),
+    }
+
+
+def group_figures(vectors: np.ndarray, truth: dict, cut: float) -> dict[str, float]:
+    """Precision and recall of the pairs in groups: at a cut, and at the cut with the best F1."""
+    lowest = max(cut - 0.15, 0)
+    merges = average_linkage(vectors, lowest)
+
+    def figures(labels: np.ndarray) -> tuple[float, float, float]:
+        sizes = np.bincount(labels)
+        right = sum(labels[i] == labels[j] for i, j in truth["pairs"])
+        precision = right / max(1, int((sizes * (sizes - 1) // 2).sum()))
+        recall = right / len(truth["pairs"])
+        return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
+
+    best, f1 = best_cut(merges, lambda labels: figures(labels)[2], lowest)
+    names = ("groups_precision", "groups_recall", "groups_f1")
+    at_cut = dict(zip(names, map(float, figures(merges.labels(cut)))))
+    return at_cut | {"groups_best_cut": best, "groups_best_f1": float(f1)}
+
+
+def search_figures(index: QuestionIndex, titles: list[str], truth: dict) -> dict[str, float]:
+    """The mean reciprocal rank of a planted post's duplicate, asked for by its title."""
+    asked = [pair[side] for pair in truth["pairs"] for side in (0, 1)]
+    other = [pair[1 - side] for pair in truth["pairs"] for side in (0, 1)]
+    figures = {}
+    for mode in ("vectors", "hybrid"):
+        answers = index.search([titles[row] for row in asked], DEPTH, mode=mode)
+        ranks = []
+        for row, duplicate, hits in zip(asked, other, answers):
+            ids = [hit.id for hit in hits if hit.id != str(row)]
+            ranks.append(1 / (1 + ids.index(str(duplicate))) if str(duplicate) in ids else 0)
+        figures[f"mrr_{mode}"] = float(np.mean(ranks))
+    return figures
+
+
+def measure(flags: argparse.Namespace) -> None:
+    """Measures each choice of columns, prints, and writes the results."""
+    folder, seconds = Path(flags.folder), {}
+    truth = json.loads((folder / "truth.json").read_text())
+    encode = cached_encoder(flags.model, Path(flags.cache), seconds)
+    detector = DuplicateDetector.from_encoder(encode, flags.model)
+    lists = {
+        column: read_questions(folder / "posts.csv", column=column, encoding=ENCODING).questions
+        for column in COLUMNS
+    }
+    words = float(np.mean([len(text.split()) for text in lists["body"]]))
+    results = {"posts": len(lists["title"]), "words_a_body": words, "model": flags.model}
+    results |= {"first_words": flags.words, "columns": {}}
+    for column, texts in lists.items():
+        texts = [" ".join(text.split()[: flags.words]) for text in texts]
+        seconds.clear()
+        with QuestionIndex.build(detector, texts) as index:
+            pairs = pair_figures(index.vectors, truth)
+            groups = group_figures(index.vectors, truth, pairs["best_cut"])
+            found = search_figures(index, lists["title"], truth)
+        figures = {**pairs, **groups, **found, **seconds}
+        results["columns"][column] = {name: round(value, 4) for name, value in figures.items()}
+        print(column, json.dumps(results["columns"][column], indent=1), flush=True)
+    Path(flags.results).write_text(json.dumps(results, indent=1) + "\n")
+
+
+def main() -> None:
+    """Reads the arguments."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("task", choices=("make", "measure"))
+    parser.add_argument("folder", help="of posts.csv, next.csv and truth.json")
+    parser.add_argument("--posts", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default="use", help="an encoder's name or a saved model")
+    parser.add_argument("--words", type=int, help="measure: the first words of a text alone")
+    parser.add_argument("--cache", default="/tmp/forum-vectors", help="measure: of vectors")
+    parser.add_argument("--results", default="benchmarks/results/forum.json", metavar="FILE")
+    flags = parser.parse_args()
+    if flags.task == "make":
+        make(Path(flags.folder), flags.posts, flags.seed)
+    else:
+        measure(flags)
+
+
+if __name__ == "__main__":
+    main()
