@@ -26,6 +26,7 @@ import json
 import random
 import re
 import time
+from collections import Counter
 from itertools import combinations, product
 from pathlib import Path
 
@@ -216,7 +217,7 @@ def make(folder: Path, count: int, seed: int) -> None:
 # ---- Measuring ----
 
 
-def cached_encoder(model: str, cache: Path, seconds: dict[str, float]):
+def cached_encoder(model: str, cache: Path, seconds: Counter):
     """A function from texts to vectors that keeps lists of more than 1,000 texts on disk."""
     detector = DuplicateDetector.load(model)
 
@@ -228,8 +229,8 @@ def cached_encoder(model: str, cache: Path, seconds: dict[str, float]):
         if not path.exists():
             cpu, wall = time.process_time(), time.perf_counter()
             vectors = detector.encode(texts)
-            seconds |= {"encode_cpu_s": time.process_time() - cpu}
-            seconds |= {"encode_s": time.perf_counter() - wall}
+            seconds["encode_cpu_s"] += time.process_time() - cpu
+            seconds["encode_s"] += time.perf_counter() - wall
             cache.mkdir(parents=True, exist_ok=True)
             np.save(path, vectors)
         return np.load(path)
@@ -297,7 +298,7 @@ def search_figures(index: QuestionIndex, titles: list[str], truth: dict) -> dict
 
 def measure(flags: argparse.Namespace) -> None:
     """Measures each choice of columns, prints, and writes the results."""
-    folder, seconds = Path(flags.folder), {}
+    folder, seconds = Path(flags.folder), Counter()
     truth = json.loads((folder / "truth.json").read_text())
     encode = cached_encoder(flags.model, Path(flags.cache), seconds)
     detector = DuplicateDetector.from_encoder(encode, flags.model)
