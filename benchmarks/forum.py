@@ -1,13 +1,14 @@
 """A made export of a forum with planted duplicates, and which columns find them best.
 
-Usage: python benchmarks/forum.py make FOLDER [--posts 20000] [--seed 0]
+Usage: python benchmarks/forum.py make FOLDER [--wording far] [--posts 20000] [--seed 0]
        python benchmarks/forum.py measure FOLDER [--model use] [--words 60] [--cache FOLDER]
               [--results benchmarks/results/forum.json]
 
 `make` writes posts.csv and next.csv (next week's 1,000 posts) as Windows-1252 with the columns title,
 body, tags and created_at, and truth.json with row numbers from 0. The 300 planted pairs, the needs around
 them and a third wording of 50 needs, which stands in next.csv, were written by hand (forum_phrases.txt). A
-thread has six needs, each in two wordings: so a post has one duplicate and ten near misses. What the other
+thread has six needs, each in two wordings: so a post has one duplicate and ten near misses. The second
+wording is `plain`, with the nouns that most people use, or `far`, in words as different as they come. What the other
 posts are about comes from a grammar (forum_grammar.txt) and the embedded corpus, each need once; what
 surrounds it in a body, and the planted texts, comes from the grammar.
 
@@ -59,7 +60,7 @@ THREAD_WORDS = {
 
 
 def read_threads() -> list[dict]:
-    """The hand-written threads: group, tags, background and needs, each a list of (title, text)."""
+    """The hand-written threads: group, tags, background and needs (mark -> list of (title, text))."""
     threads: list[dict] = []
     for line in (HERE / "forum_phrases.txt").read_text(encoding="utf-8").splitlines():
         mark, _, text = line.partition(" ")
@@ -69,9 +70,9 @@ def read_threads() -> list[dict]:
         elif mark == "~":
             threads[-1]["background"].append(text)
         elif mark == "-":
-            threads[-1]["needs"].append([tuple(text.split(" | "))])
-        elif mark == "=":
-            threads[-1]["needs"][-1].append(tuple(text.split(" | ")))
+            threads[-1]["needs"].append({"-": [tuple(text.split(" | "))], "+": [], "=": []})
+        elif mark and mark in "+=":
+            threads[-1]["needs"][-1][mark].append(tuple(text.split(" | ")))
     return threads
 
 
@@ -177,7 +178,7 @@ class Writer:
         return [title, body, f"{tag};{rng.choice(('help', 'question', 'problem', kind))}"]
 
 
-def make(folder: Path, count: int, seed: int) -> None:
+def make(folder: Path, count: int, seed: int, wording: str) -> None:
     """Writes posts.csv, next.csv and truth.json into a folder."""
     writer, threads = Writer(seed), read_threads()
     needs = [(thread, need) for thread in threads for need in thread["needs"]]
@@ -185,9 +186,10 @@ def make(folder: Path, count: int, seed: int) -> None:
     pairs, posts = [], {}
     for thread, need in needs:
         pairs.append((next(rows), next(rows)))
-        posts |= {row: writer.planted(thread, text) for row, text in zip(pairs[-1], need)}
+        texts = need["-"][0], need["+" if wording == "plain" else "="][0]
+        posts |= {row: writer.planted(thread, text) for row, text in zip(pairs[-1], texts)}
     ordered = [posts[row] if row in posts else writer.other() for row in range(count)]
-    again = {place: need[2] for place, (_, need) in enumerate(needs) if len(need) > 2}
+    again = {at: need["="][1] for at, (_, need) in enumerate(needs) if len(need["="]) > 1}
     spots = writer.rng.sample(range(NEXT), len(again))
     posts = {
         spot: writer.planted(needs[place][0], text)
@@ -328,6 +330,7 @@ def main() -> None:
     parser.add_argument("task", choices=("make", "measure"))
     parser.add_argument("folder", help="of posts.csv, next.csv and truth.json")
     parser.add_argument("--posts", type=int, default=20_000)
+    parser.add_argument("--wording", choices=("plain", "far"), default="plain")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default="use", help="an encoder's name or a saved model")
     parser.add_argument("--words", type=int, help="measure: the first words of a text alone")
@@ -335,7 +338,7 @@ def main() -> None:
     parser.add_argument("--results", default="benchmarks/results/forum.json", metavar="FILE")
     flags = parser.parse_args()
     if flags.task == "make":
-        make(Path(flags.folder), flags.posts, flags.seed)
+        make(Path(flags.folder), flags.posts, flags.seed, flags.wording)
     else:
         measure(flags)
 
