@@ -1,20 +1,20 @@
 """A made export of a forum with planted duplicates, and which columns find them best.
 
 Usage: python benchmarks/forum.py make FOLDER [--wording far] [--posts 20000] [--seed 0]
-       python benchmarks/forum.py measure FOLDER [--model use] [--words 60] [--cache FOLDER]
-              [--results benchmarks/results/forum.json]
+       python benchmarks/forum.py measure FOLDER [--words 50] [--results benchmarks/results/forum.json]
 
-`make` writes posts.csv and next.csv (next week's 1,000 posts) as Windows-1252 with the columns title,
-body, tags and created_at, and truth.json with row numbers from 0. The 300 planted pairs, the needs around
-them and a third wording of 50 needs, which stands in next.csv, were written by hand (forum_phrases.txt). A
-thread has six needs, each in two wordings: so a post has one duplicate and ten near misses. The second
-wording is `plain`, with the nouns that most people use, or `far`, in words as different as they come. What the other
-posts are about comes from a grammar (forum_grammar.txt) and the embedded corpus, each need once; what
-surrounds it in a body, and the planted texts, comes from the grammar.
+`make` writes posts.csv and next.csv (next week's 1,000 posts) as Windows-1252 with the columns title, body,
+tags and created_at, and truth.json with row numbers from 0. The 300 planted pairs, the needs around them
+and a third wording of 50 needs, which stands in next.csv, were written by hand (forum_phrases.txt). A thread
+has six needs, each in two wordings: so a post has one duplicate and ten near misses. The second wording is
+`plain`, with the nouns that most people use, or `far`, in words as different as they come. What the other
+posts are about comes from a grammar (forum_grammar.txt) and from the embedded corpus, each need once. The
+grammar also surrounds the few sentences about a need with those that fit any post.
 
 `measure` compares title, body, title+body and 2*title+body. Pairs: all pairs of the export in falling order
-of their cosine, the planted ones being right. Groups: average linkage, by their pairs. Search: the
-title of a planted post finds its duplicate. `--words` cuts each text after so many words.
+of their cosine, the planted ones being right. Groups: average linkage, by their pairs. Search: the title
+of a planted post finds its duplicate. `--words` cuts each text after so many words. Vectors are
+kept in the folder for temporary files; times are those of the first run.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import hashlib
 import json
 import random
 import re
+import tempfile
 import time
-from collections import Counter
 from itertools import combinations, product
 from pathlib import Path
 
@@ -219,25 +219,21 @@ def make(folder: Path, count: int, seed: int, wording: str) -> None:
 # ---- Measuring ----
 
 
-def cached_encoder(model: str, cache: Path, seconds: Counter):
-    """A function from texts to vectors that keeps lists of more than 1,000 texts on disk."""
-    detector = DuplicateDetector.load(model)
+def encoded(detector: DuplicateDetector, texts: list[str]) -> np.ndarray:
+    """The texts' vectors, from the disk where they were encoded before."""
+    cache = Path(tempfile.gettempdir(), "forum-vectors")
+    path = cache / f"{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}.npy"
+    if len(texts) <= NEXT:
+        return detector.encode(texts)
+    if not path.exists():
+        cache.mkdir(exist_ok=True)
+        np.save(path, detector.encode(texts))
+    return np.load(path)
 
-    def encode(texts: list[str]) -> np.ndarray:
-        if len(texts) <= 1_000:
-            return detector.encode(texts)
-        digest = hashlib.sha256("\0".join([model, *texts]).encode()).hexdigest()[:16]
-        path = cache / f"{digest}.npy"
-        if not path.exists():
-            cpu, wall = time.process_time(), time.perf_counter()
-            vectors = detector.encode(texts)
-            seconds["encode_cpu_s"] += time.process_time() - cpu
-            seconds["encode_s"] += time.perf_counter() - wall
-            cache.mkdir(parents=True, exist_ok=True)
-            np.save(path, vectors)
-        return np.load(path)
 
-    return encode
+def f1(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
+    """The harmonic mean, 0 where both are."""
+    return 2 * precision * recall / np.maximum(precision + recall, 1e-9)
 
 
 def pair_figures(vectors: np.ndarray, truth: dict) -> dict[str, float]:
@@ -250,97 +246,93 @@ def pair_figures(vectors: np.ndarray, truth: dict) -> dict[str, float]:
     is_right = np.array([pair in pairs for pair in zip(low.tolist(), high.tolist())])
     right = np.cumsum(is_right)
     precision, recall = right / np.arange(1, len(right) + 1), right / len(pairs)
-    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
-    best, good = int(f1.argmax()), np.flatnonzero(precision >= PRECISION)
+    scores = f1(precision, recall)
+    good = np.flatnonzero(precision >= PRECISION)
     near = [tuple(sorted(p)) for thread in truth["threads"] for p in combinations(thread, 2)]
-    scores = [vectors[i] @ vectors[j] for i, j in near]
     return {
-        "average_precision": float(precision[is_right].sum() / len(pairs)),
-        f"recall_at_precision_{PRECISION}": float(recall[good].max(initial=0)),
-        f"cut_at_precision_{PRECISION}": float(cosines[order][good].min(initial=1)),
-        "best_f1": float(f1[best]),
-        "best_cut": float(cosines[order][best]),
-        "near_miss_auc": float(roc_auc_score([pair in pairs for pair in near], scores)),
-        "median_cosine": float(np.median(known)),
+        "average_precision": precision[is_right].sum() / len(pairs),
+        f"recall_at_precision_{PRECISION}": recall[good].max(initial=0),
+        "best_f1": scores.max(),
+        "best_cut": cosines[order][scores.argmax()],
+        "near_miss_auc": roc_auc_score(
+            [pair in pairs for pair in near], [vectors[i] @ vectors[j] for i, j in near]
+        ),
+        "median_cosine": np.median(known),
     }
 
 
 def group_figures(vectors: np.ndarray, truth: dict, cut: float) -> dict[str, float]:
     """Precision and recall of the pairs in groups: at a cut, and at the cut with the best F1."""
-    lowest = max(cut - 0.15, 0)
-    merges = average_linkage(vectors, lowest)
+    merges = average_linkage(vectors, cut - 0.1)
 
-    def figures(labels: np.ndarray) -> tuple[float, float, float]:
+    def figures(labels: np.ndarray) -> tuple[float, float]:
         sizes = np.bincount(labels)
         right = sum(labels[i] == labels[j] for i, j in truth["pairs"])
-        precision = right / max(1, int((sizes * (sizes - 1) // 2).sum()))
-        recall = right / len(truth["pairs"])
-        return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
+        return right / max(1, (sizes * (sizes - 1) // 2).sum()), right / len(truth["pairs"])
 
-    best, f1 = best_cut(merges, lambda labels: figures(labels)[2], lowest)
-    names = ("groups_precision", "groups_recall", "groups_f1")
-    at_cut = dict(zip(names, map(float, figures(merges.labels(cut)))))
-    return at_cut | {"groups_best_cut": best, "groups_best_f1": float(f1)}
+    best, score = best_cut(merges, lambda labels: float(f1(*figures(labels))), cut - 0.1)
+    precision, recall = figures(merges.labels(cut))
+    at_cut = {"groups_precision": precision, "groups_recall": recall}
+    return at_cut | {"groups_best_cut": best, "groups_best_f1": score}
 
 
 def search_figures(index: QuestionIndex, titles: list[str], truth: dict) -> dict[str, float]:
-    """The mean reciprocal rank of a planted post's duplicate, asked for by its title."""
+    """The mean reciprocal rank of a planted post's duplicate, asked for by the post's title."""
     asked = [pair[side] for pair in truth["pairs"] for side in (0, 1)]
-    other = [pair[1 - side] for pair in truth["pairs"] for side in (0, 1)]
+    duplicates = [pair[1 - side] for pair in truth["pairs"] for side in (0, 1)]
     figures = {}
     for mode in ("vectors", "hybrid"):
-        answers = index.search([titles[row] for row in asked], DEPTH, mode=mode)
         ranks = []
-        for row, duplicate, hits in zip(asked, other, answers):
+        answers = index.search([titles[row] for row in asked], DEPTH, mode=mode)
+        for row, duplicate, hits in zip(asked, duplicates, answers):
             ids = [hit.id for hit in hits if hit.id != str(row)]
             ranks.append(1 / (1 + ids.index(str(duplicate))) if str(duplicate) in ids else 0)
-        figures[f"mrr_{mode}"] = float(np.mean(ranks))
+        figures[f"mrr_{mode}"] = np.mean(ranks)
     return figures
 
 
-def measure(flags: argparse.Namespace) -> None:
-    """Measures each choice of columns, prints, and writes the results."""
-    folder, seconds = Path(flags.folder), Counter()
+def measure(folder: Path, words: int | None, path: Path) -> None:
+    """Measures each choice of columns, prints, and adds the figures to the file of results."""
     truth = json.loads((folder / "truth.json").read_text())
-    encode = cached_encoder(flags.model, Path(flags.cache), seconds)
-    detector = DuplicateDetector.from_encoder(encode, flags.model)
+    use = DuplicateDetector.load("use")
+    detector = DuplicateDetector.from_encoder(lambda texts: encoded(use, texts), "use")
     lists = {
         column: read_questions(folder / "posts.csv", column=column, encoding=ENCODING).questions
         for column in COLUMNS
     }
-    words = float(np.mean([len(text.split()) for text in lists["body"]]))
-    results = {"posts": len(lists["title"]), "words_a_body": words, "model": flags.model}
-    results |= {"first_words": flags.words, "columns": {}}
+    results = json.loads(path.read_text()) if path.exists() else {}
     for column, texts in lists.items():
-        texts = [" ".join(text.split()[: flags.words]) for text in texts]
-        seconds.clear()
+        cpu, wall = time.process_time(), time.perf_counter()
+        texts = [" ".join(text.split()[:words]) for text in texts]
         with QuestionIndex.build(detector, texts) as index:
+            spent = {
+                "index_cpu_s": time.process_time() - cpu,
+                "index_s": time.perf_counter() - wall,
+            }
             pairs = pair_figures(index.vectors, truth)
             groups = group_figures(index.vectors, truth, pairs["best_cut"])
-            found = search_figures(index, lists["title"], truth)
-        figures = {**pairs, **groups, **found, **seconds}
-        results["columns"][column] = {name: round(value, 4) for name, value in figures.items()}
-        print(column, json.dumps(results["columns"][column], indent=1), flush=True)
-    Path(flags.results).write_text(json.dumps(results, indent=1) + "\n")
+            figures = pairs | groups | search_figures(index, lists["title"], truth) | spent
+        name = f"{folder.name}, {column}" + (f", {words} words" if words else "")
+        results[name] = {key: round(float(value), 4) for key, value in figures.items()}
+        print(name, json.dumps(results[name], indent=1), flush=True)
+    path.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def main() -> None:
     """Reads the arguments."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("task", choices=("make", "measure"))
-    parser.add_argument("folder", help="of posts.csv, next.csv and truth.json")
+    parser.add_argument("folder", type=Path, help="of posts.csv, next.csv and truth.json")
     parser.add_argument("--posts", type=int, default=20_000)
     parser.add_argument("--wording", choices=("plain", "far"), default="plain")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", default="use", help="an encoder's name or a saved model")
-    parser.add_argument("--words", type=int, help="measure: the first words of a text alone")
-    parser.add_argument("--cache", default="/tmp/forum-vectors", help="measure: of vectors")
-    parser.add_argument("--results", default="benchmarks/results/forum.json", metavar="FILE")
+    parser.add_argument("--words", type=int, help="measure only the first words of each text")
+    parser.add_argument("--results", type=Path, default="benchmarks/results/forum.json")
     flags = parser.parse_args()
     if flags.task == "make":
-        make(Path(flags.folder), flags.posts, flags.seed, flags.wording)
+        make(flags.folder, flags.posts, flags.seed, flags.wording)
     else:
-        measure(flags)
+        measure(flags.folder, flags.words, flags.results)
 
 
 if __name__ == "__main__":
