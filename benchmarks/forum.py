@@ -4,17 +4,15 @@ Usage: python benchmarks/forum.py make FOLDER [--wording far] [--posts 20000] [-
        python benchmarks/forum.py measure FOLDER [--words 50] [--results benchmarks/results/forum.json]
 
 `make` writes posts.csv and next.csv (next week's 1,000 posts) as Windows-1252 with the columns title, body,
-tags and created_at, and truth.json with row numbers from 0. The 300 planted pairs, the needs around them
-and a third wording of 50 needs, which stands in next.csv, were written by hand (forum_phrases.txt). A thread
-has six needs, each in two wordings: so a post has one duplicate and ten near misses. The second wording is
-`plain`, with the nouns that most people use, or `far`, in words as different as they come. What the other
-posts are about comes from a grammar (forum_grammar.txt) and from the embedded corpus, each need once. The
-grammar also surrounds the few sentences about a need with those that fit any post.
+tags and created_at, and truth.json with row numbers from 0. forum_phrases.txt has the hand-written texts:
+300 needs in threads of six, which are near misses of each other; each is planted in two wordings, and
+50 of them stand in next.csv again. The second wording is `plain`, with the nouns that most people use, or
+`far`, in words as different as they come. What the other posts are about comes from forum_grammar.txt and
+the embedded corpus, each need once. In a body 130 of 170 words are sentences that fit any post.
 
 `measure` compares title, body, title+body and 2*title+body. Pairs: all pairs of the export in falling order
-of their cosine, the planted ones being right. Groups: average linkage, by their pairs. Search: the title
-of a planted post finds its duplicate. `--words` cuts each text after so many words. Vectors are
-kept in the folder for temporary files; times are those of the first run.
+of their cosine. Groups: average linkage, by their pairs. Search: the title of a planted post finds its
+duplicate. `--words` cuts each text. Vectors stay in the folder for temporary files.
 """
 
 from __future__ import annotations
@@ -22,16 +20,17 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime
-import hashlib
 import json
 import random
 import re
 import tempfile
 import time
+from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
+from joblib import Memory
 from sklearn.metrics import roc_auc_score
 
 from siamese import DuplicateDetector, QuestionIndex, embedded_corpus
@@ -40,7 +39,6 @@ from siamese.search.linkage import average_linkage, best_cut, strongest_pairs
 
 HERE = Path(__file__).resolve().parent
 ENCODING = "cp1252"
-HEADER = ("title", "body", "tags", "created_at")
 COLUMNS = ("title", "body", "title+body", "2*title+body")
 START, DAYS = datetime.datetime(2023, 1, 2, 6), 700
 NEXT = 1_000  # posts of next week
@@ -48,15 +46,7 @@ PRECISION = 0.7
 DEPTH = 100  # hits of a search that count
 # The share of posts with each line of the sections "lines top" and "lines bottom".
 TOP, BOTTOM = (0.12, 0.2, 0.08), (0.15, 0.1, 0.08, 0.05, 0.03, 0.02)
-# What the sentences of the grammar call the things of a hand-written thread.
-THREAD_WORDS = {
-    "software": ("program", "settings"),
-    "hardware": ("thing", "parts"),
-    "service": ("company", "papers"),
-}
-
-
-# ---- Making ----
+NUMBERS = {"n": (3, 48), "m": (2, 30), "d": (4, 20), "year": (2009, 2022)}  # that fill blanks
 
 
 def read_threads() -> list[dict]:
@@ -78,13 +68,9 @@ def read_threads() -> list[dict]:
 
 def read_grammar() -> dict[str, list[str]]:
     """The sections of the grammar, name -> lines."""
-    sections: dict[str, list[str]] = {}
-    for line in (HERE / "forum_grammar.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("@ "):
-            lines = sections.setdefault(line[2:], [])
-        elif not line.startswith("# "):
-            lines.append(line)
-    return sections
+    text = (HERE / "forum_grammar.txt").read_text(encoding="utf-8")
+    sections = (section.splitlines() for section in text.split("\n@ ")[1:])
+    return {name: lines for name, *lines in sections}
 
 
 class Writer:
@@ -116,16 +102,12 @@ class Writer:
         """A phrase with its choices made and its blanks filled in, with a capital letter."""
         text = re.sub(r"\[([^]]*)\]", lambda m: self.rng.choice(m[1].split("|")), text)
         values = {name: self.rng.choice(pool) for name, pool in self.pools.items()}
-        values |= {
-            "n": self.rng.randint(3, 48),
-            "m": self.rng.randint(2, 30),
-            "d": self.rng.randint(4, 20),
-        }
-        values |= {"year": self.rng.randint(2009, 2022), "money": f"{self.rng.randint(12, 390)} €"}
+        values |= {name: self.rng.randint(*ends) for name, ends in NUMBERS.items()}
+        values |= {"money": f"{self.rng.randint(12, 390)} €"}
         text = text.format(product=product, object=objects, **values)
         return text[:1].upper() + text[1:]
 
-    def body(self, group: str, core: str, background: list[str], words: tuple[str, str]) -> str:
+    def body(self, group: str, core: str, background: list[str], words: Sequence[str]) -> str:
         """A body around its core: background, sentences of the grammar, lines of signatures."""
         rng, grammar = self.rng, self.grammar
         length = rng.lognormvariate(5.03, 0.42)  # words, 170 in the mean with closing and lines
@@ -146,26 +128,24 @@ class Writer:
             sentences = sentences[size:]
         if rng.random() < 0.7:
             lines.append(self.filled(rng.choice(grammar["closings"])))
-        top = [line for line, p in zip(grammar["lines top"], TOP) if rng.random() < p]
-        bottom = [line for line, p in zip(grammar["lines bottom"], BOTTOM) if rng.random() < p]
-        text = "\n".join([*top, *lines, *bottom])
+        lines[:0] = [line for line, p in zip(grammar["lines top"], TOP) if rng.random() < p]
+        lines += [line for line, p in zip(grammar["lines bottom"], BOTTOM) if rng.random() < p]
+        text = "\n".join(lines)
         return text.replace("'", "’") if rng.random() < 0.3 else text
 
     def planted(self, thread: dict, wording: tuple[str, str]) -> list[str]:
         """The title, body and tags of a hand-written wording."""
-        title, core = wording
-        words = THREAD_WORDS[thread["group"]]
-        body = self.body(thread["group"], core, thread["background"], words)
-        return [title, body, thread["tags"].replace(",", ";")]
+        group, background = thread["group"], thread["background"]
+        body = self.body(group, wording[1], background, self.grammar[f"words {group}"])
+        return [wording[0], body, thread["tags"].replace(",", ";")]
 
     def other(self) -> list[str]:
         """The title, body and tags of the next post that is about something not yet asked."""
         rng, need = self.rng, self.deck.pop()
         if need[0] == "corpus":
-            _, tag, texts = need
-            title, core = rng.sample(texts, 2)
+            title, core = rng.sample(need[2], 2)
             words = ("whole thing", rng.choice(("answers", "tips", "opinions")))
-            return [title, self.body("corpus", core, [], words), f"{tag};question"]
+            return [title, self.body("corpus", core, [], words), f"{need[1]};question"]
         group, tag, kind, thing, fault = need
         titles, texts = (part.split(" / ") for part in fault.split(" | "))
         name = f"{rng.choice(self.pools['brand'])} {kind}"
@@ -191,10 +171,7 @@ def make(folder: Path, count: int, seed: int, wording: str) -> None:
     ordered = [posts[row] if row in posts else writer.other() for row in range(count)]
     again = {at: need["="][1] for at, (_, need) in enumerate(needs) if len(need["="]) > 1}
     spots = writer.rng.sample(range(NEXT), len(again))
-    posts = {
-        spot: writer.planted(needs[place][0], text)
-        for spot, (place, text) in zip(spots, again.items())
-    }
+    posts = {spot: writer.planted(needs[at][0], again[at]) for spot, at in zip(spots, again)}
     coming = [posts[row] if row in posts else writer.other() for row in range(NEXT)]
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -203,32 +180,17 @@ def make(folder: Path, count: int, seed: int, wording: str) -> None:
     for name, part, days in ("posts", ordered, times), ("next", coming, times[count:]):
         with open(folder / f"{name}.csv", "w", encoding=ENCODING, newline="") as file:
             table = csv.writer(file)
-            table.writerow(HEADER)
+            table.writerow(("title", "body", "tags", "created_at"))
             for post, day in zip(part, days):
-                moment = START + datetime.timedelta(days=day)
-                table.writerow([*post, moment.isoformat(" ", "seconds")])
-    size = len(threads[0]["needs"])
-    truth = {
-        "pairs": pairs,
-        "threads": [sum(pairs[at : at + size], ()) for at in range(0, len(pairs), size)],
-        "next": [(spot, pairs[place]) for spot, place in zip(spots, again)],
-    }
+                table.writerow([*post, (START + datetime.timedelta(day)).isoformat(" ", "seconds")])
+    truth = {"pairs": pairs, "next": [(spot, pairs[at]) for spot, at in zip(spots, again)]}
+    truth["threads"] = [sum(pairs[at : at + 6], ()) for at in range(0, len(pairs), 6)]
     (folder / "truth.json").write_text(json.dumps(truth) + "\n")
 
 
-# ---- Measuring ----
-
-
-def encoded(detector: DuplicateDetector, texts: list[str]) -> np.ndarray:
-    """The texts' vectors, from the disk where they were encoded before."""
-    cache = Path(tempfile.gettempdir(), "forum-vectors")
-    path = cache / f"{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}.npy"
-    if len(texts) <= NEXT:
-        return detector.encode(texts)
-    if not path.exists():
-        cache.mkdir(exist_ok=True)
-        np.save(path, detector.encode(texts))
-    return np.load(path)
+def encoded(texts: list[str]) -> np.ndarray:
+    """The texts' vectors by the encoder `use`."""
+    return DuplicateDetector.load("use").encode(texts)
 
 
 def f1(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
@@ -247,16 +209,14 @@ def pair_figures(vectors: np.ndarray, truth: dict) -> dict[str, float]:
     right = np.cumsum(is_right)
     precision, recall = right / np.arange(1, len(right) + 1), right / len(pairs)
     scores = f1(precision, recall)
-    good = np.flatnonzero(precision >= PRECISION)
     near = [tuple(sorted(p)) for thread in truth["threads"] for p in combinations(thread, 2)]
+    labels = [pair in pairs for pair in near]
     return {
         "average_precision": precision[is_right].sum() / len(pairs),
-        f"recall_at_precision_{PRECISION}": recall[good].max(initial=0),
+        f"recall_at_precision_{PRECISION}": recall[precision >= PRECISION].max(initial=0),
         "best_f1": scores.max(),
         "best_cut": cosines[order][scores.argmax()],
-        "near_miss_auc": roc_auc_score(
-            [pair in pairs for pair in near], [vectors[i] @ vectors[j] for i, j in near]
-        ),
+        "near_miss_auc": roc_auc_score(labels, [vectors[i] @ vectors[j] for i, j in near]),
         "median_cosine": np.median(known),
     }
 
@@ -286,24 +246,22 @@ def search_figures(index: QuestionIndex, titles: list[str], truth: dict) -> dict
         answers = index.search([titles[row] for row in asked], DEPTH, mode=mode)
         for row, duplicate, hits in zip(asked, duplicates, answers):
             ids = [hit.id for hit in hits if hit.id != str(row)]
-            ranks.append(1 / (1 + ids.index(str(duplicate))) if str(duplicate) in ids else 0)
-        figures[f"mrr_{mode}"] = np.mean(ranks)
+            ranks += [1 + ids.index(str(duplicate)) if str(duplicate) in ids else np.inf]
+        figures[f"mrr_{mode}"] = np.mean(1 / np.array(ranks))
     return figures
 
 
 def measure(folder: Path, words: int | None, path: Path) -> None:
     """Measures each choice of columns, prints, and adds the figures to the file of results."""
     truth = json.loads((folder / "truth.json").read_text())
-    use = DuplicateDetector.load("use")
-    detector = DuplicateDetector.from_encoder(lambda texts: encoded(use, texts), "use")
-    lists = {
-        column: read_questions(folder / "posts.csv", column=column, encoding=ENCODING).questions
-        for column in COLUMNS
-    }
+    cache = Memory(Path(tempfile.gettempdir(), "forum-vectors"), verbose=0)
+    detector = DuplicateDetector.from_encoder(cache.cache(encoded), "use")
     results = json.loads(path.read_text()) if path.exists() else {}
-    for column, texts in lists.items():
+    titles: list[str] = []
+    for column in COLUMNS:
+        texts = read_questions(folder / "posts.csv", column=column, encoding=ENCODING).questions
+        titles, texts = titles or texts, [" ".join(text.split()[:words]) for text in texts]
         cpu, wall = time.process_time(), time.perf_counter()
-        texts = [" ".join(text.split()[:words]) for text in texts]
         with QuestionIndex.build(detector, texts) as index:
             spent = {
                 "index_cpu_s": time.process_time() - cpu,
@@ -311,7 +269,7 @@ def measure(folder: Path, words: int | None, path: Path) -> None:
             }
             pairs = pair_figures(index.vectors, truth)
             groups = group_figures(index.vectors, truth, pairs["best_cut"])
-            figures = pairs | groups | search_figures(index, lists["title"], truth) | spent
+            figures = pairs | groups | search_figures(index, titles, truth) | spent
         name = f"{folder.name}, {column}" + (f", {words} words" if words else "")
         results[name] = {key: round(float(value), 4) for key, value in figures.items()}
         print(name, json.dumps(results[name], indent=1), flush=True)
