@@ -30,12 +30,13 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
+from groups import best_cut
 from joblib import Memory
 from sklearn.metrics import roc_auc_score
 
 from siamese import DuplicateDetector, QuestionIndex, embedded_corpus
 from siamese.data.questions import read_questions
-from siamese.search.linkage import average_linkage, best_cut, strongest_pairs
+from siamese.search.linkage import average_linkage, strongest_pairs
 
 HERE = Path(__file__).resolve().parent
 ENCODING = "cp1252"
