@@ -1,4 +1,4 @@
-"""Answers that need no model, to stand beside every result: the majority class, and word overlap."""
+"""Answers that need no model, to compare with: the more frequent class, and word overlap."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_labels
+from siamese.data.arguments import check_labels, check_pairs
 from siamese.data.vocabulary import word_tokenize
-from siamese.errors import DataError
 from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 
@@ -31,36 +30,29 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
       >>> word_overlap(["How old are you?"], ["What age are you?"])
       array([0.42857143])
     """
-    if len(question1) != len(question2):
-        raise DataError(
-            f"There are {len(question1)} first and {len(question2)} second questions; one each a pair."
-        )
+    check_pairs(question1, question2, "question1", "question2")
     first, second = (
         [{word.lower() for word in word_tokenize(text)} for text in side]
         for side in (question1, question2)
     )
-    overlap = [len(one & two) / max(len(one | two), 1) for one, two in zip(first, second)]
-    return np.array(overlap, dtype=np.float64)
+    return np.array([len(a & b) / max(len(a | b), 1) for a, b in zip(first, second)])
 
 
-def baselines(question1: Sequence, question2: Sequence, labels: Any) -> dict[str, Metrics]:
-    """What any model must beat: the majority class, and counting shared words.
+def baselines(overlap: np.ndarray, labels: Any) -> dict[str, Metrics]:
+    """The baselines of n pairs: 'always no' (or 'always yes') and 'word overlap'.
 
     Args:
-      question1: n texts.
-      question2: n texts.
+      overlap: float64 [n], from `word_overlap`.
       labels: bool or 0/1 [n].
 
     Returns:
-      'always no' (or 'always yes') and 'word overlap', each with its Metrics. Both are chosen on the
-      same pairs, which flatters them.
+      Name -> Metrics. Both are chosen on the same pairs, which flatters them.
     """
     truth = check_labels(labels)
-    overlap = word_overlap(question1, question2)
-    yes = bool(np.mean(truth) > 0.5)
-    constant = evaluate_scores(np.full(len(truth), float(yes)), truth, threshold=0.5)
-    cut = best_threshold(overlap, truth).threshold
+    yes = bool(truth.mean() > 0.5)
+    constant = np.full(len(truth), float(yes))
+    threshold = best_threshold(overlap, truth).threshold
     return {
-        "always yes" if yes else "always no": constant,
-        "word overlap": evaluate_scores(overlap, truth, threshold=cut),
+        "always yes" if yes else "always no": evaluate_scores(constant, truth, 0.5),
+        "word overlap": evaluate_scores(overlap, truth, threshold),
     }

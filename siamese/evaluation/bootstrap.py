@@ -1,21 +1,19 @@
-"""Confidence intervals by the bootstrap, for whole blocks of resamples at once."""
+"""95 % confidence intervals by the percentile bootstrap.
+
+(Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import as_number, one_of, whole_number
-from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.metrics import check_scores
-
-AT_THRESHOLD = ("accuracy", "precision", "recall", "f1", "mcc")
-RANKED = ("roc_auc", "average_precision")
-# Resamples are drawn as rows of one matrix, this many cells of it at a time.
-_CELLS_AT_ONCE = 1 << 22
+from siamese.data.arguments import whole_number
+from siamese.errors import DataError
+from siamese.evaluation.metrics import check_scores, metric_values
 
 
 @dataclass(frozen=True)
@@ -31,105 +29,73 @@ class Interval:
 
 
 def bootstrap_interval(
-    metric: str | Callable[[np.ndarray, np.ndarray], float],
+    metric: Callable[[np.ndarray, np.ndarray], float],
     scores: Any,
     labels: Any,
     *,
-    threshold: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap: how far a metric would move with another sample of pairs.
+    """A metric with its interval: how far it would move with another sample of pairs.
 
-    Pairs are drawn with replacement. (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
-    chapter 13.) Pairs that share questions are not independent, which makes it somewhat narrow.
+    Pairs are drawn with replacement. Pairs that share questions are not independent, which makes the
+    interval somewhat narrow.
 
     Args:
-      metric: 'accuracy', 'precision', 'recall', 'f1' or 'mcc' (with `threshold`), 'roc_auc' or
-        'average_precision', computed for whole blocks of resamples at once; or a function of
-        (scores, labels), called once a resample.
+      metric: function of (scores, labels); NaN leaves a resample out.
       scores: float [n].
       labels: bool or 0/1 [n].
-      threshold: for the metrics that need one.
       resamples: how many samples are drawn.
       seed: of the draws; the same seed gives the same interval.
 
-    Returns:
-      The metric with its interval. Resamples on which it is undefined (one class only) are left out.
-
     Raises:
-      ArgumentError, DataError: see `check_scores`; unknown metrics.
+      ArgumentError, DataError: see `check_scores`; a metric that is NaN on every resample.
     """
     scores, truth = check_scores(scores, labels)
+    (interval,) = _intervals(
+        lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples, seed
+    )
+    return interval
+
+
+def metric_intervals(
+    scores: Any, labels: Any, threshold: float, *, resamples: int = 1000, seed: int = 0
+) -> dict[str, Interval]:
+    """The metrics of `evaluate_scores` by their names, with intervals; see `bootstrap_interval`.
+
+    Resamples on which a metric is undefined (one class only) are left out.
+    """
+    scores, truth = check_scores(scores, labels)
+    names = list(metric_values(scores, truth, threshold))
+
+    def values(rows: np.ndarray) -> list[float]:
+        return [*metric_values(scores[rows], truth[rows], threshold).values()]
+
+    return dict(zip(names, _intervals(values, len(truth), resamples, seed)))
+
+
+def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[Interval]:
+    """The mean of each column with its interval; whole clusters are drawn.
+
+    Args:
+      values: float [n, columns].
+      clusters: of each row; equal values, equal clusters.
+    """
+    _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
+    sizes = np.bincount(cluster)
+    sums = np.zeros((len(sizes), values.shape[1]))
+    np.add.at(sums, cluster, values)
+    return _intervals(lambda rows: sums[rows].sum(axis=0) / sizes[rows].sum(), len(sizes))
+
+
+def _intervals(
+    values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000, seed: int = 0
+) -> list[Interval]:
+    """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     whole_number(resamples, "resamples", 1)
-    of_counts = _of_counts(metric, scores, truth, threshold)
-    n, drawn = len(truth), []
     generator = np.random.default_rng(seed)
-    block = max(1, _CELLS_AT_ONCE // n)
-    with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold one class only
-        for start in range(0, resamples, block):
-            rows = generator.integers(n, size=(min(block, resamples - start), n))  # [block, n]
-            rows += np.arange(len(rows))[:, None] * n
-            # How often each pair was drawn in each resample.
-            counts = np.bincount(rows.ravel(), minlength=rows.size).reshape(rows.shape)
-            drawn.append(of_counts(counts))
-        value = of_counts(np.ones((1, n), int))[0]
-    values = np.concatenate(drawn).astype(float)
-    values = values[np.isfinite(values)]
-    if not len(values):
-        raise DataError(f"{metric} is undefined on all {resamples} resamples: too few pairs.")
-    low, high = np.quantile(values, [0.025, 0.975])
-    return Interval(float(value), float(low), float(high))
-
-
-def _of_counts(
-    metric: Any, scores: np.ndarray, truth: np.ndarray, threshold: float | None
-) -> Callable[[np.ndarray], np.ndarray]:
-    """The metric of resamples given as counts [resamples, n]; NaN where it is undefined."""
-    if callable(metric):
-        rows = np.arange(len(truth))
-        return lambda counts: np.array(
-            [metric(scores[drawn], truth[drawn]) for drawn in (np.repeat(rows, c) for c in counts)]
-        )
-    one_of(metric, "metric", (*AT_THRESHOLD, *RANKED))
-    if metric in RANKED:
-        return _ranked(metric, scores, truth)
-    if threshold is None:
-        raise ArgumentError(f"{metric} needs a threshold.")
-    answers = scores > as_number(threshold, "threshold")
-    cells = np.stack([answers & truth, answers & ~truth, ~answers & truth, ~answers & ~truth])
-
-    def at_threshold(counts: np.ndarray) -> np.ndarray:
-        tp, fp, fn, tn = (counts @ cells.T.astype(int)).T.astype(float)  # confusion matrices
-        product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-        return {
-            "accuracy": (tp + tn) / (tp + fp + fn + tn),
-            "precision": np.where(tp + fp > 0, tp / (tp + fp), 0.0),
-            "recall": tp / (tp + fn),
-            "f1": 2 * tp / (2 * tp + fp + fn),
-            "mcc": np.where(product > 0, (tp * tn - fp * fn) / np.sqrt(product), 0.0),
-        }[metric]
-
-    return at_threshold
-
-
-def _ranked(
-    metric: str, scores: np.ndarray, truth: np.ndarray
-) -> Callable[[np.ndarray], np.ndarray]:
-    order = np.argsort(-scores, kind="stable")
-    falling, duplicate = scores[order], truth[order]
-    last = np.flatnonzero(np.append(falling[:-1] != falling[1:], True))
-
-    def of_counts(counts: np.ndarray) -> np.ndarray:
-        counts = counts[:, order]
-        hits = np.cumsum(counts * duplicate, axis=1)[:, last]  # [resamples, distinct scores]
-        above = np.cumsum(counts, axis=1)[:, last]
-        new_hits = np.diff(hits, axis=1, prepend=0)
-        if metric == "average_precision":
-            return (hits / np.maximum(above, 1) * new_hits).sum(axis=1) / hits[:, -1]
-        others = above - hits
-        # For each non-duplicate the duplicates above it, and half of those level with it.
-        beaten = ((hits - new_hits / 2) * np.diff(others, axis=1, prepend=0)).sum(axis=1)
-        return beaten / (hits[:, -1] * others[:, -1])
-
-    return of_counts
+    samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]
+    if np.isnan(samples).all(axis=0).any():
+        raise DataError(f"The metric is undefined on all {resamples} resamples: too few pairs.")
+    low, high = np.nanquantile(samples, [0.025, 0.975], axis=0)
+    return [Interval(*map(float, each)) for each in zip(values(np.arange(n)), low, high)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from siamese.errors import MissingDependencyError
@@ -46,36 +46,22 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
     """
     try:
         import matplotlib
+        from matplotlib.figure import Figure
     except ImportError:
         raise MissingDependencyError("Pictures need Matplotlib: pip install matplotlib.") from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        yield _picture_class()(layout="constrained", figsize=(width, height))
+        figure = Figure(layout="constrained", figsize=(width, height))
+        figure._repr_png_ = partial(to_png, figure, dpi=110)
+        yield figure
 
 
 def to_png(figure, dpi: int = 150) -> bytes:
     """A figure as the bytes of a PNG file."""
-    return _drawn(figure, "png", dpi)
-
-
-def _drawn(figure, kind: str, dpi: int = 150) -> bytes:
     import matplotlib
 
     file = io.BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(file, format=kind, dpi=dpi)
+        figure.savefig(file, format="png", dpi=dpi)
     return file.getvalue()
-
-
-@functools.cache
-def _picture_class() -> type:
-    from matplotlib.figure import Figure
-
-    class Picture(Figure):
-        """A figure that a notebook shows, whether or not pyplot was ever imported."""
-
-        def _repr_png_(self) -> bytes:
-            return to_png(self, dpi=110)
-
-    return Picture

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from siamese.data.arguments import as_number
-from siamese.errors import ArgumentError
 from siamese.evaluation.calibration import expected_calibration_error, reliability_curve
 from siamese.evaluation.metrics import check_scores, evaluate_scores
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
@@ -43,32 +43,22 @@ def plot_roc(
       threshold: marked with a dot.
       others: name -> float [n], other scores of the same pairs drawn beside, such as word overlap.
     """
+    named = {"this model": scores, **(others or {})}
     names = "false positive rate (of the non-duplicates)", "true positive rate (of the duplicates)"
     with _one_plot("ROC curve", *names, legend="lower right") as (figure, axes):
-        for style, name, values, truth in _curves(scores, labels, others):
+        for (colour, line), (name, values) in zip(cycle(_LINES), named.items()):
+            values, truth = check_scores(values, labels)
             _, above, hits = threshold_cuts(values, truth)
-            area = evaluate_scores(values, truth).roc_auc
             rates = (above - hits) / (~truth).sum(), hits / truth.sum()
-            axes.plot(*rates, **style, label=f"{name}: AUC {area:.3f}")
+            label = f"{name}: AUC {evaluate_scores(values, truth).roc_auc:.3f}"
+            axes.plot(*rates, color=colour, linestyle=line, label=label)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="chance: AUC 0.500")
         if threshold is not None:
-            values, truth = check_scores(scores, labels)
-            answers = values > as_number(threshold, "threshold")
-            _dot(axes, answers[~truth].mean(), answers[truth].mean(), threshold)
+            answers = np.asarray(scores) > as_number(threshold, "threshold")
+            dot = answers[~truth].mean(), answers[truth].mean()
+            label = f"at the threshold {threshold:.3f}"
+            axes.plot(*dot, "o", color=DARK, markersize=8, label=label)
     return figure
-
-
-def _curves(scores: Any, labels: Any, others: Mapping | None) -> Iterator[tuple]:
-    """(line style, name, scores, labels) of this model and of those beside it."""
-    named = {"this model": scores, **(others or {})}
-    if len(named) > len(_LINES):
-        raise ArgumentError(f"At most {len(_LINES) - 1} others fit in one picture.")
-    for (colour, line), (name, values) in zip(_LINES, named.items()):
-        yield {"color": colour, "linestyle": line}, name, *check_scores(values, labels)
-
-
-def _dot(axes, x: float, y: float, threshold: float) -> None:
-    axes.plot(x, y, "o", color=DARK, markersize=8, label=f"at the threshold {threshold:.3f}")
 
 
 def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None):
@@ -80,15 +70,14 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
         edges = np.linspace(low, high if high > low else low + 1, 41)
         hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
         filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
-        for name, chosen, look in (
-            ("not duplicates", ~truth, hatched),
-            ("duplicates", truth, filled),
-        ):
-            share = np.full(chosen.sum(), 1 / chosen.sum())
-            look = {"histtype": "stepfilled", "linewidth": 1.4, **look}
-            axes.hist(
-                values[chosen], edges, weights=share, label=f"{name} ({chosen.sum():,})", **look
-            )
+        classes = ("not duplicates", ~truth, hatched), ("duplicates", truth, filled)
+        for name, chosen, look in classes:
+            look |= {
+                "histtype": "stepfilled",
+                "linewidth": 1.4,
+                "label": f"{name} ({chosen.sum():,})",
+            }
+            axes.hist(values[chosen], edges, weights=chosen[chosen] / chosen.sum(), **look)
         if threshold is not None:
             label = f"threshold {as_number(threshold, 'threshold'):.3f}"
             axes.axvline(threshold, color="black", linewidth=1.4, label=label)

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from siamese.data.clusters import connected_groups
 from siamese.data.readers.columns import normal_name
 from siamese.data.readers.reading import ReadReport, open_rows, source_name
 from siamese.errors import DataError
-from siamese.evaluation.bootstrap import Interval
+from siamese.evaluation.bootstrap import Interval, cluster_intervals
 
-RELEVANCE_COLUMNS = ("query_id", "id", "relevance")
+_TREC = ("query_id", "iteration", "id", "relevance")
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ class RetrievalMetrics:
       ndcg: mean normalized discounted cumulative gain of the first 10 (Jarvelin and Kekalainen, 2002): the
         sum of relevance / log2(rank + 1), divided by that of the best possible order.
       recall: k -> mean share of the relevant ids that stand among the first k.
-      intervals: each of these by its name, with its 95 % bootstrap interval; empty where no clusters were
-        given.
+      intervals: each of these by its name, with its 95 % bootstrap interval; empty without clusters.
     """
 
     queries: int
@@ -62,60 +62,37 @@ def evaluate_retrieval(
       DataError: no query has anything relevant.
 
     Example:
-      >>> found = evaluate_retrieval([["b", "a", "c"]], [{"a", "c"}], ks=(2,))
-      >>> found.mrr, found.recall[2], round(found.map, 4)
+      >>> metrics = evaluate_retrieval([["b", "a", "c"]], [{"a", "c"}], ks=(2,))
+      >>> metrics.mrr, metrics.recall[2], round(metrics.map, 4)
       (0.5, 0.5, 0.5833)
     """
-    rows, kept = [], []
+    rows = {}  # place of the query -> its figures
     for place, (row, targets) in enumerate(zip(ranked, relevant, strict=True)):
         gains = dict(targets) if isinstance(targets, Mapping) else dict.fromkeys(targets, 1)
         if not gains:
             continue
-        kept.append(place)
         # The rank, from 1, of each relevant id that was returned.
         hits = np.array([rank for rank, item in enumerate(row, 1) if item in gains], float)
-        reciprocal = 1 / hits[0] if len(hits) else 0.0
-        precision = (np.arange(1, len(hits) + 1) / hits).sum() / len(gains)
-        ideal = _dcg(sorted(gains.values(), reverse=True))
-        ndcg = _dcg([gains.get(item, 0) for item in row[:10]]) / ideal
-        rows.append([reciprocal, precision, ndcg, *((hits <= k).sum() / len(gains) for k in ks)])
+        ndcg = _dcg(gains.get(item, 0) for item in row) / _dcg(sorted(gains.values(), reverse=True))
+        rows[place] = [
+            1 / hits[0] if len(hits) else 0.0,
+            (np.arange(1, len(hits) + 1) / hits).sum() / len(gains),
+            ndcg,
+            *((hits <= k).sum() / len(gains) for k in ks),
+        ]
     if not rows:
         raise DataError("No query has anything relevant.")
-    values = np.array(rows)  # [queries, figures]
+    values = np.array(list(rows.values()))  # [queries, figures]
     mrr, mean_precision, ndcg, *recall = values.mean(axis=0).tolist()
     intervals = {}
     if clusters is not None:
         names = ["MRR", "MAP", "nDCG@10", *(f"recall@{k}" for k in ks)]
-        found = cluster_intervals(values, [clusters[place] for place in kept])
-        intervals = dict(zip(names, found))
+        intervals = dict(zip(names, cluster_intervals(values, [clusters[at] for at in rows])))
     return RetrievalMetrics(len(rows), mrr, mean_precision, ndcg, dict(zip(ks, recall)), intervals)
 
 
-def _dcg(gains: Sequence[float]) -> float:
-    return float((np.array(gains[:10]) / np.log2(np.arange(2, 2 + len(gains[:10])))).sum())
-
-
-def cluster_intervals(
-    values: np.ndarray, clusters: Sequence[Hashable], *, resamples: int = 1000, seed: int = 0
-) -> list[Interval]:
-    """The mean of each column with its 95 % percentile bootstrap interval, whole clusters being drawn.
-
-    Args:
-      values: float [n, columns].
-      clusters: of each row; equal values, equal clusters.
-      resamples: how many samples of clusters are drawn.
-      seed: of the draws.
-    """
-    _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
-    sizes = np.bincount(cluster)
-    sums = np.zeros((len(sizes), values.shape[1]))
-    np.add.at(sums, cluster, values)
-    generator, means = np.random.default_rng(seed), []
-    for _ in range(resamples):
-        times = np.bincount(generator.integers(len(sizes), size=len(sizes)), minlength=len(sizes))
-        means.append(times @ sums / (times @ sizes))
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
-    return [Interval(*map(float, found)) for found in zip(values.mean(axis=0), low, high)]
+def _dcg(gains: Iterable[float]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(islice(gains, 10), 1))
 
 
 def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
@@ -141,31 +118,29 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
-    report, found = ReadReport(source_name(path)), {}
+    report, relevance = ReadReport(source_name(path)), {}
     with open_rows(path, report, specs=(), names={"query_id"}) as records:
         names = [*map(normal_name, records.header)]
-        is_table = records.is_json or {"query_id", "id"} <= set(names)
-        for rows, lines, _ in records:
-            for row, line in zip(rows, lines):
-                if not is_table:
-                    parts = " ".join(map(str, row)).split()
-                    if not parts:
-                        continue
-                    query, _, item, grade = parts if len(parts) == 4 else [None] * 4
-                else:
-                    row = row if records.is_json else dict(zip(names, row))
-                    query, item, grade = (row.get(name) for name in RELEVANCE_COLUMNS)
-                    grade = 1 if grade in (None, "") else grade
-                try:
-                    known = query is not None and item is not None
-                    value = float(grade) if known else math.nan
-                except (TypeError, ValueError):
-                    value = math.nan
+        for row, line in (each for rows, lines, _ in records for each in zip(rows, lines)):
+            parts = " ".join(row).split()
+            if not parts:
+                continue
+            if records.is_json:
+                cells = row
+            elif {"query_id", "id"} <= set(names):
+                cells = dict(zip(names, row))
+            else:
+                cells = dict(zip(_TREC, parts)) if len(parts) == len(_TREC) else {}
+            try:
+                query, item, grade = cells["query_id"], cells["id"], cells.get("relevance")
+                value = 1.0 if grade in (None, "") else float(grade)
                 if not math.isfinite(value):
-                    raise DataError(
-                        f"{report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
-                        f"row with {', '.join(RELEVANCE_COLUMNS)}."
-                    )
-                if value > 0:
-                    found.setdefault(str(query), {})[str(item)] = value
-    return found
+                    raise ValueError
+            except (LookupError, TypeError, ValueError):
+                raise DataError(
+                    f"{report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
+                    "row with query_id, id, relevance."
+                ) from None
+            if value > 0:
+                relevance.setdefault(str(query), {})[str(item)] = value
+    return relevance

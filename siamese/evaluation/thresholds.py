@@ -8,7 +8,7 @@ import numpy as np
 
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import bootstrap_interval
-from siamese.evaluation.calibration import Calibration, fit_calibration
+from siamese.evaluation.calibration import Calibration, fit_calibration, platt_curve
 from siamese.evaluation.metrics import check_scores
 
 
@@ -84,11 +84,10 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
       (0.53, 2)
     """
     scores, truth = check_scores(scores, labels)
-
-    threshold = _border(scores, truth)
-    if threshold != threshold:
+    duplicates, threshold = int(truth.sum()), _border(scores, truth)
+    if np.isnan(threshold):
         raise DataError(
-            f"The {int(truth.sum())} duplicates among {len(truth)} labels do not have higher cosines than "
+            f"The {duplicates} duplicates among {len(truth)} labels do not have higher cosines than "
             "the others, so no threshold tells them apart. Look at the labels, or give more."
         )
     low = high = threshold
@@ -96,31 +95,15 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
         interval = bootstrap_interval(_border, scores, truth, resamples=resamples)
         low, high = interval.low, interval.high
     calibration = fit_calibration(scores, truth, "platt")
-    return FittedThreshold(threshold, low, high, len(truth), int(truth.sum()), calibration)
+    return FittedThreshold(threshold, low, high, len(truth), duplicates, calibration)
 
 
 def _border(scores: np.ndarray, truth: np.ndarray) -> float:
-    """Where Platt's curve passes 1/2, cut to cosines; NaN where it does not rise.
-
-    Newton's method for the two numbers of the curve that `fit_calibration` fits: a hundred resamples are
-    fitted in the time of one there.
-    """
-    ones, zeros = truth.sum(), (~truth).sum()
-    scale = scores.std()
-    if not ones or not zeros or not scale:
-        return float("nan")
-    target = np.where(truth, (ones + 1) / (ones + 2), 1 / (zeros + 2))
-    x = np.stack([(scores - scores.mean()) / scale, np.ones(len(scores))])  # [2, n]
-    curve = np.zeros(2)
-    for _ in range(50):
-        p = 0.5 + 0.5 * np.tanh(curve @ x / 2)
-        step = np.linalg.solve((x * (p * (1 - p))) @ x.T + 1e-9 * np.eye(2), x @ (target - p))
-        curve += np.clip(step, -2, 2)  # A whole step may go too far where the labels are separate.
-        if np.abs(step).max() < 1e-8:
-            break
-    if curve[0] <= 0:
-        return float("nan")
-    return float(np.clip(scores.mean() - scale * curve[1] / curve[0], -1, 1))
+    """Where Platt's curve passes 1/2, cut to cosines; NaN where it does not rise."""
+    if truth.all() or not truth.any():  # A resample may hold one class only.
+        return np.nan
+    slope, intercept = platt_curve(scores, truth)
+    return float(np.clip(-intercept / slope, -1, 1)) if slope > 0 else np.nan
 
 
 def threshold_cuts(
@@ -141,8 +124,8 @@ def threshold_cuts(
       (np.float64(0.5), [0, 1, 2], [0, 1, 1])
     """
     order = np.argsort(-scores, kind="stable")
-    falling, found = scores[order], np.cumsum(truth[order])
-    last = np.flatnonzero(np.append(falling[:-1] != falling[1:], True))  # last of each equal run
+    falling, hits = scores[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(np.diff(falling) != 0, True))  # last of each equal run
     distinct = falling[last]
     upper, lower = distinct[:-1], distinct[1:]
     between = upper * 0.5 + lower * 0.5
@@ -153,4 +136,4 @@ def threshold_cuts(
     between = np.where((between >= upper) | (between < lower) | blurred, lower, between)
     bottom = np.nextafter(distinct[-1], -np.inf)
     thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
-    return thresholds, np.append(0, last + 1), np.append(0, found[last])
+    return thresholds, np.append(0, last + 1), np.append(0, hits[last])

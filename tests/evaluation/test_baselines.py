@@ -22,24 +22,21 @@ def test_shared_of_all_distinct_words(first, second, expected):
 
 
 def test_wrong_questions():
-    with pytest.raises(DataError, match="2 first and 1 second"):
+    with pytest.raises(DataError, match="2 questions and question2 holds 1"):
         word_overlap(["a", "b"], ["a"])
     with pytest.raises(ArgumentError, match="5"):
         word_overlap(["a", 5], ["a", "b"])
 
 
-FIRST = ["a b", "a b", "c d", "e f", "g h"]
-SECOND = ["a b", "a c", "x y", "e z", "g h"]
-
-
 def test_always_the_commoner_answer_and_overlap():
-    found = baselines(FIRST, SECOND, [1, 0, 0, 0, 1])
-    assert list(found) == ["always no", "word overlap"]
-    constant = found["always no"]
+    overlap = word_overlap(["a b", "a b", "c d", "e f", "g h"], ["a b", "a c", "x y", "e z", "g h"])
+    figures = baselines(overlap, [1, 0, 0, 0, 1])
+    assert list(figures) == ["always no", "word overlap"]
+    constant = figures["always no"]
     assert (constant.accuracy, constant.base_rate) == (pytest.approx(0.6), pytest.approx(0.4))
     assert (constant.roc_auc, constant.recall, constant.f1, constant.mcc) == (0.5, 0, 0, 0)
-    assert found["word overlap"].accuracy == 1.0
-    yes = baselines(FIRST, SECOND, [1, 1, 1, 0, 1])["always yes"]
+    assert figures["word overlap"].accuracy == 1.0
+    yes = baselines(overlap, [1, 1, 1, 0, 1])["always yes"]
     assert yes.accuracy == pytest.approx(0.8) and yes.recall == 1.0
     with pytest.raises(DataError, match="All 5"):
-        baselines(FIRST, SECOND, [1] * 5)
+        baselines(overlap, [1] * 5)

@@ -1,75 +1,61 @@
-"""bootstrap_interval against resampling one by one."""
+"""Bootstrap intervals against resampling with scikit-learn's metrics, and hand-made samples."""
 
 import dataclasses
 
 import numpy as np
 import pytest
+from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.bootstrap import Interval, bootstrap_interval
-from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.bootstrap import Interval, bootstrap_interval, metric_intervals
 
-METRICS = ("accuracy", "precision", "recall", "f1", "mcc", "roc_auc", "average_precision")
+METRICS = {
+    "accuracy": lambda y, s: sk.accuracy_score(y, s > 0.5),
+    "precision": lambda y, s: sk.precision_score(y, s > 0.5, zero_division=0),
+    "recall": lambda y, s: sk.recall_score(y, s > 0.5),
+    "f1": lambda y, s: sk.f1_score(y, s > 0.5),
+    "mcc": lambda y, s: sk.matthews_corrcoef(y, s > 0.5),
+    "roc_auc": sk.roc_auc_score,
+    "average_precision": sk.average_precision_score,
+}
 
 
-def made(n, seed=0, ties=True):
+def scored(n, seed=0):
     generator = np.random.default_rng(seed)
     labels = generator.random(n) < 0.4
-    scores = generator.normal(size=n) + labels
-    return (scores.round(1) if ties else scores), labels
+    return (generator.normal(size=n) + labels).round(1), labels  # With ties.
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_equals_one_resample_at_a_time(metric):
-    scores, labels = made(60)
-    found = bootstrap_interval(metric, scores, labels, threshold=0.5, resamples=40, seed=3)
+def test_equals_scikit_learn_one_resample_at_a_time():
+    scores, labels = scored(60)
+    intervals = metric_intervals(scores, labels, 0.5, resamples=40, seed=3)
     rows = np.random.default_rng(3).integers(60, size=(40, 60))
-    each = [
-        getattr(evaluate_scores(scores[row], labels[row], 0.5), metric)
-        for row in rows
-        if labels[row].any() and not labels[row].all()
-    ]
-    assert found.value == pytest.approx(getattr(evaluate_scores(scores, labels, 0.5), metric))
-    assert (found.low, found.high) == pytest.approx(np.quantile(each, [0.025, 0.975]))
+    assert set(intervals) == set(METRICS)
+    for name, metric in METRICS.items():
+        each = [metric(labels[row], scores[row]) for row in rows]
+        expected = metric(labels, scores), *np.quantile(each, [0.025, 0.975])
+        assert dataclasses.astuple(intervals[name]) == pytest.approx(expected), name
+        own = bootstrap_interval(
+            lambda s, y, m=metric: m(y, s), scores, labels, resamples=40, seed=3
+        )
+        assert dataclasses.astuple(own) == pytest.approx(expected), name
 
 
-def test_a_function_of_ones_own():
-    scores, labels = made(60)
-
-    def accuracy(scores, labels):
-        return float(((scores > 0.5) == labels).mean())
-
-    own = bootstrap_interval(accuracy, scores, labels, resamples=100, seed=1)
-    named = bootstrap_interval("accuracy", scores, labels, threshold=0.5, resamples=100, seed=1)
-    assert dataclasses.astuple(own) == pytest.approx(dataclasses.astuple(named))
-    assert named == bootstrap_interval(
-        "accuracy", scores, labels, threshold=0.5, resamples=100, seed=1
-    )
+def test_the_same_seed_gives_the_same_interval_and_it_prints_three_decimals():
+    first, again = (metric_intervals(*scored(60), 0.5, resamples=20, seed=1) for _ in range(2))
+    assert first == again != metric_intervals(*scored(60), 0.5, resamples=20, seed=2)
     assert str(Interval(0.8123, 0.8, 0.82456)) == "0.812 [0.800, 0.825]"
 
 
-def test_resamples_with_one_class_are_left_out_of_ranking_metrics():
-    found = bootstrap_interval("roc_auc", [0.1, 0.2, 0.9], [0, 0, 1], resamples=200)
-    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+def test_resamples_with_one_class_are_left_out():
+    area = metric_intervals([0.1, 0.2, 0.9], [0, 0, 1], 0.5, resamples=200)["roc_auc"]
+    assert (area.value, area.low, area.high) == (1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"metric": "loss"}, "metric must be one of"),
-        ({"metric": "accuracy", "threshold": None}, "needs a threshold"),
-        ({"resamples": 0}, "resamples"),
-    ],
-)
-def test_wrong_arguments(changes, says):
-    scores, labels = made(20)
-    arguments = {"metric": "accuracy", "threshold": 0.5} | changes
-    with pytest.raises(ArgumentError, match=says):
-        bootstrap_interval(arguments.pop("metric"), scores, labels, **arguments)
-
-
-def test_wrong_data():
+def test_wrong_arguments():
+    with pytest.raises(ArgumentError, match="resamples"):
+        bootstrap_interval(lambda s, y: 0.0, *scored(20), resamples=0)
     with pytest.raises(DataError, match="All 2 pairs"):
-        bootstrap_interval("roc_auc", [0.1, 0.2], [1, 1])
+        metric_intervals([0.1, 0.2], [1, 1], 0.5)
     with pytest.raises(DataError, match="undefined"):
         bootstrap_interval(lambda s, y: float("nan"), [0.1, 0.2], [0, 1])

@@ -70,9 +70,21 @@ def test_well_formed_and_the_questions_are_text_and_no_markup(page, evaluation):
     reader = Reader(page)
     assert reader.open == []
     assert set(reader.tags) <= {
-        *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "strong", "table"),
-        *("tbody", "tr", "th", "td", "div", "figure", "img", "figcaption", "ul", "li", "bdi", "br"),
-        *("small", "footer"),
+        *(
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "h1",
+            "h2",
+            "p",
+            "pre",
+            "div",
+            "figure",
+        ),
+        *("img", "figcaption", "ul", "li", "bdi", "br", "small", "footer"),
     }
     assert reader.tags.count("h1") == reader.tags.count("style") == reader.tags.count("body") == 1
     assert {name for _, name, _ in reader.attributes} <= {
@@ -100,9 +112,9 @@ def test_loads_nothing_from_anywhere(page):
 def test_figures_stand_in_the_page_and_in_the_table(evaluation, page):
     expected = evaluate_scores(evaluation.scores, evaluation.labels, 0.2)
     text, table = "".join(Reader(page).text), report.short_table(evaluation)
+    assert table in text
     for name, title in FIGURES.items():
         value = getattr(expected, name)
-        assert f"{title}{value:.3f} [" in text
         assert re.search(rf"^{title} +{value:.3f} \[", table, re.M)
         low, high = evaluation.intervals[name].low, evaluation.intervals[name].high
         assert low <= value <= high and f"[{low:.3f}, {high:.3f}]" in table
@@ -149,5 +161,5 @@ def test_what_cannot_be_written_or_measured_is_refused(tmp_path, evaluation):
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="file"):
         report.write_report(tmp_path / "file", evaluation)
-    with pytest.raises(DataError, match="question2 holds 1 texts for 2 labels"):
+    with pytest.raises(DataError, match="question2 holds 1:"):
         report.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
