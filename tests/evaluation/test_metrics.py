@@ -1,41 +1,14 @@
-"""Metrics against their definitions, counted by hand."""
+"""Metrics against scikit-learn's; B-cubed against a loop over items, as in Amigo et al. (2009)."""
 
-import math
-
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.clustering import b_cubed
 from siamese.evaluation.metrics import evaluate_scores
-
-
-def by_hand(scores, labels, threshold):
-    tp = sum(s > threshold and y for s, y in zip(scores, labels))
-    fp = sum(s > threshold and not y for s, y in zip(scores, labels))
-    fn = sum(not s > threshold and y for s, y in zip(scores, labels))
-    tn = len(scores) - tp - fp - fn
-    product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    positives = [s for s, y in zip(scores, labels) if y]
-    negatives = [s for s, y in zip(scores, labels) if not y]
-    wins = sum((p > n) + 0.5 * (p == n) for p in positives for n in negatives)
-    average = 0.0  # the precision at each distinct score, weighted by the duplicates gained there
-    for cut in sorted(set(scores), reverse=True):
-        above = sum(s >= cut for s in scores)
-        found = sum(s >= cut for s in positives)
-        average += found / above * sum(s == cut for s in positives)
-    return {
-        "accuracy": (tp + tn) / len(scores),
-        "precision": tp / (tp + fp) if tp + fp else 0.0,
-        "recall": tp / (tp + fn),
-        "f1": 2 * tp / (2 * tp + fp + fn),
-        "mcc": (tp * tn - fp * fn) / math.sqrt(product) if product else 0.0,
-        "roc_auc": wins / len(positives) / len(negatives),
-        "average_precision": average / len(positives),
-        "base_rate": len(positives) / len(scores),
-        "n": len(scores),
-        "threshold": threshold,
-    }
 
 
 @settings(max_examples=100, deadline=None)
@@ -45,45 +18,80 @@ def by_hand(scores, labels, threshold):
     ),
     cut=st.integers(-1, 7),
 )
-def test_equals_the_definitions(pairs, cut):
-    scores, labels = [s / 6 for s, _ in pairs], [y for _, y in pairs]
-    found = evaluate_scores(scores, labels, cut / 6).to_dict()
-    expected = by_hand(scores, labels, cut / 6)
-    assert set(found) == set(expected)
-    for name, value in expected.items():
-        assert found[name] == pytest.approx(value, abs=1e-12), name
+def test_equals_scikit_learn(pairs, cut):
+    scores, labels = np.array([s / 6 for s, _ in pairs]), np.array([y for _, y in pairs])
+    answers = scores > cut / 6
+    expected = {
+        "n": len(pairs),
+        "base_rate": labels.mean(),
+        "threshold": cut / 6,
+        "accuracy": sk.accuracy_score(labels, answers),
+        "precision": sk.precision_score(labels, answers, zero_division=0),
+        "recall": sk.recall_score(labels, answers),
+        "f1": sk.f1_score(labels, answers),
+        "mcc": sk.matthews_corrcoef(labels, answers),
+        "roc_auc": sk.roc_auc_score(labels, scores),
+        "average_precision": sk.average_precision_score(labels, scores),
+    }
+    assert evaluate_scores(scores, labels, cut / 6).to_dict() == pytest.approx(expected, abs=1e-12)
 
 
 def test_without_a_threshold_only_the_ranking_is_measured():
-    found = evaluate_scores([0.9, 0.1], [1, 0])
-    assert (found.accuracy, found.mcc, found.threshold) == (None, None, None)
-    assert found.roc_auc == found.average_precision == 1.0
+    metrics = evaluate_scores([0.9, 0.1], [1, 0])
+    assert (metrics.accuracy, metrics.mcc, metrics.threshold) == (None, None, None)
+    assert metrics.roc_auc == metrics.average_precision == 1.0
 
 
 @pytest.mark.parametrize(
-    ("scores", "labels", "error", "says"),
+    ("scores", "labels", "threshold", "error", "says"),
     [
-        ([], [], DataError, "no scores"),
-        ([0.1, 0.2], [1], DataError, "2 scores and 1 labels"),
-        ([0.1, float("nan")], [1, 0], ArgumentError, r"scores\[1\] is nan"),
-        ([0.1, float("inf")], [1, 0], ArgumentError, r"scores\[1\] is inf"),
-        ([0.1, 0.2], [1, 2], ArgumentError, r"labels\[1\] is .*2"),
-        ([0.1, 0.2], [1, -1], ArgumentError, r"labels\[1\]"),
-        ([0.1, 0.2], [0.5, 1], ArgumentError, r"labels\[0\]"),
-        ([0.1, 0.2], ["yes", "no"], ArgumentError, "'?yes'?"),
-        ([0.1, 0.2], [None, 1], ArgumentError, "None"),
-        ([0.1, 0.2], [1, 1], DataError, "All 2 pairs are duplicates"),
-        ([0.1, 0.2], [0, 0], DataError, "All 2 pairs are non-duplicates"),
-        ([[0.1, 0.2]], [1, 0], ArgumentError, "flat"),
-        (["0.1", "x"], [1, 0], ArgumentError, "numbers"),
+        ([], [], 0.5, DataError, "no scores"),
+        ([0.1, 0.2], [1], 0.5, DataError, "2 scores and 1 labels"),
+        ([0.1, float("nan")], [1, 0], 0.5, ArgumentError, r"scores\[1\] is nan"),
+        ([0.1, float("inf")], [1, 0], 0.5, ArgumentError, r"scores\[1\] is inf"),
+        ([0.1, 0.2], [1, 2], 0.5, ArgumentError, r"labels\[1\] is .*2"),
+        ([0.1, 0.2], [0.5, 1], 0.5, ArgumentError, r"labels\[0\]"),
+        ([0.1, 0.2], ["yes", "no"], 0.5, ArgumentError, "'?yes'?"),
+        ([0.1, 0.2], [None, 1], 0.5, ArgumentError, "None"),
+        ([0.1, 0.2], [1, 1], 0.5, DataError, "All 2 pairs are duplicates"),
+        ([0.1, 0.2], [0, 0], 0.5, DataError, "All 2 pairs are non-duplicates"),
+        ([[0.1, 0.2]], [1, 0], 0.5, ArgumentError, "flat"),
+        (["0.1", "x"], [1, 0], 0.5, ArgumentError, "numbers"),
+        ([0.1, 0.2], [0, 1], "high", ArgumentError, "threshold"),
+        ([0.1, 0.2], [0, 1], float("nan"), ArgumentError, "threshold"),
+        ([0.1, 0.2], [0, 1], [1, 2], ArgumentError, "threshold"),
     ],
 )
-def test_wrong_input(scores, labels, error, says):
+def test_wrong_input(scores, labels, threshold, error, says):
     with pytest.raises(error, match=says):
-        evaluate_scores(scores, labels, 0.5)
+        evaluate_scores(scores, labels, threshold)
 
 
-@pytest.mark.parametrize("threshold", ["high", float("nan"), [1, 2]])
-def test_wrong_threshold(threshold):
-    with pytest.raises(ArgumentError, match="threshold"):
-        evaluate_scores([0.1, 0.2], [0, 1], threshold)
+def by_items(groups, truth, items):
+    precision, recall = [], []
+    for i in items:
+        group = {j for j in range(len(groups)) if groups[j] == groups[i]}
+        true = {j for j in range(len(groups)) if truth[j] == truth[i]}
+        precision.append(len(group & true) / len(group))
+        recall.append(len(group & true) / len(true))
+    p, r = np.mean(precision), np.mean(recall)
+    return p, r, 2 * p * r / (p + r)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_b_cubed_equals_the_loop(seed):
+    rng = np.random.default_rng(seed)
+    groups, truth = rng.integers(0, 9, 60), rng.integers(0, 12, 60)
+    counted = rng.random(60) < 0.5
+    for mask, items in ((None, range(60)), (counted, np.flatnonzero(counted))):
+        assert b_cubed(groups, truth, counted=mask) == pytest.approx(by_items(groups, truth, items))
+
+
+def test_b_cubed_of_known_groups():
+    truth = ["a", "a", "b", "c"]
+    assert b_cubed([7, 7, 3, 9], truth) == (1, 1, 1)
+    assert b_cubed([0, 1, 2, 3], truth)[:2] == (1, 0.75)
+    assert b_cubed([0, 0, 0, 0], truth)[:2] == (0.375, 1)
+    for groups, wrong in (([], []), ([1], [1, 2])):
+        with pytest.raises(DataError, match="two groups of each item"):
+            b_cubed(groups, wrong)
