@@ -6,7 +6,6 @@ import errno
 import functools
 import logging
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +17,7 @@ from trax import fastmath
 from trax.supervised import training
 
 from siamese.compat.randomness import keeping_generators
+from siamese.compat.signals import StopSignals
 from siamese.errors import CheckpointError, DataError, SiameseError
 
 logger = logging.getLogger("siamese")
@@ -29,13 +29,13 @@ class Loop(training.Loop):
     """`trax.supervised.training.Loop` for one task over pairs; same arguments, arithmetic and files.
 
     It trains on one device. The last step of a run is saved, also where a generator ends (DataError) or
-    Ctrl-C comes, which waits for the end of the step. Weights that are not finite are never saved
-    (SiameseError). The log reports a loss that stays or ends at that of equal vectors. Another model's
-    checkpoint in `output_dir`, and a full disk, are a CheckpointError.
+    Ctrl-C or SIGTERM comes, which waits for the end of the step. Weights that are not finite are never
+    saved (SiameseError). The log reports a loss that stays or ends at that of equal vectors. Another
+    model's checkpoint in `output_dir`, and a full disk, are a CheckpointError.
     """
 
     def __init__(self, model, task, **stock: Any):
-        self._interrupted = threading.Event()
+        self._signals = StopSignals()
         # Each task took one batch for its shapes.
         self._batches = {"train_generator": 1, "val_generator": 1}
         self._loss, self._collapsed, self._has_warned = np.nan, 0, False
@@ -48,11 +48,11 @@ class Loop(training.Loop):
 
     def run(self, n_steps: int = 1) -> None:
         """Trains for `n_steps` more steps; see the class for its end."""
-        with _disk_errors_explained(self._output_dir), _interrupt_held_back(self._interrupted):
+        with _disk_errors_explained(self._output_dir), StopSignals() as self._signals:
             try:
                 super().run(n_steps)
-            except (DataError, KeyboardInterrupt) as stop:
-                if isinstance(stop, DataError) or self._interrupted.is_set():
+            except (DataError, KeyboardInterrupt, SystemExit) as stop:
+                if isinstance(stop, DataError) or self._signals.received:
                     self._finish()
                 raise
             self._finish()
@@ -66,9 +66,10 @@ class Loop(training.Loop):
 
     def _run_one_step(self, task_index, task_changed):
         try:
-            if self._interrupted.is_set():
-                logger.warning("Stopped by Ctrl-C after step %d.", self._step - 1)
-                raise KeyboardInterrupt
+            if self._signals.received:
+                name = {signal.SIGINT: "Ctrl-C"}.get(self._signals.received, "SIGTERM")
+                logger.warning("Stopped by %s after step %d.", name, self._step - 1)
+                self._signals.raise_received()
             self._loss, stats = super()._run_one_step(task_index, task_changed)
         except BaseException as error:
             self._step -= 1  # Trax counts a step before it takes the batch.
@@ -152,26 +153,6 @@ def _say_that_one_is_used(count: int) -> None:
         "siamese train uses all of them.",
         count,
     )
-
-
-@contextmanager
-def _interrupt_held_back(interrupted: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C only sets the event; a second one clears it and interrupts at once."""
-    interrupted.clear()
-
-    def remember(number, frame):
-        if interrupted.is_set():
-            interrupted.clear()
-            raise KeyboardInterrupt
-        interrupted.set()
-
-    is_main = threading.current_thread() is threading.main_thread()  # Python interrupts that one.
-    before = signal.signal(signal.SIGINT, remember) if is_main else None
-    try:
-        yield
-    finally:
-        if is_main:
-            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -21,8 +21,8 @@ class Metrics:
       roc_auc: chance that a duplicate scores higher than a non-duplicate, ties counting half.
       average_precision: mean precision over the duplicates, from the best score down.
       threshold: a pair counts as a duplicate where its score is above it; None where there is none.
-      accuracy, precision, recall, f1, mcc: at the threshold; None without one. Precision is 0 where
-        nothing lies above the threshold, and mcc (Matthews) 0 where all answers are the same.
+      accuracy, precision, recall, f1: at the threshold; None without one. Precision is 0 where nothing
+        lies above the threshold.
     """
 
     n: int
@@ -34,7 +34,6 @@ class Metrics:
     precision: float | None = None
     recall: float | None = None
     f1: float | None = None
-    mcc: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -99,6 +98,7 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
     return Metrics(len(truth), float(truth.mean()), threshold=threshold, **values)
 
 
+@np.errstate(invalid="ignore")
 def metric_values(
     scores: np.ndarray, truth: np.ndarray, threshold: float | None
 ) -> dict[str, float]:
@@ -118,24 +118,17 @@ def metric_values(
     others, new_hits = above - hits, np.diff(hits, prepend=0)
     # For each non-duplicate the duplicates above it, and half of those level with it.
     beaten = (hits - new_hits / 2) @ np.diff(others, prepend=0)
-    with np.errstate(invalid="ignore"):
-        roc_auc = beaten / (hits[-1] * others[-1])
-        average_precision = hits / above @ new_hits / hits[-1]
-    values = {"roc_auc": roc_auc, "average_precision": average_precision}
+    values = {
+        "roc_auc": beaten / (hits[-1] * others[-1]),
+        "average_precision": hits / above @ new_hits / hits[-1],
+    }
     if threshold is not None:
-        values |= _at_threshold(scores > threshold, truth)
-    return {name: float(value) for name, value in values.items()}
-
-
-def _at_threshold(answers: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    tp, fp, fn = (np.sum(cell) for cell in (answers & truth, answers & ~truth, ~answers & truth))
-    tn = len(truth) - tp - fp - fn
-    product = float(tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    with np.errstate(invalid="ignore"):
-        return {
-            "accuracy": (tp + tn) / len(truth),
-            "precision": tp / max(tp + fp, 1),
-            "recall": tp / (tp + fn),
-            "f1": 2 * tp / (2 * tp + fp + fn),
-            "mcc": (tp * tn - fp * fn) / np.sqrt(max(product, 1)),
+        answers = scores > threshold
+        right = np.sum(answers & truth)
+        values |= {
+            "accuracy": np.mean(answers == truth),
+            "precision": right / max(answers.sum(), 1),
+            "recall": right / hits[-1],
+            "f1": 2 * right / (answers.sum() + hits[-1]),
         }
+    return {name: float(value) for name, value in values.items()}

@@ -33,7 +33,6 @@ FIGURES = {
     "precision": "precision",
     "recall": "recall",
     "f1": "F1",
-    "mcc": "Matthews correlation",
     "roc_auc": "ROC AUC",
     "average_precision": "average precision",
 }

@@ -1,12 +1,10 @@
-"""What watches a run: NaN, collapse, stop signals, metrics.jsonl."""
+"""What watches a run: NaN, collapse, metrics.jsonl."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-import signal
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -38,40 +36,6 @@ def is_on_plateau(loss: float, plateau: float | None) -> bool:
     In the edition of 2023 rounding masks all negatives of about one row a batch.
     """
     return plateau is not None and abs(loss - plateau) < 0.02 * plateau
-
-
-class StopSignals:
-    """Within ``with StopSignals() as signals`` the first SIGINT or SIGTERM is only noted in ``received``.
-
-    A second Ctrl-C raises KeyboardInterrupt at once. Python delivers signals to its main thread alone;
-    in any other thread nothing is changed.
-    """
-
-    def __init__(self):
-        self.received: signal.Signals | None = None
-        self._before = {}
-
-    def __enter__(self) -> StopSignals:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._remember)
-        return self
-
-    def _remember(self, number, frame) -> None:
-        if self.received is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.received = signal.Signals(number)
-
-    def __exit__(self, *_) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def raise_received(self) -> None:
-        """Raises what the signal would have raised: KeyboardInterrupt, or SystemExit(128 + number)."""
-        if self.received is signal.SIGINT:
-            raise KeyboardInterrupt
-        if self.received is not None:
-            raise SystemExit(128 + self.received)
 
 
 def read_metrics(directory: str | os.PathLike, step: int) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from siamese.compat.progress import progress_bar
 from siamese.compat.randomness import keeping_generators
+from siamese.compat.signals import StopSignals
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.nn.tower import Dropout, TowerConfig, init
@@ -37,7 +38,6 @@ from siamese.training.fine_tuning import enough_to_fit, started_weights
 from siamese.training.losses import make_loss, plateau
 from siamese.training.monitor import (
     COLLAPSE_STEPS,
-    StopSignals,
     TrainingError,
     add_metrics,
     check_finite,

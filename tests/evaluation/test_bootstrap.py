@@ -20,7 +20,7 @@ def test_equals_one_resample_at_a_time():
     scores, labels = scored(60)
     intervals = metric_intervals(scores, labels, 0.5, resamples=40, seed=3)
     rows = np.random.default_rng(3).integers(60, size=(40, 60))
-    assert len(intervals) == 7
+    assert len(intervals) == 6
     for name, interval in intervals.items():
 
         def metric(scores, labels, name=name):

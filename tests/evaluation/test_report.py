@@ -142,7 +142,7 @@ def test_written_over_an_older_one_or_refused(tmp_path, evaluation):
     assert text.startswith("<!DOCTYPE html>") and text.endswith("</html>\n")
     assert "\x00" not in text and "\x1b" not in text
     assert [entry.name for entry in path.parent.iterdir()] == ["index.html"]
-    with pytest.raises(DataError, match="is a file|exists"):
+    with pytest.raises(DataError, match=r"is a file|exists"):
         report.write_report(path, evaluation)
     with pytest.raises(DataError, match="question2 holds 1:"):
         report.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from siamese.training.monitor import StopSignals
+from siamese.compat.signals import StopSignals
 
 
 def test_a_second_ctrl_c_does_not_wait_and_a_second_sigterm_changes_nothing():
