@@ -57,7 +57,7 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 
 def _on_pairs(flags: argparse.Namespace) -> Result:
-    from siamese.evaluation.report import evaluate_pairs, short_table, write_report
+    from siamese.evaluation.report import Evaluation, short_table, write_report
 
     with opened(flags.target, flags) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
@@ -72,7 +72,7 @@ def _on_pairs(flags: argparse.Namespace) -> Result:
     with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
         scores = detector.similarity(pairs.question1, pairs.question2)
     threshold, source = threshold_facts(detector, flags).values()
-    evaluation = evaluate_pairs(
+    evaluation = Evaluation(
         *(pairs.question1, pairs.question2, scores, pairs.is_duplicate, threshold),
         threshold_from=SOURCES[source],
         probabilities=None if detector.calibration is None else detector.calibrated(scores),

@@ -94,12 +94,10 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
     with new_picture() as figure:
         axes, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
         options = {"bins": bins, "strategy": strategy}
-        probability, share, count = reliability_curve(probabilities, labels, **options)
+        probability, share, _ = reliability_curve(probabilities, labels, **options)
         error = expected_calibration_error(probabilities, labels, **options)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="perfectly calibrated")
-        look = {"fmt": "o-", "color": DARK, "capsize": 3, "markersize": 4}
-        reach = _wilson_reach(share, count)
-        axes.errorbar(probability, share, reach, label="this model (95 % intervals)", **look)
+        axes.plot(probability, share, "o-", color=DARK, markersize=4, label="this model")
         axes.set(ylabel="share of duplicates", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
         axes.set_title(f"Reliability: ECE {error:.3f} ({bins} {strategy.replace('_', '-')} bins)")
         figure.legend(loc="outside lower center")
@@ -129,10 +127,3 @@ def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None
             axes.plot(threshold, at, "o", color=DARK, label=f"at {threshold:.3f}: {at:.3f}")
         axes.set(ylim=(0, 1.02))
     return figure
-
-
-def _wilson_reach(share: np.ndarray, count: np.ndarray, z: float = 1.96) -> np.ndarray:
-    """How far Wilson's 95 % interval of a share reaches below and above it: float64 [2, n]."""
-    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
-    return np.maximum([share - (centre - half), centre + half - share], 0)

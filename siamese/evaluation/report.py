@@ -10,20 +10,19 @@ import html
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import as_number, check_pairs
+from siamese.data.arguments import check_pairs
 from siamese.errors import DataError
 from siamese.evaluation import plots
 from siamese.evaluation.baselines import baselines, word_overlap
-from siamese.evaluation.bootstrap import Interval, metric_intervals
+from siamese.evaluation.bootstrap import metric_intervals
 from siamese.evaluation.calibration import expected_calibration_error
-from siamese.evaluation.metrics import Metrics, check_scores, evaluate_scores
+from siamese.evaluation.metrics import check_scores, evaluate_scores
 from siamese.evaluation.picture import to_png
 from siamese.storage.atomic import explained, write_text_atomically
 
@@ -38,44 +37,8 @@ FIGURES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A model's scores on n labelled pairs, and what they are worth; made by `evaluate_pairs`."""
-
-    question1: Sequence[str]
-    question2: Sequence[str]
-    scores: np.ndarray  # float64 [n]
-    labels: np.ndarray  # bool [n]
-    overlap: np.ndarray  # float64 [n], the pairs' word overlap
-    probabilities: np.ndarray | None  # float64 [n]; None where the model is not calibrated
-    threshold_from: str  # Where the threshold was chosen, in words.
-    metrics: Metrics  # Of the model at the threshold, which stands there too.
-    intervals: Mapping[str, Interval]  # Name of a metric -> its bootstrap interval.
-    baselines: Mapping[str, Metrics]  # Their thresholds are chosen on these pairs.
-    calibration_error: float | None  # None without probabilities
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as plain values, for JSON; without the pairs."""
-        return {
-            **self.metrics.to_dict(),
-            "threshold_from": self.threshold_from,
-            "intervals": {name: [each.low, each.high] for name, each in self.intervals.items()},
-            "baselines": {name: metrics.to_dict() for name, metrics in self.baselines.items()},
-            "calibration_error": self.calibration_error,
-        }
-
-
-def evaluate_pairs(
-    question1: Sequence[str],
-    question2: Sequence[str],
-    scores: Any,
-    labels: Any,
-    threshold: float,
-    *,
-    threshold_from: str = "given",
-    probabilities: Any = None,
-) -> Evaluation:
-    """Metrics with 95 % intervals, baselines and calibration error of scores on labelled pairs.
+    """A model's scores on n labelled pairs, and what they are worth.
 
     Args:
       question1: n texts.
@@ -86,29 +49,50 @@ def evaluate_pairs(
       threshold_from: where it was chosen, such as "best accuracy on the validation rows".
       probabilities: float [n], calibrated probabilities; None without a calibration.
 
+    Attributes:
+      metrics: `Metrics` at the threshold.
+      intervals: name of a metric -> its bootstrap interval.
+      overlap: float64 [n], the pairs' word overlap.
+      baselines: name -> `Metrics`; their thresholds are chosen on these pairs.
+      calibration_error: None without probabilities.
+      The others are the arguments: scores float64, labels bool.
+
     Raises:
       ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; texts of another number.
     """
-    values, truth = check_scores(scores, labels)
-    check_pairs(question1, truth, "question1", "labels")
-    threshold, error = as_number(threshold, "threshold"), None
-    overlap = word_overlap(question1, question2)
-    if probabilities is not None:
-        probabilities, _ = check_scores(probabilities, labels)
-        error = expected_calibration_error(probabilities, truth)
-    return Evaluation(
-        question1=question1,
-        question2=question2,
-        scores=values,
-        labels=truth,
-        overlap=overlap,
-        probabilities=probabilities,
-        threshold_from=threshold_from,
-        metrics=evaluate_scores(values, truth, threshold),
-        intervals=metric_intervals(values, truth, threshold),
-        baselines=baselines(overlap, truth),
-        calibration_error=error,
-    )
+
+    def __init__(
+        self,
+        question1: Sequence[str],
+        question2: Sequence[str],
+        scores: Any,
+        labels: Any,
+        threshold: float,
+        *,
+        threshold_from: str = "given",
+        probabilities: Any = None,
+    ):
+        check_pairs(question1, labels, "question1", "labels")
+        self.question1, self.question2 = question1, question2
+        self.scores, self.labels = check_scores(scores, labels)
+        self.threshold_from, self.probabilities = threshold_from, probabilities
+        self.metrics = evaluate_scores(scores, labels, threshold)
+        self.intervals = metric_intervals(scores, labels, self.metrics.threshold)
+        self.overlap = word_overlap(question1, question2)
+        self.baselines = baselines(self.overlap, labels)
+        self.calibration_error = None
+        if probabilities is not None:
+            self.calibration_error = expected_calibration_error(probabilities, labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain values, for JSON; without the pairs."""
+        return {
+            **self.metrics.to_dict(),
+            "threshold_from": self.threshold_from,
+            "intervals": {name: [each.low, each.high] for name, each in self.intervals.items()},
+            "baselines": {name: metrics.to_dict() for name, metrics in self.baselines.items()},
+            "calibration_error": self.calibration_error,
+        }
 
 
 def short_table(evaluation: Evaluation) -> str:
@@ -187,7 +171,7 @@ def write_report(
 
     Args:
       directory: where to.
-      evaluation: from `evaluate_pairs`.
+      evaluation: see `Evaluation`.
       facts: what was evaluated: name -> value, such as the model and the file.
 
     Returns:

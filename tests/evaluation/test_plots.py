@@ -56,8 +56,8 @@ def test_reliability_holds_the_curve_and_its_error():
     probabilities, labels = [0.1, 0.1, 0.9, 0.9], [0, 1, 1, 1]
     figure = plots.plot_reliability(probabilities, labels, bins=2, strategy="equal_width")
     assert "ECE 0.250 (2 equal-width bins)" in figure.axes[0].get_title(loc="left")
-    points = figure.axes[0].containers[0].lines[0].get_xydata()
-    assert points.tolist() == [[0.1, 0.5], [0.9, 1.0]]
+    x, y = line(figure, "this model")
+    assert (x.tolist(), y.tolist()) == ([0.1, 0.9], [0.5, 1.0])
 
 
 def every_picture():

@@ -32,7 +32,7 @@ def evaluation():
     first = [NASTY[i % len(NASTY)] for i in range(n)]
     second = [NASTY[(i * 3 + 1) % len(NASTY)] for i in range(n)]
     options = {"probabilities": (scores + 1) / 2, "threshold_from": "best accuracy on <valid>"}
-    return report.evaluate_pairs(first, second, scores, labels, 0.2, **options)
+    return report.Evaluation(first, second, scores, labels, 0.2, **options)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_figures_stand_in_the_page_and_in_the_table(evaluation, page):
 def test_worst_mistakes_by_hand():
     scores, labels = [0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0, 1, 0, 1, 0, 1]
     texts = list("abcdef")
-    evaluation = report.evaluate_pairs(texts, texts, scores, labels, 0.5)
+    evaluation = report.Evaluation(texts, texts, scores, labels, 0.5)
     wrongly, missed = worst_mistakes(evaluation)
     assert (wrongly.tolist(), missed.tolist()) == ([0, 2], [3, 5])
     assert [rows.tolist() for rows in worst_mistakes(evaluation, 1)] == [[0], [3]]
@@ -145,4 +145,4 @@ def test_written_over_an_older_one_or_refused(tmp_path, evaluation):
     with pytest.raises(DataError, match=r"is a file|exists"):
         report.write_report(path, evaluation)
     with pytest.raises(DataError, match="question2 holds 1:"):
-        report.evaluate_pairs(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
+        report.Evaluation(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)
