@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese.errors import DataError
+from siamese.evaluation.calibration import platt_curve
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold, fit_threshold
 
@@ -67,3 +68,27 @@ def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
     assert few.high - few.low > fit.high - fit.low
     with pytest.raises(DataError, match="do not have higher cosines"):
         fit_threshold(scores, ~labels)
+
+
+def labelled(seed, n, slope=9.0):
+    rng = np.random.default_rng(seed)
+    scores = np.clip(rng.normal(0.6, 0.2, n), -1, 1)
+    return scores, rng.uniform(size=n) < 1 / (1 + np.exp(-slope * (scores - 0.6)))
+
+
+def test_thirty_labels_are_steadier_than_their_own_curve():
+    fitted, own = [], []
+    for seed in range(60):
+        scores, labels = labelled(seed, 30)
+        slope, intercept = platt_curve(scores, labels)
+        fitted.append(fit_threshold(scores, labels, resamples=0).threshold)
+        own.append(-intercept / slope)
+    assert np.std(fitted) < 0.9 * np.std(own) and abs(np.mean(fitted) - 0.6) < 0.02
+
+
+def test_many_labels_outweigh_the_prior():
+    scores, labels = labelled(0, 5000)
+    slope, intercept = platt_curve(scores, labels)
+    fit = fit_threshold(scores, labels, resamples=0)
+    assert fit.threshold == pytest.approx(-intercept / slope, abs=0.01)
+    assert fit.calibration.slope == pytest.approx(slope, rel=0.05)
