@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import bisect
 import contextlib
 import os
 import sys
@@ -15,14 +16,16 @@ from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, note
 from siamese.cli.reading import kind_of, labelled_pairs, opened
 from siamese.compat.progress import elapsed
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError, SiameseError
-from siamese.search.display import csv_line, harmless
+from siamese.search.display import csv_line
 from siamese.storage.atomic import explained, write_bytes_atomically
 
 QUESTIONS = 2_000  # of an index whose neighbours are looked at
 NEIGHBOURS = 5  # of each
 SPREAD = 3  # every third pair asked about comes from anywhere, the others from near the border
 GOLDEN = 0.618  # multiples of it, modulo 1, cover 0 to 1 evenly however many there are
+WIDTH = 300  # characters of a question that are shown
 HEADER = "question1", "question2", "is_duplicate"
 MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
 
@@ -102,18 +105,33 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> Any:
     known = {frozenset(answer[:2]) for answer in answers}
     left = [candidate for candidate in candidates if frozenset(candidate[1:]) not in known]
     scores = [detector.similarity(one, two) for one, two, _ in answers]
+    asked: list[tuple[float, str, str]] = []  # the answered pairs of this run
     note(f"The answers are saved in {path}; the same command goes on with them.")
     while len(answers) < flags.label and left and reply != "q":
         at = next_place([cosine for cosine, *_ in left], scores, answers, detector.threshold)
-        cosine, *pair = left.pop(at)
-        reply = ask(*pair, f"{len(answers) + 1} of {flags.label}")
-        if reply in ("y", "n"):
+        candidate = left.pop(at)
+        reply = ask(*candidate[1:], f"{len(answers) + 1} of {flags.label}")
+        if reply == "u" and asked:  # This pair waits; the one before it is asked again.
+            left = sorted([*left, candidate, asked.pop()])
+            scores.pop()
+            answers.pop()
+            write_answers(path, answers, flags)
+        elif reply == "u":
+            note("There is no answer of this run to take back.")
+            left = sorted([*left, candidate])
+        elif reply in ("y", "n"):
+            cosine, *pair = candidate
             answers.append((*pair, int(reply == "y")))
             scores.append(cosine)
-            lines = [f"{csv_line(row)}\n" for row in (HEADER, *answers)]
-            data = "".join(lines).encode(flags.encoding or "utf-8", "replace")
-            write_bytes_atomically(path, data)
+            asked.append(candidate)
+            write_answers(path, answers, flags)
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+
+
+def write_answers(path: str, answers: list[Answer], flags: argparse.Namespace) -> None:
+    """Writes all answers, at once and as a whole."""
+    lines = [f"{csv_line(row)}\n" for row in (HEADER, *answers)]
+    write_bytes_atomically(path, "".join(lines).encode(flags.encoding or "utf-8", "replace"))
 
 
 def read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
@@ -161,8 +179,9 @@ def next_place(
 ) -> int:
     """Which of the candidates to ask about next: the place of its cosine.
 
-    It is the one nearest to the border that the answers so far give (`threshold` while they give none),
-    every third one any, so that the curve's slope is known too.
+    The first is nearest to `threshold`. While all answers are alike the range is halved towards the other
+    ones. Then it is the one nearest to the border that the answers give, every third one any, so that the
+    curve's slope is known too.
 
     Args:
       cosines: of the candidates, rising.
@@ -172,19 +191,34 @@ def next_place(
     """
     from siamese.evaluation.thresholds import fit_threshold
 
-    if len(answers) % SPREAD == 0:
-        return int(len(answers) * GOLDEN % 1 * len(cosines))
+    labels = [answer[2] for answer in answers]
+    if len(set(labels)) == 1:
+        below = bisect.bisect_left(cosines, min(scores))
+        above = bisect.bisect_right(cosines, max(scores))
+        return below // 2 if labels[0] else min((above + len(cosines)) // 2, len(cosines) - 1)
+    if labels and len(labels) % SPREAD == 0:
+        return int(len(labels) * GOLDEN % 1 * len(cosines))
     with contextlib.suppress(SiameseError):  # Not both labels yet, or not in this order.
-        threshold = fit_threshold(scores, [a[2] for a in answers], resamples=0).threshold
+        threshold = fit_threshold(scores, labels, resamples=0).threshold
     return int(np.argmin(np.abs(np.array(cosines) - threshold)))
 
 
+def shown(question1: str, question2: str) -> list[str]:
+    """Two questions, the first 300 characters of each, with the words that the other lacks in brackets."""
+    sides = [" ".join(text.split())[:WIDTH] for text in (question1, question2)]
+    known = [set(folded(side).split()) for side in sides]
+    return [
+        " ".join(word if folded(word) in other else f"[{word}]" for word in side.split())
+        for side, other in zip(sides, reversed(known))
+    ]
+
+
 def ask(question1: str, question2: str, number: str) -> str:
-    """Asks on standard error, reads standard input; the answer is y, n, s, or q, also at its end."""
-    note(f"\n{number}\n  {harmless(question1)}\n  {harmless(question2)}")
+    """Asks on standard error, reads standard input; the answer is y, n, s, u, or q, also at its end."""
+    note("\n".join([f"\n{number}", *(f"  {side}" for side in shown(question1, question2))]))
     while True:
-        note("The same question? y, n, s (skip), q (stop)")
+        note("The same question? y, n, s (skip), u (undo the last answer), q (stop)")
         line = sys.stdin.readline()
         reply = line.strip().lower()[:1] if line else "q"
-        if reply in ("y", "n", "s", "q"):
+        if reply in ("y", "n", "s", "u", "q"):
             return reply

@@ -1,12 +1,14 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
 import io
+import re
 
 import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
+from siamese.cli.labelling import next_place, shown
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.thresholds import fit_threshold
 
@@ -25,7 +27,7 @@ def test_pairs_near_the_border_are_asked(run, tmp_path, monkeypatch, capsys):
             *_, one, two, _ = capsys.readouterr().err.splitlines()
             if len(asked) in stops:
                 return ""
-            asked.append((one.strip(), two.strip()))
+            asked.append(tuple(re.sub(r"[][]", "", side.strip()) for side in (one, two)))
             return "y\n" if detector.similarity(*asked[-1]) > TRUE_BORDER else "N\n"
 
     monkeypatch.setattr("sys.stdin", Owner(io.BytesIO()))
@@ -139,3 +141,33 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
         ([*label, "--answers", "."], "Cannot read"),
     ):
         refused(["threshold", *options], why)
+
+
+@pytest.mark.parametrize("border", [0.1, 0.44, 0.66, 0.9, 0.97])
+def test_both_answers_come_within_ten_questions(border):
+    cosines = [*sorted(np.random.default_rng(0).beta(4, 5, 2000).tolist()), 0.95, 0.98, 0.99]
+    scores, answers = [], []
+    while len({label for *_, label in answers}) < 2:
+        cosine = cosines.pop(next_place(cosines, scores, answers, 0.8))
+        scores.append(cosine)
+        answers.append(("a", "b", int(cosine > border)))
+    assert len(answers) <= 10
+
+
+def test_an_answer_can_be_taken_back(run, tmp_path):
+    (tmp_path / "q.txt").write_text("how far\nhow old\ncook rice\nwhat is far\n")
+    command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
+    err = run(*command, stdin="u\ny\ny\nu\nu\nn\nn\nq\n")[2]
+    assert "no answer of this run to take back" in err and "u (undo the last answer)" in err
+    assert sides(tmp_path / "q.txt.answers.csv")[2] == [0, 0]
+    texts = re.findall("^1 of 3\n(.*)\n(.*)$", err, re.M)
+    assert len(texts) == 3 and len(set(texts)) == 1  # Taken back, it is asked again.
+
+
+def test_what_is_shown_is_short_and_marks_the_words_that_differ():
+    one, two = shown("How far is  Rome?", "How FAR is Oslo? " + "so " * 200)
+    assert one == "How far is [Rome?]"
+    assert (
+        two.startswith("How FAR is [Oslo?] [so]")
+        and len(two.replace("[", "").replace("]", "")) <= 300
+    )
