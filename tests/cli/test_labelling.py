@@ -8,8 +8,8 @@ import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
-from siamese.cli.labelling import next_place, shown
 from siamese.data.pairs import read_pairs
+from siamese.evaluation.asking import next_place, shown
 from siamese.evaluation.thresholds import fit_threshold
 
 TRUE_BORDER = 0.9

@@ -1,0 +1,74 @@
+"""Which pairs of a list to ask about, so that few answers fit a threshold, and how they are shown."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from siamese.data.text import folded
+from siamese.errors import SiameseError
+from siamese.evaluation.thresholds import fit_threshold
+
+QUESTIONS = 2_000  # of an index whose neighbours are looked at
+NEIGHBOURS = 5  # of each
+SPREAD = 3  # every third pair asked about comes from anywhere, the others from near the border
+GOLDEN = 0.618  # multiples of it, modulo 1, cover 0 to 1 evenly however many there are
+WIDTH = 300  # characters of a question that are shown
+
+Answer = tuple[str, str, int]  # two questions; 1 where they are duplicates, 0 where not
+
+
+def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]]:
+    """Pairs of an index's questions that may be asked about, by rising cosine, which comes first.
+
+    They are some questions, each with its nearest others; every pair once, without equal texts.
+    """
+    entries = index.entries
+    rows = np.random.default_rng(seed).permutation(len(entries))[:QUESTIONS]
+    texts = [entries[row]["question"] for row in rows]
+    cosine_of: dict[tuple[str, str], float] = {}
+    for text, hits in zip(texts, index.search(texts, NEIGHBOURS + 1)):
+        for hit in hits:
+            if hit.question.strip() != text.strip():
+                cosine_of[min(text, hit.question), max(text, hit.question)] = hit.similarity
+    return sorted((cosine, *pair) for pair, cosine in cosine_of.items())
+
+
+def next_place(
+    cosines: list[float], scores: list[float], answers: list[Answer], threshold: float
+) -> int:
+    """Which of the candidates to ask about next: the place of its cosine.
+
+    The first is nearest to `threshold`. While all answers are alike the range is halved towards the other
+    ones. Then it is the one nearest to the border that the answers give, every third one any, so that the
+    curve's slope is known too.
+
+    Args:
+      cosines: of the candidates, rising.
+      scores: of the answered pairs.
+      answers: their answers.
+      threshold: the model's.
+    """
+    labels = [answer[2] for answer in answers]
+    if len(set(labels)) == 1:
+        below = bisect.bisect_left(cosines, min(scores))
+        above = bisect.bisect_right(cosines, max(scores))
+        return below // 2 if labels[0] else min((above + len(cosines)) // 2, len(cosines) - 1)
+    if labels and len(labels) % SPREAD == 0:
+        return int(len(labels) * GOLDEN % 1 * len(cosines))
+    with contextlib.suppress(SiameseError):  # Not both labels yet, or not in this order.
+        threshold = fit_threshold(scores, labels, resamples=0).threshold
+    return int(np.argmin(np.abs(np.array(cosines) - threshold)))
+
+
+def shown(question1: str, question2: str) -> list[str]:
+    """Two questions, the first 300 characters of each, with the words that the other lacks in brackets."""
+    sides = [" ".join(text.split())[:WIDTH] for text in (question1, question2)]
+    known = [set(folded(side).split()) for side in sides]
+    return [
+        " ".join(word if folded(word) in other else f"[{word}]" for word in side.split())
+        for side, other in zip(sides, reversed(known))
+    ]
