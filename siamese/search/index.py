@@ -276,7 +276,7 @@ class QuestionIndex:
         with self._lock, self._file.reading() as db:
             return index_file.settings(db).get("grouping")
 
-    def add_answers(self, pairs: Any) -> int:
+    def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
 
         A pair is left out where the index lacks one of its questions (or one with the same text but for
@@ -285,9 +285,10 @@ class QuestionIndex:
 
         Args:
           pairs: `QuestionPairs`.
+          forget: take back the answers to these pairs instead.
         """
         with self._changing() as db:
-            return stored_groups.add_answers(db, pairs)
+            return stored_groups.add_answers(db, pairs, forget)
 
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""

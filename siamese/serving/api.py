@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import ipaddress
@@ -17,7 +18,17 @@ from itertools import islice
 from typing import Any
 
 from siamese import __version__
-from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError, SiameseError
+from siamese.data.pairs import QuestionPairs
+from siamese.data.text import folded
+from siamese.errors import (
+    ArgumentError,
+    CheckpointError,
+    DataError,
+    MissingDependencyError,
+    SiameseError,
+)
+from siamese.evaluation.asking import next_place, shown, similar_candidates
+from siamese.evaluation.thresholds import fit_threshold
 from siamese.search.display import NO_LABELS, json_text, rounded
 from siamese.search.explain import explain
 from siamese.search.groups import group_rows
@@ -228,6 +239,41 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         return answered(
             {"rows": [{name: row[name] for name in schema.GROUP_ROW} for row in rows], **counts}
         )
+
+    candidates: list[Any] = [None, []]  # the vectors of an index, and pairs of it to ask about
+
+    @asks("next-pair", **schema.NEXT)
+    def next_pair(body: schema.Left) -> Response:
+        """The pair of stored questions whose answer tells most about the threshold; [] at the end."""
+        vectors, answers = index.vectors, index.answers()
+        if candidates[0] is not vectors:
+            candidates[:] = vectors, similar_candidates(index)
+        sides = answers.question1, answers.question2
+        known = {frozenset(map(folded, pair)) for pair in [*zip(*sides), *body.leave_out]}
+        left = [c for c in candidates[1] if frozenset(map(folded, c[1:])) not in known]
+        pair: list[str] = []
+        if left:
+            detector = index.detector
+            scores = list(detector.similarity(*sides)) if len(answers) else []
+            rows = list(zip(*sides, answers.is_duplicate.astype(int).tolist()))
+            _, *pair = left[next_place([c[0] for c in left], scores, rows, detector.threshold)]
+        parts = list(shown(*pair)) if pair else []
+        return answered({"pair": pair, "shown": parts, "answers": len(answers)})
+
+    @asks("answer", stored=int, answers=int, threshold=float, fitted=bool)
+    def answer(body: schema.Said) -> Response:
+        """Stores whether two stored questions are duplicates (null takes it back); fits the threshold."""
+        said = QuestionPairs([body.question1], [body.question2], [bool(body.is_duplicate)])
+        stored = index.add_answers(said, forget=body.is_duplicate is None)
+        answers, fitted = index.answers(), False
+        labels = answers.is_duplicate
+        if stored and labels.any() and not labels.all():
+            cosines = index.detector.similarity(answers.question1, answers.question2)
+            with contextlib.suppress(DataError):  # Duplicates do not have the higher cosines yet.
+                index.set_threshold(fit_threshold(cosines, labels).to_dict())
+                fitted = True
+        facts = {"stored": stored, "answers": len(answers), "fitted": fitted}
+        return answered({**facts, "threshold": current_detector().threshold})
 
     @asks("info", version=str, questions=int, threshold=float, has_probabilities=bool, note=str)
     def info(body: schema.Nothing) -> Response:

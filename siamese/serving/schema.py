@@ -81,6 +81,8 @@ New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
 Page = body("Page", offset=(whole(ge=0), 0), limit=(whole(ge=1, le=10_000), 1000))
 Nothing = body("Nothing")
+Left = body("Left", leave_out=(several(Two), []))  # pairs that the client has skipped
+Said = body("Said", question1=Text, question2=Text, is_duplicate=(bool | None, ...))
 
 
 def model_of(kind: Any) -> Any:
@@ -101,4 +103,5 @@ GROUP_ROW = {
 }
 Answer, GroupRow = create_model("Answer", **ANSWER), create_model("GroupRow", **GROUP_ROW)
 ADDED = get_type_hints(Added)
+NEXT = {"pair": list[str], "shown": list[str], "answers": int}
 Problem = create_model("Problem", detail=str)

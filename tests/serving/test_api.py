@@ -317,3 +317,28 @@ def test_several_processes_serve_one_index_through_kills(path):
     last.join()
     with QuestionIndex.open(path) as index:
         assert ("new last" in added) == ("new last" in index)
+
+
+def test_answers_fit_the_threshold_and_are_taken_back(tmp_path):
+    detector = make_detector()
+    texts = list(dict.fromkeys(random_questions(60)))
+    index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
+    with running(index) as address:
+        asked, skipped = [], []
+        for at in range(12):
+            answer = ask(address, "/v1/next-pair", {"leave_out": skipped})[1]
+            assert set(answer["pair"]) <= set(texts) and answer["pair"] not in asked
+            assert len(answer["shown"]) == 2 and answer["answers"] == len(asked)
+            one, two = answer["pair"]
+            if at == 3:
+                skipped.append([one, two])
+                continue
+            said = {"question1": one, "question2": two}
+            said["is_duplicate"] = bool(detector.similarity(one, two) > 0.9)
+            told = ask(address, "/v1/answer", said)[1]
+            asked.append([one, two])
+            assert told["stored"] == 1 and told["answers"] == len(asked)
+        assert told["fitted"] and told["threshold"] == index.detector.threshold
+        taken = ask(address, "/v1/answer", {**said, "is_duplicate": None})[1]
+        assert taken["answers"] == len(asked) - 1
+        assert ask(address, "/v1/answer", {**said, "question2": "not there"})[1]["stored"] == 0

@@ -60,7 +60,8 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     expect(view.get_by_role("alert")).to_contain_text("key")
     view.get_by_label("Key of this server").fill("secret")
     view.keyboard.press("Enter")
-    expect(view.locator("#about")).to_contain_text("201 questions, threshold 0.900")
+    expect(view.locator("#about")).to_contain_text("201 questions, threshold 0.")
+    own = re.search(r"threshold (0\.\d+)", view.locator("#about").inner_text())[1]
 
     view.get_by_label("A new question").press_sequentially("how far is", delay=10)
     expect(view.locator("#hits > li")).to_have_count(10)
@@ -68,7 +69,9 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     view.get_by_label("A new question").fill(HARMFUL)
     first = view.locator("#hits > li").first
     expect(first).to_contain_text(r"<img src=x onerror=alert(1)> \u001b[31m \u202e ?")
-    assert view.get_by_label("Threshold").input_value() == "0.9"
+    assert float(view.get_by_label("Threshold").input_value()) == pytest.approx(
+        float(own), abs=1e-3
+    )
     cosines = sorted(map(float, re.findall(r"0\.\d{3}|1\.000", first.inner_text())))
     assert cosines == [1.0]
     view.get_by_label("Threshold").fill("0.5")
@@ -95,6 +98,23 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     lines = download.value.path().read_text(encoding="utf-8").splitlines()
     total = int(re.search(r"of (\d+) questions", view.locator("#grouped").inner_text())[1])
     assert lines[0] == "group,keep,similarity,same_text,id,question" and len(lines) == total + 1
+    fits()
+
+    view.get_by_role("tab", name="Label").click()
+    expect(view.locator("#told")).to_contain_text("answers")
+    before, shown = int(view.locator("#told").inner_text().split()[0]), []
+    for place, button in enumerate(("Yes", "No", "Undo", "Skip")):
+        expect(view.locator("#one")).not_to_be_empty()
+        shown.append((view.locator("#one").inner_text(), view.locator("#two").inner_text()))
+        if place < 2:
+            view.keyboard.press(button[0].lower())
+        else:
+            view.get_by_role("button", name=button).click()
+        answers = before + (1, 2, 1, 1)[place]
+        expect(view.locator("#told")).to_contain_text(f"{answers} answers")
+        expect(view.locator("#yes")).to_be_enabled()
+        expect(view.locator("#one")).not_to_have_text(shown[-1][0])
+    assert shown[1] == shown[3] and len(set(shown)) == 3
     fits()
 
     view.get_by_role("tab", name="API").click()

@@ -114,10 +114,10 @@ def answered_texts(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
     return db.execute(query).fetchall()
 
 
-def add_answers(db: sqlite3.Connection, pairs: Any) -> int:
-    """Writes the answers to those pairs whose questions are stored; returns how many.
+def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
+    """Writes, or forgets, the answers to those pairs whose questions are stored; returns how many.
 
-    Groups that one of them contradicts are made again when they are asked for.
+    Groups that one of them contradicts, or that it shaped, are made again when they are asked for.
     """
     sides = pairs.question1, pairs.question2
     keys = [[text_key(folded(text)) for text in side] for side in sides]
@@ -128,6 +128,11 @@ def add_answers(db: sqlite3.Connection, pairs: Any) -> int:
         row1, row2 = row_of.get(key1), row_of.get(key2)
         if row1 and row2 and row1 != row2:
             answers.append((min(row1, row2), max(row1, row2), int(label)))
+    if forget:
+        query = "delete from answer where (row1, row2) = (?, ?)"
+        if db.executemany(query, [answer[:2] for answer in answers]).rowcount:
+            write_settings(db, grouping=None)
+        return len(answers)
     db.executemany("insert or replace into answer values (?, ?, ?)", answers)
     query = (
         "select count(*) from answer left join grouped one on one.row = row1 "
