@@ -26,8 +26,8 @@ from pathlib import Path
 
 import nbformat
 
-from siamese.teaching.checks import EXERCISES
-from siamese.teaching.grade import grade_notebooks
+from siamese.teaching.checks import EXERCISES, OUT_OF
+from siamese.teaching.grade import grade_class
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -166,11 +166,13 @@ def main(arguments: list[str] | None = None) -> int:
             (student, name.removeprefix("check_")): score
             for student, name, score in json.loads(nbgrader("-c", MARKS))
         }
-        grades = grade_notebooks([course / "submitted"], note=lambda line: print(line, flush=True))
+        out = course / "grades"
+        grades = grade_class(course / "submitted", out, note=lambda line: print(line, flush=True))
         ours = {
-            (Path(grade.file).parts[-3], one["function"]): one["mark"]
-            for grade in grades
-            for one in grade.exercises
+            (row["student"], name): float(row[name])
+            for row in grades
+            for name in OUT_OF
+            if row[name] != ""
         }
     print(f"\n{'hand-in':<12}{'exercise':<28}{'nbgrader':>9}{'siamese':>9}")
     different = 0

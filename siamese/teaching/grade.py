@@ -99,6 +99,8 @@ def grade_class(
     folder, table = Path(folder), Path(out, "grades.csv")
     top = folder if folder.is_dir() else folder.parent
     files = {file.relative_to(top): file for file in top.rglob("*.ipynb") if folder.is_dir()}
+    if folder.is_dir() and not files:
+        raise ArgumentError(f"There are no notebooks (.ipynb) in {folder}.")
     files = files or {Path(folder.name): folder}
     waiting = []
     with lock_run(out):
@@ -106,12 +108,12 @@ def grade_class(
         for name, file in sorted(files.items()):
             with explained(file, "read", DataError):
                 data = file.read_bytes()
-            known = rows.get(excel_cell(name.as_posix()), {}).get("sha256")
+            known = rows.get(name.as_posix(), {}).get("sha256")
             if known != hashlib.sha256(data).hexdigest() and not NOT_HANDED_IN & set(name.parts):
                 waiting.append((name, data))
 
         def keep(name: Path, data: bytes, grade: Grade) -> None:
-            row = rows[excel_cell(name.as_posix())] = _row(name, data, grade)
+            row = rows[name.as_posix()] = _row(name, data, grade)
             page = Path(out, "feedback", name).with_suffix(".html")
             with explained(page, error=DataError):
                 page.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +147,13 @@ def _read_rows(table: Path) -> dict[str, dict[str, Any]]:
             raise ArgumentError(
                 f"{table} is no table of these marks. Pass another folder as --out."
             )
-        return {row["file"]: row for row in rows}
+        plain = ({name: _plain(cell) for name, cell in row.items()} for row in rows)
+        return {row["file"]: row for row in plain}
+
+
+def _plain(cell: str) -> str:
+    """A cell of the table without the apostrophe that `excel_cell` put before it."""
+    return cell[1:] if cell[:1] == "'" and excel_cell(cell[1:]) == cell else cell
 
 
 def _row(name: Path, data: bytes, grade: Grade) -> dict[str, Any]:
