@@ -91,18 +91,14 @@ class UniversalSentenceEncoder(FrozenEncoder):
         return sum(len(self._tokenizer.encode(text).ids) > MOST_TOKENS for text in long)
 
     def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
-        tasks = list(_runs(list(map(len, texts)), _TASK))
-        vectors = np.empty((len(texts), SIZE), np.float32)
+        tasks = [texts[task] for task in _runs(list(map(len, texts)), _TASK)]
         with self._one_blas_thread():
             if len(tasks) == 1:
                 return self._of_task(texts)
             from joblib import cpu_count
 
             with ThreadPoolExecutor(processes or cpu_count()) as pool:
-                parts = pool.map(lambda task: self._of_task(texts[task]), tasks)
-                for task, rows in zip(tasks, parts):
-                    vectors[task] = rows
-        return vectors
+                return np.concatenate(list(pool.map(self._of_task, tasks)))
 
     @contextlib.contextmanager
     def _one_blas_thread(self) -> Iterator[None]:
