@@ -283,7 +283,9 @@ def _word_vectors(path: Path) -> FrozenEncoder:
             raise ValueError("there is no word")
     except _UNREADABLE as error:
         raise DataError(f"{path} has no word vectors. Line {number}: {error}.") from error
-    table = np.stack([np.zeros(size, np.float32), *rows.values()])  # The first row is that of unknown words.
+    table = np.stack(
+        [np.zeros(size, np.float32), *rows.values()]
+    )  # The first row is that of unknown words.
     table /= np.abs(table).max() or 1  # Sums stay finite.
     ids = dict(zip(rows, range(1, len(table))))
 
@@ -300,7 +302,9 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _sentence_transformer(spec: str) -> FrozenEncoder:
-    problem = f"{spec!r} is neither {USE!r}, nor {WORDLLAMA!r}, nor a file of word vectors"
+    problem = (
+        f"{spec!r} is neither {USE!r}, nor {WORDLLAMA!r}, nor an existing file of word vectors"
+    )
     try:
         from sentence_transformers import SentenceTransformer
 
