@@ -49,7 +49,7 @@ def test_enough_rows_are_taken_as_they_are_and_saved(tmp_path):
     ("rows", "options", "message"),
     [*((rows, {}, f"{rows} rows.*needs 6 or 7") for rows in (3, 5, 8, 100)),
      (6, {"count": 2}, "another model"),
-     (7, {"dtype": np.int32}, "floating-point numbers .its dtype is int32")],
+     (7, {"dtype": np.int32}, "finite floats .* it is int32")],
 )  # fmt: skip
 def test_other_weights_are_refused(tmp_path, rows, options, message):
     write_arrays(tmp_path, rows, **options)

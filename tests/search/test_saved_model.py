@@ -46,9 +46,6 @@ def test_a_directory_without_a_model_is_refused_in_a_sentence(tmp_path):
     for path in (tmp_path, tmp_path / "none", str(tmp_path / "none")):
         with pytest.raises(CheckpointError, match=r"There is no model at .*\. `siamese train`"):
             DuplicateDetector.load(path)
-    (tmp_path / "CURRENT").write_text("gen-000001")
-    with pytest.raises(CheckpointError, match=r"an earlier version of siamese.*is one file"):
-        DuplicateDetector.load(tmp_path)
 
 
 VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
@@ -87,7 +84,7 @@ def test_crafted_facts_with_a_right_checksum_are_refused(saved, changes):
     [
         ({}, "do not fit its configuration"),
         ({"embedding": np.zeros((2, 2), np.float32)}, "do not fit its configuration"),
-        (arrays("int32"), "its dtype is int32"),
+        (arrays("int32"), "finite floats .* it is int32"),
         ({**arrays(), "lstm/bias": np.full(16, np.nan, np.float32)}, "finite"),
     ],
 )
