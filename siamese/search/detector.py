@@ -19,7 +19,7 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
-from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name
+from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs
 from siamese.search.nearest import EQUAL, cosines_with
 
 COURSE_THRESHOLD = 0.7
@@ -29,7 +29,7 @@ UNLABELLED_THRESHOLD = 0.8
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
 MANY = 4_000  # from so many questions on they are tokenized on all cores
-SHOWN = 8_192  # questions encoded between two steps of a progress bar
+AT_ONCE = 1_000_000  # characters encoded at once: seconds, and tens of megabytes
 
 
 class DuplicateDetector:
@@ -260,7 +260,7 @@ class DuplicateDetector:
         Args:
           questions: one text, a list or a column of texts, or a table with one column of questions. Each
             distinct one is encoded once.
-          batch_size: how many are encoded at once; all where None.
+          batch_size: how many are encoded at once; a million characters where None.
           show_progress: show a bar on standard error for work of over two seconds.
           processes: how many processes work on thousands; every core where None.
 
@@ -270,18 +270,17 @@ class DuplicateDetector:
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
-        if batch_size is not None:
-            whole_number(batch_size, "batch_size", 1)
         texts = text_list(questions, "encode")
         places = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct = list(places)
-        size = batch_size or (SHOWN if show_progress else max(len(distinct), 1))
+        sizes, most = list(map(len, distinct)), AT_ONCE
+        if batch_size is not None:
+            sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
         with progress_bar(len(distinct), "encoding", "questions", quiet=not show_progress) as bar:
-            for start in range(0, len(distinct), size):
-                batch = distinct[start : start + size]
-                vectors[start : start + size] = self._vectors(batch, processes)
-                bar.update(len(batch))
+            for run in runs(sizes, most):
+                vectors[run] = self._vectors(distinct[run], processes)
+                bar.update(run.stop - run.start)
         return vectors[[places[text] for text in texts]]
 
     def _vectors(

@@ -37,7 +37,6 @@ PROBE = "How far is it from here to the station?"  # Its vector stands for invis
 PROBED = "probe "  # Begins the fingerprint of an encoder whose weights are not visible.
 SAME = 0.99  # The least cosine of two probes by one encoder: devices round differently.
 
-_BLOCK = 32_768  # texts worked on at once
 _UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
 # A file of word vectors starts with a word and two numbers at least; word2vec's counts may precede them.
 _WORD_VECTOR = re.compile(rb"(?:\d+ \d+ *\r?\n)?\S+(?: -?\d[-+.\de]*){2,} *[\r\n]")
@@ -79,9 +78,8 @@ class FrozenEncoder:
         texts = text_list(texts, "encode")
         vectors = np.zeros((len(texts), self.size), np.float32)
         full = np.flatnonzero([bool(text.strip()) for text in texts])
-        for start in range(0, len(full), _BLOCK):
-            block = full[start : start + _BLOCK]
-            vectors[block] = self._vectors([texts[place] for place in block], processes)
+        if len(full):
+            vectors[full] = self._vectors([texts[place] for place in full], processes)
         return vectors
 
     def cut(self, texts: Iterable[str]) -> int:
@@ -327,6 +325,21 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
 
 
 # ---- Small parts ----
+
+
+def runs(sizes: Sequence[int], most: int) -> Iterator[slice]:
+    """Neighbours in runs of at most `most` together, or of one that is larger.
+
+    Example:
+      >>> list(runs([2, 3, 4, 9], 5))
+      [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    ends = np.cumsum(sizes)
+    first = total = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, total + most, side="right")))
+        yield slice(first, last)
+        first, total = last, int(ends[last - 1])
 
 
 def fingerprint_of(*contents: bytes) -> str:

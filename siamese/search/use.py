@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, valid_unicode
+from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
 
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
@@ -91,7 +91,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
         return sum(len(self._tokenizer.encode(text).ids) > MOST_TOKENS for text in long)
 
     def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
-        tasks = [texts[task] for task in _runs(list(map(len, texts)), _TASK)]
+        tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]
         with self._one_blas_thread():
             if len(tasks) == 1:
                 return self._of_task(texts)
@@ -132,7 +132,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
             products.append(inputs[:, columns] @ kernels)
         sums = np.empty((len(texts), SIZE + inputs.shape[1]), np.float32)
         ends = np.cumsum(lengths + _NEAR)
-        for run in _runs(lengths, _RUN):
+        for run in runs(lengths, _RUN):
             part = places[ends[run.start] - lengths[run.start] - _NEAR : ends[run.stop - 1]]
             features = self._features(part, rows, inputs, products)
             starts = np.cumsum(lengths[run]) - lengths[run]
@@ -191,21 +191,6 @@ class UniversalSentenceEncoder(FrozenEncoder):
         third = np.maximum(second @ w["d2"], 0)
         out = np.tanh(third @ w["d3"] + second @ w["p3"])
         return out / np.linalg.norm(out, axis=1, keepdims=True)
-
-
-def _runs(sizes: Sequence[int], most: int) -> Iterator[slice]:
-    """Neighbours in runs of at most `most` together, or of one that is larger.
-
-    Example:
-      >>> list(_runs([2, 3, 4, 9], 5))
-      [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    ends = np.cumsum(sizes)
-    first = total = 0
-    while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, total + most, side="right")))
-        yield slice(first, last)
-        first, total = last, int(ends[last - 1])
 
 
 def _read_tokenizer(content: bytes):
