@@ -6,6 +6,7 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -277,10 +278,14 @@ class DuplicateDetector:
         if batch_size is not None:
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
-        with progress_bar(len(distinct), "encoding", "questions", quiet=not show_progress) as bar:
+        bar = (
+            progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()
+        )
+        with bar:
             for run in runs(sizes, most):
                 vectors[run] = self._vectors(distinct[run], processes)
-                bar.update(run.stop - run.start)
+                if show_progress:
+                    bar.update(run.stop - run.start)
         return vectors[[places[text] for text in texts]]
 
     def _vectors(

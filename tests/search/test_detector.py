@@ -9,7 +9,6 @@ from programs import output_of
 from small_models import ODD, make_detector, random_questions
 from tqdm import tqdm
 
-from siamese.compat import progress
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import FEW, TowerConfig
 from siamese.search.detector import DuplicateDetector
@@ -146,7 +145,7 @@ def test_tables_without_a_column_of_questions_and_other_batch_sizes_are_refused(
 
 def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
     at_once = {"delay": 0, "mininterval": 0}
-    monkeypatch.setattr(progress, "tqdm", lambda **options: tqdm(**options | at_once))
+    monkeypatch.setattr("tqdm.tqdm", lambda **options: tqdm(**options | at_once))
     detector = make_detector()
     detector.encode(random_questions(20), batch_size=5)
     QuestionIndex.build(detector, random_questions(20))
