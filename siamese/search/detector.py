@@ -221,15 +221,23 @@ class DuplicateDetector:
 
     # ---- Answering ----
 
-    def token_ids(self, questions: Iterable[str]) -> list[list[int]]:
-        """The tower's token ids of each question, at most `MAX_TOKENS`; unknown words are 0.
+    def token_ids(
+        self, questions: Iterable[str], processes: int | None = None
+    ) -> Sequence[Sequence[int]]:
+        """The tower's token ids of each question, at most `MAX_TOKENS`; thousands on all cores.
 
         Raises:
           DataError: a question that is not text; names its place.
         """
-        return [
-            self.vocabulary.encode(text)[:MAX_TOKENS] for text in text_list(questions, "encode")
-        ]
+        texts = text_list(questions, "encode")
+        if len(texts) < MANY:
+            return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in texts]
+        from siamese.data.tokens import tokenize_questions
+
+        read = map(self.vocabulary.read, texts)
+        tokenized = tokenize_questions(read, processes=processes, progress=False)
+        ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
+        return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
     def cut(self, questions: Iterable[str]) -> int:
         """How many questions the model does not read to their end.
@@ -296,7 +304,7 @@ class DuplicateDetector:
         if self.encoder is not None:
             frozen = self.encoder.encode(list(map(cleaned, texts)), processes=processes)
         if self.tower is not None:
-            ids, length = self._ids(texts, processes), None
+            ids, length = self.token_ids(texts, processes), None
             if pairs:
                 longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
                 length = np.tile(powers_of_two(longest), 2)
@@ -308,17 +316,6 @@ class DuplicateDetector:
         # A text that one part has no vector for has the other's.
         lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]
         return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
-
-    def _ids(self, texts: list[str], processes: int | None) -> Sequence[Sequence[int]]:
-        """The tower's token ids; thousands of texts are tokenized on all cores."""
-        if len(texts) < MANY:
-            return self.token_ids(texts)
-        from siamese.data.tokens import tokenize_questions
-
-        read = map(self.vocabulary.read, texts)
-        tokenized = tokenize_questions(read, processes=processes, progress=False)
-        ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
-        return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese.data.vocabulary import Vocabulary
-from siamese.errors import CheckpointError
+from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.encoders import PROBED, find_encoder, same_encoder
 from siamese.storage.atomic import explained, open_atomically
@@ -135,39 +135,33 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
     path = model_path(path)
     arrays, facts = read_file(path, "model")
     try:
-        tower, vocabulary, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
-        if tower is not None:
-            tower, vocabulary = TowerConfig(**tower), _vocabulary(vocabulary)
-            if tower.vocab_size != vocabulary.size:
-                sizes = f"{vocabulary.size} rows, and its embedding has {tower.vocab_size}"
-                raise ValueError(f"its vocabulary needs {sizes}")
-        elif frozen is None:
-            raise ValueError("it has neither a tower nor an encoder")
-        if not math.isfinite(facts["threshold"]):
-            raise ValueError(f"its threshold is {facts['threshold']}")
+        tower, words, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
         options = {"threshold": facts["threshold"], "card": dict(facts["card"])}
+        if not math.isfinite(options["threshold"]):
+            raise ValueError(f"its threshold is {options['threshold']}")
         if facts["calibration"] is not None:
             options["calibration"] = Calibration.from_dict(facts["calibration"])
         if frozen is not None:
             options["encoder_share"] = frozen["share"]
-            texts = all(isinstance(frozen[name], str) for name in ("name", "fingerprint"))
-            if not texts or not 0 <= frozen["share"] <= 1:
-                raise ValueError(f"its encoder is {frozen!r:.60}")
+            options["encoder"] = saved_encoder(path, frozen, encoder)
+        elif encoder is not None:
+            raise CheckpointError(f"{path} has no encoder. Load it without one.")
+        if tower is None:
+            return DuplicateDetector(None, None, None, **options)
+        vocabulary, tower = (
+            Vocabulary(**{**words, "words": words["words"][1:]}),
+            TowerConfig(**tower),
+        )
+        if list(vocabulary.words) != words["words"] or not isinstance(vocabulary.folded, bool):
+            raise ValueError("its vocabulary does not list each word once")
+        if tower.vocab_size != vocabulary.size:
+            sizes = f"{vocabulary.size} rows, and its embedding has {tower.vocab_size}"
+            raise ValueError(f"its vocabulary needs {sizes}")
+        return DuplicateDetector(arrays, vocabulary, tower, **options)
+    except DataError:  # of the encoder's files
+        raise
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise _damaged(path, error) from error
-    if frozen is None and encoder is not None:
-        raise CheckpointError(f"{path} has no encoder. Load it without one.")
-    if frozen is not None:
-        options["encoder"] = saved_encoder(path, frozen, encoder)
-    return DuplicateDetector(arrays if tower else None, vocabulary, tower, **options)
-
-
-def _vocabulary(facts: Mapping[str, Any]) -> Vocabulary:
-    words, folded = facts["words"], facts["folded"]
-    vocabulary = Vocabulary(words[1:], folded=folded, unknown_ids=facts["unknown_ids"])
-    if words != list(vocabulary.words) or not isinstance(folded, bool):
-        raise ValueError("its vocabulary does not list each word once")
-    return vocabulary
 
 
 def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:

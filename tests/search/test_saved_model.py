@@ -5,6 +5,7 @@ import pytest
 
 from siamese import CheckpointError, DuplicateDetector, Vocabulary
 from siamese.nn.encoder import TowerConfig
+from siamese.search.encoders import find_encoder
 from siamese.search.model_file import read_file, write_file
 
 WORDS = Vocabulary.from_words(["how", "old", "are", "you"])
@@ -49,6 +50,7 @@ def test_a_directory_without_a_model_is_refused_in_a_sentence(tmp_path):
 
 
 VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
+USE = find_encoder("use").fingerprint
 SIZES = "its vocabulary needs .* rows, and its embedding has"
 CRAFTED = [
     *({"tower": value} for value in (None, "left out", 3, {"vocab_size": 4}, {**TOWER, "d_model": -4},
@@ -64,7 +66,7 @@ CRAFTED = [
     ({"vocabulary": {**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}}, SIZES),
     ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"][:-1]}}, SIZES),
     *({"encoder": value} for value in (3, [], "use", {}, {"name": "use"}, "left out",
-        *({"name": "use", "fingerprint": "", "share": share} for share in (2, "half", None)),
+        *({"name": "use", "fingerprint": USE, "share": share} for share in (2, "half", None)),
         {"name": "use", "fingerprint": 3, "share": 1})),
 ]  # fmt: skip
 
