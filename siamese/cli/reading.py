@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from siamese.cli.output import counted, note
-from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
 
 LISTS = ("bad_rows", "encoding", "column", "id_column")
@@ -103,5 +103,5 @@ def build_index(detector: Any, questions: Any, **options: Any) -> Any:
 
     note_cut(detector, questions.questions)
     options |= {"ids": questions.ids, "columns": questions.columns}
-    with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
-        return QuestionIndex.build(detector, questions.questions, **options)
+    options["show_progress"] = sys.stderr.isatty()
+    return QuestionIndex.build(detector, questions.questions, **options)

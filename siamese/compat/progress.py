@@ -6,8 +6,10 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 def progress_bar(total: int, label: str, unit: str, *, done: int = 0, quiet: bool = False) -> tqdm:
@@ -20,6 +22,8 @@ def progress_bar(total: int, label: str, unit: str, *, done: int = 0, quiet: boo
       done: units that were done before.
       quiet: show nothing at all.
     """
+    from tqdm import tqdm
+
     return tqdm(
         total=total,
         initial=done,

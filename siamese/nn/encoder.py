@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -49,12 +48,6 @@ def _sigmoid(x):
     return 0.5 * np.tanh(0.5 * x) + 0.5  # Never overflows, unlike 1 / (1 + exp(-x)).
 
 
-def _copy(begun: tuple[np.ndarray, Any] | None, vectors: np.ndarray) -> None:
-    if begun is not None:
-        rows, made = begun
-        vectors[rows] = np.asarray(made)[: len(rows)]
-
-
 class Encoder:
     """A tower that turns any number of questions of any length into vectors; safe to share by threads.
 
@@ -67,23 +60,16 @@ class Encoder:
     """
 
     def __init__(self, config: TowerConfig, weights: Mapping[str, np.ndarray]):
-        self.config = config
+        self.config, self.weights = config, {}
         for name, shape in config.shapes().items():
-            actual = None if name not in weights else tuple(weights[name].shape)
-            if actual != shape:
+            array = np.asarray(weights.get(name, ()))
+            if array.shape != shape or array.dtype.kind != "f" or not np.isfinite(array).all():
                 raise CheckpointError(
-                    f"The model's weights do not fit its configuration: {name} has shape {actual}, and "
-                    f"must have {shape}. The files belong to different models."
+                    f"The model's weights do not fit its configuration, or are damaged: {name} must be "
+                    f"finite floats {list(shape)}; it is {array.dtype} {list(array.shape)}. Train the "
+                    "model again, or take another copy."
                 )
-            array = np.asarray(weights[name])
-            if array.dtype.kind != "f" or not np.isfinite(array).all():
-                raise CheckpointError(
-                    f"The model's weights are damaged: {name} must hold finite floating-point numbers "
-                    f"(its dtype is {array.dtype}). Train the model again, or take another copy."
-                )
-        self.weights = {
-            name: np.asarray(weights[name], np.float32, order="C") for name in config.shapes()
-        }
+            self.weights[name] = np.asarray(array, np.float32, order="C")
 
     def __repr__(self) -> str:
         return f"Encoder({self.config.vocab_size:,} words, vectors of {self.config.output_size})"
@@ -102,13 +88,16 @@ class Encoder:
         run = jax.jit(lambda weights, tokens: encode(weights, tokens, config))
         return lambda tokens: run(on_device, tokens)
 
-    def encode(self, questions: Ragged | Sequence[Sequence[int]], *, length: int | None = None):
+    def encode(
+        self, questions: Ragged | Sequence[Sequence[int]], *, length: int | np.ndarray | None = None
+    ) -> np.ndarray:
         """The vectors of questions given as token ids.
 
         Args:
           questions: `Ragged`, or a list of lists, of int token ids without padding.
-          length: pad every question to this length. It matters where padding is not masked; without
-            it each is padded to its own power of two there, as the course's predict does.
+          length: pad every question to this length, or each to its own, int [questions]. It matters where
+            padding is not masked; without it each is padded to its own power of two there, as the
+            course's predict does.
 
         Returns:
           float32 [questions, output_size], in the order given; zero for a question without tokens.
@@ -118,43 +107,41 @@ class Encoder:
         """
         rows = Ragged.from_lists(questions)
         vectors = np.zeros((len(rows), self.config.output_size), np.float32)
-        if not len(rows):
-            return vectors
         least, most = rows.values.min(initial=0), rows.values.max(initial=0)
         if least < 0 or most >= self.config.vocab_size:
             raise DataError(
                 f"Token ids must lie from 0 to {self.config.vocab_size - 1}; they run from {least} "
                 f"to {most}. Another vocabulary's?"
             )
-        padded = self._padded_lengths(rows.lengths, length)  # [questions]
+        if length is None:
+            length = self._padded_lengths(np.maximum(rows.lengths, 1))
+        padded = np.broadcast_to(length, len(rows))
         few = len(rows) <= FEW
-        # JAX works on a call while the vectors of the one before are copied.
-        begun: tuple[np.ndarray, Any] | None = None
-        for size in np.unique(padded):
+        calls = []  # (questions, their vectors): JAX works on a call while the next one is prepared.
+        for size in np.unique(padded).tolist():
             at = np.flatnonzero((padded == size) & (rows.lengths > 0))
-            per_call = max(1, TOKENS_PER_CALL // int(size))
             # Few shapes, so few compilations: calls are filled up with repeated rows.
-            step = per_call if len(at) >= per_call else min(per_call, ROWS[-1])
+            step = max(1, TOKENS_PER_CALL // size)
+            step = step if len(at) >= step else min(step, ROWS[-1])
             count = min(step, next((n for n in ROWS if n >= len(at)), step))
             for start in range(0, len(at), step):
                 chunk = at[start : start + step]
-                tokens = rows.padded(chunk, int(size), PAD)
+                tokens = rows.padded(chunk, size, PAD)
                 if few:
                     vectors[chunk] = encode_few(self.weights, tokens, self.config)
-                    continue
-                filled = tokens[np.arange(count) % len(chunk)]
-                before, begun = begun, (chunk, self._compiled(filled))
-                _copy(before, vectors)
-        _copy(begun, vectors)
+                else:
+                    calls.append((chunk, self._compiled(tokens[np.arange(count) % len(chunk)])))
+        for chunk, made in calls:
+            vectors[chunk] = np.asarray(made)[: len(chunk)]
         return vectors
 
-    def _padded_lengths(self, lengths: np.ndarray, length: int | None) -> np.ndarray:
-        if length is not None:
-            if len(lengths) and lengths.max() > length:
-                raise DataError(f"A question of {lengths.max()} tokens is longer than {length}.")
-            return np.full(len(lengths), length)
-        longest = np.maximum(lengths, 1)
+    def _padded_lengths(self, lengths: np.ndarray) -> np.ndarray:
         if not self.config.mask_padding:
-            return 1 << np.ceil(np.log2(longest)).astype(int)
-        sizes = np.array([*LENGTHS, max(int(longest.max()), LENGTHS[-1])])
-        return sizes[np.searchsorted(sizes, longest)]
+            return powers_of_two(lengths)
+        sizes = np.array([*LENGTHS, max(int(lengths.max(initial=1)), LENGTHS[-1])])
+        return sizes[np.searchsorted(sizes, lengths)]
+
+
+def powers_of_two(lengths: np.ndarray) -> np.ndarray:
+    """The least power of two of each length's size at least, int [n]: what the course pads to."""
+    return 1 << np.ceil(np.log2(lengths)).astype(int)

@@ -6,29 +6,31 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import text_list
+from siamese.compat.progress import progress_bar
+from siamese.data.arguments import text_list, whole_number
 from siamese.data.text import cleaned
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
-from siamese.nn.encoder import Encoder, TowerConfig
+from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
-from siamese.search.encoders import find_encoder, is_encoder_name
+from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs
 from siamese.search.nearest import EQUAL, cosines_with
 
 COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
 # of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.44.
 UNLABELLED_THRESHOLD = 0.8
-MAX_TOKENS = (
-    512  # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
-)
+# The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
+MAX_TOKENS = 512
 MANY = 4_000  # from so many questions on they are tokenized on all cores
+AT_ONCE = 1_000_000  # characters encoded at once: seconds, and tens of megabytes
 
 
 class DuplicateDetector:
@@ -95,6 +97,17 @@ class DuplicateDetector:
             f"DuplicateDetector({', '.join(parts)}, vectors of {self.output_size}, "
             f"threshold {self.threshold:.3f})"
         )
+
+    @classmethod
+    def pretrained(cls) -> DuplicateDetector:
+        """The default encoder `use`, which is installed with siamese; no label stands behind its threshold.
+
+        Example:
+          >>> detector = DuplicateDetector.pretrained()
+          >>> detector.predict("How do I learn Spanish?", "What is the best way to learn Spanish?")
+          True
+        """
+        return cls.from_encoder(USE)
 
     @classmethod
     def from_encoder(
@@ -172,7 +185,7 @@ class DuplicateDetector:
     def checksum(self) -> str:
         """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder and its share."""
         facts = model_file.vector_facts(self)
-        if self.encoder is not None and self.encoder.fingerprint.startswith(model_file.OBJECT):
+        if self.encoder is not None and self.encoder.fingerprint.startswith(PROBED):
             del facts["encoder"]["fingerprint"]  # Its numbers differ between devices.
         return model_file.checksum(self.weights, facts)
 
@@ -208,15 +221,23 @@ class DuplicateDetector:
 
     # ---- Answering ----
 
-    def token_ids(self, questions: Iterable[str]) -> list[list[int]]:
-        """The tower's token ids of each question, at most `MAX_TOKENS`; unknown words are 0.
+    def token_ids(
+        self, questions: Iterable[str], processes: int | None = None
+    ) -> Sequence[Sequence[int]]:
+        """The tower's token ids of each question, at most `MAX_TOKENS`; thousands on all cores.
 
         Raises:
           DataError: a question that is not text; names its place.
         """
-        return [
-            self.vocabulary.encode(text)[:MAX_TOKENS] for text in text_list(questions, "encode")
-        ]
+        texts = text_list(questions, "encode")
+        if len(texts) < MANY:
+            return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in texts]
+        from siamese.data.tokens import tokenize_questions
+
+        read = map(self.vocabulary.read, texts)
+        tokenized = tokenize_questions(read, processes=processes, progress=False)
+        ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
+        return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
     def cut(self, questions: Iterable[str]) -> int:
         """How many questions the model does not read to their end.
@@ -231,7 +252,14 @@ class DuplicateDetector:
             by_encoder = self.encoder.cut(map(cleaned, long))
         return max(by_tower, by_encoder)
 
-    def encode(self, questions: str | Sequence[str], processes: int | None = None) -> np.ndarray:
+    def encode(
+        self,
+        questions: Any,
+        batch_size: int | None = None,
+        show_progress: bool = False,
+        *,
+        processes: int | None = None,
+    ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
         A question without words has no direction: its vector is zero, and its similarity to every
@@ -239,46 +267,50 @@ class DuplicateDetector:
         padding in its mean, as the course's, sees each question padded to a power of two.)
 
         Args:
-          questions: the texts; of thousands, each distinct one is encoded once.
+          questions: one text, a list or a column of texts, or a table with one column of questions. Each
+            distinct one is encoded once.
+          batch_size: how many are encoded at once; a million characters where None.
+          show_progress: show a bar on standard error for work of over two seconds.
           processes: how many processes work on thousands; every core where None.
 
         Raises:
-          DataError: a question that is not text; names its place.
+          ArgumentError: `batch_size` is not a whole number of at least 1.
+          DataError: a question that is not text, with its place; a table without one column of questions.
         """
         if isinstance(questions, str):
             return self.encode([questions])[0]
         texts = text_list(questions, "encode")
-        if len(texts) < MANY:
-            return self._joined(texts, self._tower_vectors(texts), processes)
-        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        some = list(distinct)
-        vectors = self._joined(some, self._tower_vectors(some, processes), processes)
-        return vectors[[distinct[text] for text in texts]]
+        places = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(places)
+        sizes, most = list(map(len, distinct)), AT_ONCE
+        if batch_size is not None:
+            sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
+        vectors = np.empty((len(distinct), self.output_size), np.float32)
+        bar = (
+            progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()
+        )
+        with bar:
+            for run in runs(sizes, most):
+                vectors[run] = self._vectors(distinct[run], processes)
+                if show_progress:
+                    bar.update(run.stop - run.start)
+        return vectors[[places[text] for text in texts]]
 
-    def _tower_vectors(self, texts: list[str], processes: int | None = None) -> np.ndarray | None:
-        """The tower's vectors of texts, float32 [texts, d]; None without a tower."""
-        if self.tower is None:
-            return None
-        if len(texts) < MANY:
-            return self.tower_encoder.encode(self.token_ids(texts))
-        from siamese.data.tokens import tokenize_questions
-
-        options = {"processes": processes, "progress": False}
-        tokenized = tokenize_questions(map(self.vocabulary.read, texts), **options)
-        ids = tokenized.encode(self.vocabulary)
-        if ids.lengths.max() > MAX_TOKENS:
-            ids = [row[:MAX_TOKENS].tolist() for row in ids]
-        return self.tower_encoder.encode(ids)[tokenized.rows]
-
-    def _joined(
-        self, texts: list[str], learned: np.ndarray | None, processes: int | None = None
+    def _vectors(
+        self, texts: list[str], processes: int | None = None, pairs: bool = False
     ) -> np.ndarray:
-        """The texts' vectors, of the encoder's and those of the tower, float32 [texts, d]."""
-        if self.encoder is None:
-            return learned
-        frozen = self.encoder.encode(list(map(cleaned, texts)), processes=processes)
-        if learned is None:
-            return frozen
+        """The texts' vectors, float32 [texts, d]; of `pairs` the second ones follow all the first ones."""
+        frozen = learned = None
+        if self.encoder is not None:
+            frozen = self.encoder.encode(list(map(cleaned, texts)), processes=processes)
+        if self.tower is not None:
+            ids, length = self.token_ids(texts, processes), None
+            if pairs:
+                longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
+                length = np.tile(powers_of_two(longest), 2)
+            learned = self.tower_encoder.encode(ids, length=length)
+        if frozen is None or learned is None:
+            return frozen if learned is None else learned
         share = np.float32(self.encoder_share)
         vectors = np.concatenate([np.sqrt(share) * frozen, np.sqrt(1 - share) * learned], axis=1)
         # A text that one part has no vector for has the other's.
@@ -293,7 +325,6 @@ class DuplicateDetector:
         Raises:
           ArgumentError: lists of different lengths.
         """
-        single = isinstance(question1, str) and isinstance(question2, str)
         first, second = (
             [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)
@@ -308,23 +339,11 @@ class DuplicateDetector:
             )
         if self.tower is None or self.tower.mask_padding:
             vectors = self.encode([*first, *second])
-        else:
-            vectors = self._joined([*first, *second], self._padded_as_pairs(first, second))
+        else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
+            vectors = self._vectors([*first, *second], pairs=True)
         cosines = cosines_with(vectors[: len(first)], vectors[len(first) :])
-        return float(cosines[0]) if single else cosines
-
-    def _padded_as_pairs(self, first: list[str], second: list[str]) -> np.ndarray:
-        """As the course's predict: both of a pair padded to the power of two of the longer one."""
-        ids1, ids2 = self.token_ids(first), self.token_ids(second)
-        longest = [max(len(a), len(b), 1) for a, b in zip(ids1, ids2)]
-        lengths = [1 << (n - 1).bit_length() for n in longest]
-        ids, lengths = [*ids1, *ids2], np.array([*lengths, *lengths])
-        vectors = np.zeros((len(ids), self.tower.output_size), np.float32)
-        for length in np.unique(lengths):
-            rows = np.flatnonzero(lengths == length)
-            padded = [ids[row] for row in rows]
-            vectors[rows] = self.tower_encoder.encode(padded, length=int(length))
-        return vectors
+        both = isinstance(question1, str) and isinstance(question2, str)
+        return float(cosines[0]) if both else cosines
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.

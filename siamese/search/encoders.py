@@ -14,7 +14,6 @@ This module imports NumPy alone. An encoder's package is imported when you ask f
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import functools
 import gzip
@@ -22,10 +21,11 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -33,14 +33,13 @@ from siamese.data.arguments import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 USE, WORDLLAMA = "use", "wordllama"
-NAMES = (USE, WORDLLAMA)
 PROBE = "How far is it from here to the station?"  # Its vector stands for invisible weights.
+PROBED = "probe "  # Begins the fingerprint of an encoder whose weights are not visible.
 SAME = 0.99  # The least cosine of two probes by one encoder: devices round differently.
 
-_PROBED = "probe "  # Begins the fingerprint of an encoder whose weights are not visible.
-_WORD_FILES = (".txt", ".vec", ".gz")
-_UNREADABLE = (OSError, EOFError, UnicodeDecodeError, zlib.error)
-_BLOCK = 4_096  # texts or rows worked on at once
+_UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
+# A file of word vectors starts with a word and two numbers at least; word2vec's counts may precede them.
+_WORD_VECTOR = re.compile(rb"(?:\d+ \d+ *\r?\n)?\S+(?: -?\d[-+.\de]*){2,} *[\r\n]")
 
 
 class FrozenEncoder:
@@ -113,14 +112,12 @@ def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> Froz
     if not isinstance(spec, (str, os.PathLike)):
         return _from_object(spec, str(name or getattr(spec, "__name__", type(spec).__name__)))
     spec = os.fspath(spec)
-    if spec == USE:
-        return _use()
-    if spec == WORDLLAMA:
-        return _wordllama()
+    if spec in (USE, WORDLLAMA):
+        return _use() if spec == USE else _wordllama()
+    if os.path.isfile(spec):
+        return _word_vectors(Path(spec))
     if "+" in spec and not os.path.exists(spec):
         return _joined([find_encoder(part) for part in spec.split("+")])
-    if os.path.isfile(spec) or spec.endswith(_WORD_FILES):
-        return _word_vectors(Path(spec))
     return _sentence_transformer(spec)
 
 
@@ -136,12 +133,14 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
       (True, False)
     """
     spec = os.fspath(spec)
-    if spec in NAMES:
+    if spec in (USE, WORDLLAMA):
         return True
     if os.path.isdir(spec):
         return os.path.isfile(os.path.join(spec, "modules.json"))
     if os.path.isfile(spec):
-        return spec.endswith(_WORD_FILES) and _starts_with_a_vector(Path(spec))
+        with contextlib.suppress(*_UNREADABLE), _opened(Path(spec)) as file:
+            return _WORD_VECTOR.match(file.read(1 << 16)) is not None
+        return False
     if "+" in spec:
         return all(map(is_encoder_name, spec.split("+")))
     return bool(spec) and importlib.util.find_spec("sentence_transformers") is not None
@@ -149,15 +148,10 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
 
 def same_encoder(first: str, second: str) -> bool:
     """Whether two fingerprints are of one encoder: equal, or probes with a cosine of at least `SAME`."""
-    if first == second:
-        return True
-    if not (first.startswith(_PROBED) and second.startswith(_PROBED)):
-        return False
-    probes = [base64.b64decode(fingerprint[len(_PROBED) :]) for fingerprint in (first, second)]
-    if len(probes[0]) != len(probes[1]):
-        return False
-    one, other = _unit_rows(np.stack([np.frombuffer(probe, "<f2") for probe in probes]))
-    return bool(one @ other >= SAME)
+    if first == second or not (first.startswith(PROBED) and second.startswith(PROBED)):
+        return first == second
+    one, other = (np.array(fingerprint.split()[1:], np.float64) for fingerprint in (first, second))
+    return len(one) == len(other) and bool(np.vecdot(*_unit_rows(np.stack([one, other]))) >= SAME)
 
 
 def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
@@ -171,22 +165,14 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
         sides = [part.encode(texts, processes=processes) for part in parts]
         return _unit_rows(np.concatenate(sides, axis=1))
 
-    return FrozenEncoder(
-        "+".join(part.name for part in parts),
-        hashlib.sha256(fingerprints.encode()).hexdigest(),
-        sum(part.size for part in parts),
-        vectors,
-    )
+    name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
+    return FrozenEncoder(name, hashlib.sha256(fingerprints.encode()).hexdigest(), size, vectors)
 
 
 def _static(name: str, fingerprint: str, table: np.ndarray, token_ids: Callable) -> FrozenEncoder:
-    """A text's vector is the mean of its tokens' rows, scaled to length 1.
+    """A text's vector is the mean of its tokens' rows in a table, scaled to length 1.
 
-    Args:
-      name: see `FrozenEncoder`.
-      fingerprint: likewise.
-      table: float32 [tokens, size]; the rows of tokens that say nothing are zero.
-      token_ids: texts and the number of processes to a `Ragged` of rows of `table`.
+    `token_ids` makes a `Ragged` of rows of the table from texts and the number of processes.
     """
 
     def vectors(texts: list[str], processes: int | None) -> np.ndarray:
@@ -214,12 +200,10 @@ def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> Fro
     (probe,) = _checked(encode([PROBE]), name, 1)
 
     def vectors(texts: list[str], processes: int | None) -> np.ndarray:
-        blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
-        rows = (_checked(encode(block), name, len(block), len(probe)) for block in blocks)
-        return np.concatenate(list(rows))
+        return _checked(encode(texts), name, len(texts), len(probe))
 
-    seen = _PROBED + base64.b64encode(probe.astype("<f2").tobytes()).decode()
-    return FrozenEncoder(name, fingerprint or seen, len(probe), vectors)
+    fingerprint = fingerprint or PROBED + " ".join(f"{number:.3g}" for number in probe)
+    return FrozenEncoder(name, fingerprint, len(probe), vectors)
 
 
 def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
@@ -270,11 +254,9 @@ def _wordllama() -> FrozenEncoder:
     rows /= np.sqrt(np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
     def token_ids(texts: list[str], processes: int | None) -> Ragged:
-        ids = []
-        for start in range(0, len(texts), _BLOCK):
-            block = list(map(valid_unicode, texts[start : start + _BLOCK]))
-            ids += [e.ids for e in tokenizer.encode_batch_fast(block, add_special_tokens=False)]
-        return Ragged.from_lists(ids)
+        texts = list(map(valid_unicode, texts))
+        tokens = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return Ragged.from_lists([text.ids for text in tokens])
 
     return _static(WORDLLAMA, fingerprint_of(weights, tokens), rows, token_ids)
 
@@ -282,74 +264,53 @@ def _wordllama() -> FrozenEncoder:
 def _word_vectors(path: Path) -> FrozenEncoder:
     from siamese.data.tokens import tokenize_questions
 
-    digest, ids, rows = hashlib.sha256(), {}, []
+    digest, rows, size, number = hashlib.sha256(), {}, 0, 0
     try:
-        for word, row in _read_words(path, digest):
-            if word not in ids:
-                ids[word] = len(ids) + 1
-                rows.append(row)
+        with _opened(path) as file, np.errstate(over="ignore"):
+            for number, line in enumerate(file, 1):
+                digest.update(line)
+                word, *numbers = line.decode().rstrip().split(" ")
+                row = np.array(numbers, np.float32)
+                if number == 1 and len(row) == 1:
+                    continue  # word2vec's first line: how many words, how many numbers
+                size = size or len(row)
+                if not word or not size or len(row) != size or not np.isfinite(row).all():
+                    raise ValueError(f"it must have a word and {size or 'its'} finite numbers")
+                rows.setdefault(word, row)
+        if not rows:
+            raise ValueError("there is no word")
     except _UNREADABLE as error:
-        raise DataError(f"Cannot read word vectors from {path} ({error}).") from error
-    if not rows:
-        raise DataError(f"{path} has no word vectors.")
-    table = np.stack([np.zeros_like(rows[0]), *rows])  # The first row is that of unknown words.
+        raise DataError(f"{path} has no word vectors. Line {number}: {error}.") from error
+    table = np.stack(
+        [np.zeros(size, np.float32), *rows.values()]
+    )  # The first row is that of unknown words.
     table /= np.abs(table).max() or 1  # Sums stay finite.
+    ids = dict(zip(rows, range(1, len(table))))
 
     def token_ids(texts: list[str], processes: int | None):
-        options = {"processes": processes, "progress": False}
-        tokens = tokenize_questions(texts, **options)
+        tokens = tokenize_questions(texts, processes=processes, progress=False)
         known = {word: ids.get(word) or ids.get(word.lower(), 0) for word in tokens.words}
         return tokens.encode(known).take(tokens.rows)
 
     return _static(str(path), digest.hexdigest(), table, token_ids)
 
 
-def _read_words(path: Path, digest: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """The words of a file of word vectors and their rows, float32 [size]; the digest gets its bytes."""
-    size = 0
-    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            digest.update(line)
-            word, *numbers = line.decode("utf-8").rstrip().split(" ")
-            if number == 1 and len(numbers) == 1 and (word + numbers[0]).isdecimal():
-                size = int(numbers[0])
-                continue
-            size = size or len(numbers)
-            row = _numbers(numbers)
-            if not size or not word or row is None or len(row) != size:
-                raise DataError(
-                    f"{path}, line {number}: it must have a word and {size or 'its'} finite numbers with "
-                    "single blanks between them."
-                )
-            yield word, row
-
-
-def _numbers(fields: list[str]) -> np.ndarray | None:
-    """Fields as float32, or None where one of them is no finite number."""
-    with np.errstate(over="ignore"), contextlib.suppress(ValueError):
-        row = np.array(fields, np.float32)
-        return row if np.isfinite(row).all() else None
-    return None
-
-
-def _starts_with_a_vector(path: Path) -> bool:
-    try:
-        _, row = next(_read_words(path, hashlib.sha256()))
-    except (StopIteration, DataError, *_UNREADABLE):
-        return False
-    return len(row) > 1  # A question may be a word and a number.
+def _opened(path: Path) -> BinaryIO:
+    return gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
 
 
 def _sentence_transformer(spec: str) -> FrozenEncoder:
-    problem = f"{spec!r} is neither {USE!r}, nor {WORDLLAMA!r}, nor a file of word vectors"
+    problem = (
+        f"{spec!r} is neither {USE!r}, nor {WORDLLAMA!r}, nor an existing file of word vectors"
+    )
     try:
         from sentence_transformers import SentenceTransformer
+
+        model = SentenceTransformer(spec, local_files_only=True)
     except ImportError as error:
         raise MissingDependencyError(
             f"{problem}. If it is a model of sentence-transformers: pip install sentence-transformers"
         ) from error
-    try:
-        model = SentenceTransformer(spec, local_files_only=True)
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(
@@ -366,6 +327,21 @@ def _sentence_transformer(spec: str) -> FrozenEncoder:
 # ---- Small parts ----
 
 
+def runs(sizes: Sequence[int], most: int) -> Iterator[slice]:
+    """Neighbours in runs of at most `most` together, or of one that is larger.
+
+    Example:
+      >>> list(runs([2, 3, 4, 9], 5))
+      [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    ends = np.cumsum(sizes)
+    first = total = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, total + most, side="right")))
+        yield slice(first, last)
+        first, total = last, int(ends[last - 1])
+
+
 def fingerprint_of(*contents: bytes) -> str:
     """The SHA-256 of the files' SHA-256s, in hexadecimal."""
     digests = b"".join(hashlib.sha256(content).digest() for content in contents)
@@ -379,14 +355,13 @@ def valid_unicode(text: str) -> str:
 
 def _unit_rows(values: np.ndarray) -> np.ndarray:
     """Rows of finite numbers scaled to length 1, float32; rows of zeros stay."""
-    vectors = np.empty(values.shape, np.float32)
-    for start in range(0, len(values), _BLOCK):
-        rows = values[start : start + _BLOCK].astype(np.float64)
-        largest = np.abs(rows).max(axis=1, keepdims=True)
-        rows /= np.where(largest, largest, 1)  # The square of 1e160 is inf, that of 1e-170 is 0.
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        vectors[start : start + _BLOCK] = rows / np.where(lengths, lengths, 1)
-    return vectors
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    rows = values / np.where(
+        largest, largest, 1
+    )  # The square of 1e160 is inf, that of 1e-170 is 0.
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.where(lengths, lengths, 1)
+    return rows.astype(np.float32, copy=False)
 
 
 @contextlib.contextmanager

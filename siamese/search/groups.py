@@ -32,8 +32,8 @@ class Member(NamedTuple):
 
 
 def duplicate_groups(
-    vectors: np.ndarray,
-    threshold: float,
+    vectors: Any,
+    threshold: float | None = None,
     *,
     linkage: str = "average",
     largest: int | None = None,
@@ -41,8 +41,8 @@ def duplicate_groups(
     """Groups of duplicate questions in a whole list.
 
     Args:
-      vectors: float32 [n, d], of length 1.
-      threshold: a cosine.
+      vectors: float32 [n, d], of length 1, or a `QuestionIndex` (answers bind its method `groups` alone).
+      threshold: a cosine; needed for vectors, and the index's own where None.
       linkage: 'average': groups are joined where the mean cosine over all their pairs is above the
         threshold; see `siamese.search.linkage`. 'single': questions are joined by any pair above it,
         directly or through others (connected components), so that chains grow with the list.
@@ -61,6 +61,13 @@ def duplicate_groups(
       [[2, 3]]
     """
     one_of(linkage, "linkage", ("average", "single"))
+    if hasattr(vectors, "entries"):
+        index, entries = vectors, vectors.entries
+        threshold = index.detector.threshold if threshold is None else threshold
+        unknown = index.detector.without_known_words([entry["question"] for entry in entries])
+        vectors = np.where(unknown[:, None], np.float32(0), index.vectors)
+    elif threshold is None:
+        raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
     if linkage == "average":
         labels = average_linkage(vectors, threshold, largest).labels(threshold)
     elif largest is not None:

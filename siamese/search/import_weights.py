@@ -77,42 +77,36 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
       DataError: none of these, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8-sig")
+        text = Path(path).read_text("utf-8-sig")
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
-    words, unit = None, "entry"
-    start = text.lstrip()[:1]
     try:
-        words = json.loads(text) if start in ("{", "[") else None
+        words = json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
     except (ValueError, RecursionError) as error:
-        if start == "{":  # A word list may well start with a bracket as its first word.
+        if text.lstrip()[0] == "{":  # A word list may well start with a bracket as its first word.
             raise DataError(f"{path} is not complete JSON ({error}).") from None
+        words = None
     if isinstance(words, dict):
-        ids = sorted(words.items(), key=lambda item: item[1] if type(item[1]) is int else -1)
-        wrong = [f"{w!r} has {i!r}" for at, (w, i) in enumerate(ids, 1) if i is True or i != at]
-        if words.get(PAD) != PAD_ID or wrong:
+        by_id = {number: word for word, number in words.items() if type(number) is int}
+        words = [by_id.get(number) for number in range(PAD_ID, len(words) + PAD_ID)]
+        if None in words or words[:1] != [PAD]:
+            wrong = words.index(None) + PAD_ID if None in words else PAD_ID
             raise DataError(
-                f"{path}: ids must be those of the course: {PAD} 1, then every number once; "
-                f"{[*wrong, f'{PAD} has {words.get(PAD)!r}'][0]}."
+                f"{path}: ids must be those of the course, {PAD} 1 and then every number once; "
+                f"no word, or another one, has the id {wrong}."
             )
-        words = [word for word, _ in ids]
     elif words is None:
-        unit, words = "line", [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
-    if words in ([], [""]):
+        words = text.rstrip("\n").split("\n") if text.strip() else []
+    if not words:
         raise DataError(f"{path} holds no words.")
-    seen: dict[str, int] = {}
+    seen: set[str] = set()
     for number, word in enumerate(words, start=1):
-        wrong = ""
-        if not isinstance(word, str) or not word:
-            wrong = "is not a word"
-        elif word in seen:
-            wrong = f"stands on {unit} {seen[word]:,} already"
-        elif word == PAD and number != 1:
-            wrong = "must come first, or be left out"
-        if wrong:
-            raise DataError(f"{path}, {unit} {number:,}: {word!r:.40} {wrong}.")
-        seen[word] = number
+        if not isinstance(word, str) or not word or word in seen or (word == PAD and number > 1):
+            raise DataError(
+                f"{path}, word {number:,}: {word!r:.40} must be text, stand there once, and be "
+                f"{PAD} only if it is the first."
+            )
+        seen.add(word)
     return Vocabulary.from_words(words)

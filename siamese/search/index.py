@@ -83,6 +83,7 @@ class QuestionIndex:
         path: str | os.PathLike | None = None,
         model: str | os.PathLike | None = None,
         processes: int | None = None,
+        show_progress: bool = False,
     ) -> QuestionIndex:
         """Encodes questions, and stores them in a file or in memory.
 
@@ -94,6 +95,7 @@ class QuestionIndex:
           path: the file; an index that it holds is replaced, at once and as a whole. None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
           processes: how many processes encode; every core where None.
+          show_progress: show a bar while questions are encoded.
 
         Raises:
           DataError: a question that is not text or has no words, or ids that are not all different.
@@ -101,7 +103,8 @@ class QuestionIndex:
           CheckpointError: the file cannot be written, or holds something else.
         """
         questions, ids, columns = changes.checked(questions, ids, columns)
-        vectors = changes.encoded(detector, questions, range(len(questions)), processes)
+        options = {"processes": processes, "show_progress": show_progress}
+        vectors = changes.encoded(detector, questions, range(len(questions)), **options)
         file = IndexFile(path, create=True)
         try:
             index = cls(detector, file)
@@ -171,11 +174,12 @@ class QuestionIndex:
         questions, ids, columns = changes.checked(questions, ids, columns)
         with self._lock, self._file.reading() as db:
             new, _, _ = changes.compared(db, questions, ids, columns)
-        vectors = dict(zip(new, changes.encoded(self._detector, questions, new, processes)))
+        options = {"processes": processes}
+        vectors = dict(zip(new, changes.encoded(self._detector, questions, new, **options)))
         with self._changing() as db:
             new, replaced, answer = changes.compared(db, questions, ids, columns)
             late = [at for at in new if at not in vectors]  # Others may have removed some since.
-            vectors.update(zip(late, changes.encoded(self._detector, questions, late, processes)))
+            vectors.update(zip(late, changes.encoded(self._detector, questions, late, **options)))
             index_file.delete(db, replaced)
             new_ids = changes.written(
                 db,

@@ -12,7 +12,7 @@ universal sentence encoder for semantic retrieval", and the package's own descri
   text    layer norm of rows and n-grams, sum over tokens / sqrt(tokens), four dense layers, tanh
 
 All of it up to the first convolution's products depends on the token alone. So these products are
-computed once for each distinct token of a block, and a convolution adds rows of them.
+computed once for each distinct token of a task, and a convolution adds rows of them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ import contextlib
 import io
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 
-from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, valid_unicode
+from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
 
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
-_UNKNOWN, _START, _END, _BLANK = 0, 1, 2, 6  # ids; those up to _BLANK stand for no text
+_OUTSIDE, _UNKNOWN, _START, _END, _BLANK = -1, 0, 1, 2, 6  # ids; those up to _BLANK are no text
 _PARTS = 17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
 _WIDTH = 256  # numbers of a token in each convolution
+_NEAR = 2  # tokens on either side of the current one in the widest convolution
 # Width of a convolution, its tokens before the current one, and its columns of the three together.
 _CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(512, 768)))
-_BEFORE, _AFTER = 2, 2  # tokens around the current one in the widest convolution
-_TEXTS = 1_000  # texts of one thread's task
-_BLOCK = 16_384  # tokens whose distinct ones are looked up together
+_TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
 
 # A piece of the vocabulary in SentencePiece's file: length, length, text, score, perhaps a type.
@@ -72,8 +73,6 @@ class UniversalSentenceEncoder(FrozenEncoder):
             np.concatenate([self._weights[name + order] for order in "235"], axis=-1)
             for name in ("proj", "proj_b", "ln_g", "ln_b")
         ]
-        if self._tokenizer.get_vocab_size() > _PARTS * self._embedding.shape[1]:
-            raise ValueError("the vocabulary is larger than the embedding")
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without start and end; an unknown character is the id 0."""
@@ -88,18 +87,18 @@ class UniversalSentenceEncoder(FrozenEncoder):
 
     def cut(self, texts: Iterable[str]) -> int:
         """How many texts have more than `MOST_TOKENS` tokens."""
-        long = [text for text in texts if len(text) > MOST_TOKENS]
-        return sum(
-            len(self._tokenizer.encode(valid_unicode(text)).ids) > MOST_TOKENS for text in long
-        )
+        long = (valid_unicode(text) for text in texts if len(text) > MOST_TOKENS)
+        return sum(len(self._tokenizer.encode(text).ids) > MOST_TOKENS for text in long)
 
     def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
-        blocks = [texts[start : start + _TEXTS] for start in range(0, len(texts), _TEXTS)]
-        vectors = np.empty((len(texts), SIZE), np.float32)
+        tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]
         with self._one_blas_thread():
-            for number, rows in enumerate(_each(self._of_block, blocks, processes)):
-                vectors[number * _TEXTS :][: len(rows)] = rows
-        return vectors
+            if len(tasks) == 1:
+                return self._of_task(texts)
+            from joblib import cpu_count
+
+            with ThreadPoolExecutor(processes or cpu_count()) as pool:
+                return np.concatenate(list(pool.map(self._of_task, tasks)))
 
     @contextlib.contextmanager
     def _one_blas_thread(self) -> Iterator[None]:
@@ -117,13 +116,28 @@ class UniversalSentenceEncoder(FrozenEncoder):
         finally:
             self._lock.release()
 
-    def _of_block(self, texts: list[str]) -> np.ndarray:
+    def _of_task(self, texts: list[str]) -> np.ndarray:
         tokens = self.token_ids(texts)
         lengths = np.array([len(ids) + 2 for ids in tokens])
-        ids = np.array([i for row in tokens for i in (_START, *row, _END)])
-        vectors = np.empty((len(texts), SIZE), np.float32)
-        for block, part in _runs(lengths, _BLOCK):
-            vectors[block] = self._top(self._sums(ids[part], lengths[block]), lengths[block])
+        behind = [_OUTSIDE] * _NEAR  # Between two texts, so that no convolution joins them.
+        ids = np.array([i for ids in tokens for i in (_START, *ids, _END, *behind)])
+        distinct, places = np.unique(ids, return_inverse=True)  # _OUTSIDE is the first.
+        rows = self._rows(distinct)
+        kernel, bias, gain, shift = self._projection
+        inputs = self._norm(rows @ kernel + bias, gain, shift)
+        inputs[0] = 0
+        products = []  # of each convolution: [its width, distinct tokens, 256]
+        for order, _, columns in _CONVOLUTIONS:
+            kernels = self._weights[f"w1_{order}"].reshape(order, _WIDTH, _WIDTH)
+            products.append(inputs[:, columns] @ kernels)
+        sums = np.empty((len(texts), SIZE + inputs.shape[1]), np.float32)
+        ends = np.cumsum(lengths + _NEAR)
+        for run in runs(lengths, _RUN):
+            part = places[ends[run.start] - lengths[run.start] - _NEAR : ends[run.stop - 1]]
+            features = self._features(part, rows, inputs, products)
+            starts = np.cumsum(lengths[run]) - lengths[run]
+            sums[run] = np.add.reduceat(features, starts, axis=0)
+        vectors = self._top(sums, lengths[:, None].astype(np.float32))
         # Unknown characters alone: the vector would depend on their number, not on the text.
         vectors[[max(row, default=0) <= _BLANK for row in tokens]] = 0
         return vectors
@@ -134,44 +148,30 @@ class UniversalSentenceEncoder(FrozenEncoder):
         scale, lowest = self._weights["scale"], self._weights["lo"]
         return self._embedding[part, ids // _PARTS] * scale[part, None] + lowest[part, None]
 
-    def _sums(self, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The sum over each text's tokens of rows and n-grams, float32 [texts, 1280]."""
-        distinct, places = np.unique(ids, return_inverse=True)
-        rows = self._rows(distinct)
-        kernel, bias, gain, shift = self._projection
-        # The last row is zero. It stands for what is outside of a text.
-        inputs = np.zeros((len(distinct) + 1, len(bias)), np.float32)
-        inputs[:-1] = self._norm(rows @ kernel + bias, gain, shift)
-        products = []
-        for order, _, columns in _CONVOLUTIONS:
-            kernels = self._weights[f"w1_{order}"].reshape(order, _WIDTH, _WIDTH)
-            products.append(inputs[:, columns] @ kernels)  # [order, distinct + 1, 256]
-        sums = np.empty((len(lengths), SIZE + len(bias)), np.float32)
-        for run, part in _runs(lengths, _RUN):
-            sums[run] = self._convolved(places[part], lengths[run], rows, inputs, products)
-        return sums
+    def _features(self, places, rows, inputs, products) -> np.ndarray:
+        """Rows and n-grams of the tokens of some texts, float32 [tokens, 1280].
 
-    def _convolved(self, places, lengths, rows, inputs, products) -> np.ndarray:
-        """`_sums` of some texts; places: int [tokens], each token's row in the other arrays."""
-        count, ends, w = len(places), np.cumsum(lengths), self._weights
-        window = _windows(ends - lengths, lengths)  # [tokens, 5], positions or `count`
-        words = np.append(places, len(rows))[window]  # [tokens, 5], rows of `inputs`
-        features = np.empty((count, SIZE + inputs.shape[1]), np.float32)
-        features[:, :SIZE] = rows[places]
-        hidden = np.zeros((count + 1, _WIDTH), np.float32)  # The last row stays zero.
+        Args:
+          places: int, each token's row in the other arrays; 0, outside of texts, has no features.
+          rows: float32 [distinct tokens, 512].
+          inputs: float32 [distinct tokens, 768], the convolutions' inputs.
+          products: their products with each place of a convolution's kernel.
+        """
+        w, near = self._weights, np.pad(places, _NEAR)
+        at = np.flatnonzero(near)
+        window = at[:, None] + np.arange(-_NEAR, _NEAR + 1)  # [tokens, 5], positions
+        words = near[window]
+        features = np.empty((len(at), SIZE + inputs.shape[1]), np.float32)
+        features[:, :SIZE] = rows[near[at]]
+        hidden = np.zeros((len(near), _WIDTH), np.float32)  # It stays zero outside of texts.
         for (order, before, columns), product in zip(_CONVOLUTIONS, products):
-            near = slice(_BEFORE - before, _BEFORE - before + order)
-            first = hidden[:-1]
-            first[:] = w[f"b1_{order}"]
-            for place, of_place in enumerate(product):
-                first += of_place[words[:, near][:, place]]
-            np.maximum(first, 0, out=first)
-            first += inputs[places, columns]
-            second = hidden[window[:, near]].reshape(count, -1) @ w[f"w2_{order}"]
-            second += w[f"b2_{order}"]
-            np.maximum(second, 0, out=second)
-            features[:, SIZE:][:, columns] = second + first
-        return np.add.reduceat(self._norm(features, w["ln_g"], w["ln_b"]), ends - lengths, axis=0)
+            here = slice(_NEAR - before, _NEAR - before + order)
+            parts = map(np.take, product, words[:, here].T, repeat(0))
+            first = np.maximum(sum(parts, start=w[f"b1_{order}"]), 0)
+            hidden[at] = first = first + inputs[near[at], columns]
+            second = hidden[window[:, here]].reshape(len(at), -1) @ w[f"w2_{order}"]
+            features[:, SIZE:][:, columns] = np.maximum(second + w[f"b2_{order}"], 0) + first
+        return self._norm(features, w["ln_g"], w["ln_b"])
 
     def _norm(self, values: np.ndarray, gain: np.ndarray, shift: np.ndarray) -> np.ndarray:
         """Layer norm of each row, in place."""
@@ -182,50 +182,15 @@ class UniversalSentenceEncoder(FrozenEncoder):
         values += shift
         return values
 
-    def _top(self, sums: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The dense layers, from sums over tokens to unit vectors, float32 [texts, 512]."""
-        w, counts = self._weights, lengths[:, None].astype(np.float32)
+    def _top(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The dense layers, from sums over [texts, 1] tokens to unit vectors, float32 [texts, 512]."""
+        w = self._weights
         mean = (sums @ w["cnn_W"] + counts * w["cnn_b"]) / np.sqrt(counts)
         first = np.maximum(mean @ w["d0"], 0)
         second = np.maximum(first @ w["d1"] + mean @ w["p1"], 0)
         third = np.maximum(second @ w["d2"], 0)
         out = np.tanh(third @ w["d3"] + second @ w["p3"])
         return out / np.linalg.norm(out, axis=1, keepdims=True)
-
-
-def _each(function: Callable, blocks: list, threads: int | None) -> Iterable:
-    """The function's results in order, computed by threads where there are several blocks."""
-    if len(blocks) < 2:
-        return map(function, blocks)
-    from joblib import Parallel, cpu_count, delayed
-
-    workers = Parallel(threads or cpu_count(), prefer="threads", return_as="generator")
-    return workers(map(delayed(function), blocks))
-
-
-def _windows(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The positions around each token, int [tokens, 5]; the number of tokens where a text ends.
-
-    Args:
-      starts: int [texts], the position of each text's first token.
-      lengths: int [texts], its tokens.
-    """
-    count = int(lengths.sum())
-    window = np.arange(count)[:, None] + np.arange(-_BEFORE, _AFTER + 1)
-    start = np.repeat(starts, lengths)[:, None]
-    end = start + np.repeat(lengths, lengths)[:, None]
-    return np.where((window >= start) & (window < end), window, count)
-
-
-def _runs(lengths: np.ndarray, most: int) -> Iterator[tuple[slice, slice]]:
-    """Texts in runs of at most `most` tokens, or of one longer text: slices of texts and of tokens."""
-    ends = np.cumsum(lengths)
-    first = start = 0
-    while first < len(lengths):
-        last = max(first + 1, int(np.searchsorted(ends, start + most, side="right")))
-        end = int(ends[last - 1])
-        yield slice(first, last), slice(start, end)
-        first, start = last, end
 
 
 def _read_tokenizer(content: bytes):

@@ -118,11 +118,15 @@ def test_many_threads_get_what_one_gets():
 @pytest.mark.parametrize(
     ("name", "array", "says"),
     [
-        ("embedding", None, "embedding has shape None"),
-        ("lstm/kernel", np.zeros((16, 31), np.float32), r"lstm/kernel has shape \(16, 31\)"),
-        ("embedding", np.zeros((VOCAB - 1, D_MODEL), np.float32), r"\(49, 8\)"),
-        ("lstm/bias", np.full(32, np.nan, np.float32), "lstm/bias must hold finite"),
-        ("lstm/bias", np.full(32, np.inf, np.float32), "lstm/bias must hold finite"),
+        ("embedding", None, r"embedding must be finite floats \[50, 8\]; it is float64 \[0\]"),
+        (
+            "lstm/kernel",
+            np.zeros((16, 31), np.float32),
+            r"lstm/kernel must be .* it is float32 \[16, 31\]",
+        ),
+        ("embedding", np.zeros((VOCAB - 1, D_MODEL), np.float32), r"\[49, 8\]"),
+        ("lstm/bias", np.full(32, np.nan, np.float32), "lstm/bias must be finite"),
+        ("lstm/bias", np.full(32, np.inf, np.float32), "lstm/bias must be finite"),
         ("lstm/bias", np.zeros(32, np.int32), "int32"),
     ],
 )
@@ -138,7 +142,7 @@ def test_questions_that_do_not_fit_are_refused():
     for bad in (-1, VOCAB):
         with pytest.raises(DataError, match=f"{bad}"):
             encoder.encode([[3, bad]])
-    with pytest.raises(DataError, match="3 tokens is longer than 2"):
+    with pytest.raises(DataError, match="3 tokens does not fit in length 2"):
         encoder.encode([[3, 4, 5]], length=2)
 
 

@@ -1,15 +1,18 @@
 """The detector: the encoder and a loop are the references; odd questions, company, threads."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from programs import output_of
 from small_models import ODD, make_detector, random_questions
+from tqdm import tqdm
 
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.encoder import FEW, TowerConfig
 from siamese.search.detector import DuplicateDetector
+from siamese.search.index import QuestionIndex
 
 
 @pytest.fixture(scope="module", params=["masked", "as the course's"])
@@ -107,3 +110,56 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
         "print([m for m in ('trax', 'tensorflow', 'jax', 'pickle5') if m in sys.modules])"
     )
     assert output_of(code, arguments=[path]).split("\n")[:2] == ["True", "[]"]
+
+
+@pytest.mark.parametrize("model", ["use", "tower"])
+@pytest.mark.parametrize("options", [{"batch_size": 7}, {"show_progress": True}, {"processes": 2}])
+def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size(model, options):
+    pandas = pytest.importorskip("pandas")
+    detector = DuplicateDetector.pretrained() if model == "use" else make_detector()
+    texts = [*random_questions(30), "how far ?", "how far ?"]
+    expected = detector.encode(texts)
+    assert expected.shape == (32, detector.output_size)
+    np.testing.assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
+    frame = pandas.DataFrame({"id": range(32), "question": texts}, index=range(5, 37))
+    for table in (texts, tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
+        np.testing.assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
+    assert detector.encode([], **options).shape == (0, detector.output_size)
+
+
+def test_tables_without_a_column_of_questions_and_other_batch_sizes_are_refused(detector):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": [1], "body": ["how far ?"], "score": [2]})
+    for call in (
+        detector.encode,
+        lambda table: detector.similarity(table, "how"),
+        lambda table: QuestionIndex.build(detector, table),
+        QuestionIndex.build(detector, ["how far ?"]).add,
+    ):
+        with pytest.raises(DataError, match=r"one column of questions .*: id, body, score\."):
+            call(frame)
+    for size in (0, 2.5, "many"):
+        with pytest.raises(ArgumentError, match="batch_size must be"):
+            detector.encode(["how"], batch_size=size)
+
+
+def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
+    at_once = {"delay": 0, "mininterval": 0}
+    monkeypatch.setattr("tqdm.tqdm", lambda **options: tqdm(**options | at_once))
+    detector = make_detector()
+    detector.encode(random_questions(20), batch_size=5)
+    QuestionIndex.build(detector, random_questions(20))
+    assert capsys.readouterr().err == ""
+    detector.encode(random_questions(20), batch_size=5, show_progress=True)
+    assert re.search(r"encoding: +\d+%.*/20\.0.*<\d\d:\d\d", capsys.readouterr().err)
+    QuestionIndex.build(detector, random_questions(20), show_progress=True)
+    assert "encoding: 100%" in capsys.readouterr().err
+
+
+def test_one_question_is_compared_with_many_on_either_side(detector):
+    one, many = "how far ?", random_questions(12)
+    pairwise = detector.similarity([one] * 12, many)
+    for sides in ((one, many), (many, one), (one, tuple(many))):
+        np.testing.assert_allclose(detector.similarity(*sides), pairwise, atol=1e-6)
+        assert detector.predict(*sides, threshold=0.5).tolist() == (pairwise > 0.5).tolist()
+    assert detector.similarity(one, []).shape == (0,)

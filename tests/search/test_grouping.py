@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from small_models import make_detector, random_questions
 
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError, DataError
 from siamese.search import groups, linkage
 from siamese.search.groups import bound_labels, duplicate_groups, join_groups
+from siamese.search.index import QuestionIndex
 from siamese.search.linkage import average_linkage, similar_pairs
 
 
@@ -200,3 +202,16 @@ def test_nothing_everything_and_no_cosine():
     for threshold in (1.5, -2, float("nan")):
         with pytest.raises(ArgumentError, match="threshold"):
             list(similar_pairs(unit(3), threshold))
+
+
+def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_words():
+    detector = make_detector(threshold=0.97)
+    texts = [*random_questions(60), "xyzzy plugh", "plugh xyzzy"]
+    with QuestionIndex.build(detector, texts) as index:
+        known = index.vectors[:60]
+        assert duplicate_groups(index) == duplicate_groups(known, 0.97) == index.groups()
+        assert duplicate_groups(index, 0.9) == duplicate_groups(known, 0.9)
+        single = {"linkage": "single"}
+        assert duplicate_groups(index, 0.99, **single) == duplicate_groups(known, 0.99, **single)
+    with pytest.raises(ArgumentError, match="needs a threshold"):
+        duplicate_groups(known)

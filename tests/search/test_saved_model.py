@@ -5,6 +5,7 @@ import pytest
 
 from siamese import CheckpointError, DuplicateDetector, Vocabulary
 from siamese.nn.encoder import TowerConfig
+from siamese.search.encoders import find_encoder
 from siamese.search.model_file import read_file, write_file
 
 WORDS = Vocabulary.from_words(["how", "old", "are", "you"])
@@ -46,12 +47,10 @@ def test_a_directory_without_a_model_is_refused_in_a_sentence(tmp_path):
     for path in (tmp_path, tmp_path / "none", str(tmp_path / "none")):
         with pytest.raises(CheckpointError, match=r"There is no model at .*\. `siamese train`"):
             DuplicateDetector.load(path)
-    (tmp_path / "CURRENT").write_text("gen-000001")
-    with pytest.raises(CheckpointError, match=r"an earlier version of siamese.*is one file"):
-        DuplicateDetector.load(tmp_path)
 
 
 VOCABULARY = {"words": list(WORDS.words), "folded": False, "unknown_ids": 0}
+USE = find_encoder("use").fingerprint
 SIZES = "its vocabulary needs .* rows, and its embedding has"
 CRAFTED = [
     *({"tower": value} for value in (None, "left out", 3, {"vocab_size": 4}, {**TOWER, "d_model": -4},
@@ -67,7 +66,7 @@ CRAFTED = [
     ({"vocabulary": {**VOCABULARY, "words": [*VOCABULARY["words"], "today"]}}, SIZES),
     ({"vocabulary": {**VOCABULARY, "words": VOCABULARY["words"][:-1]}}, SIZES),
     *({"encoder": value} for value in (3, [], "use", {}, {"name": "use"}, "left out",
-        *({"name": "use", "fingerprint": "", "share": share} for share in (2, "half", None)),
+        *({"name": "use", "fingerprint": USE, "share": share} for share in (2, "half", None)),
         {"name": "use", "fingerprint": 3, "share": 1})),
 ]  # fmt: skip
 
@@ -87,7 +86,7 @@ def test_crafted_facts_with_a_right_checksum_are_refused(saved, changes):
     [
         ({}, "do not fit its configuration"),
         ({"embedding": np.zeros((2, 2), np.float32)}, "do not fit its configuration"),
-        (arrays("int32"), "its dtype is int32"),
+        (arrays("int32"), "finite floats .* it is int32"),
         ({**arrays(), "lstm/bias": np.full(16, np.nan, np.float32)}, "finite"),
     ],
 )

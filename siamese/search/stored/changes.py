@@ -55,10 +55,10 @@ def _id(value: Any) -> str:
 
 
 def encoded(
-    detector: DuplicateDetector, questions: list[str], places: Sequence[int], processes: int | None
+    detector: DuplicateDetector, questions: list[str], places: Sequence[int], **options: Any
 ) -> np.ndarray:
     """The vectors of the questions at some places; DataError for one without words."""
-    vectors = detector.encode([questions[at] for at in places], processes)
+    vectors = detector.encode([questions[at] for at in places], **options)
     for at in np.flatnonzero(~vectors.any(axis=1)):
         place = places[int(at)]
         raise DataError(
