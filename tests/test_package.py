@@ -45,6 +45,7 @@ INTO_THE_COURSE = {
     ("cli.main", "compat"),
     ("cli.doctor", "compat"),
     ("cli.grading", "teaching.grade"),
+    ("cli.grading", "teaching.checks"),
 }
 
 

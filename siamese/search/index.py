@@ -25,9 +25,7 @@ from siamese.search.stored import groups as stored_groups
 from siamese.search.stored.changes import Added
 from siamese.search.stored.file import IndexFile
 from siamese.search.stored.model import detector_of, model_facts
-from siamese.search.stored.ranking import State, hits_of, left_out, ranked, same_marked
-
-MODES = ("hybrid", "vectors", "words")
+from siamese.search.stored.ranking import MODES, State, hits_of, left_out, ranked, same_marked
 
 
 class QuestionIndex:

@@ -13,6 +13,7 @@ from siamese.search.lexical import DEPTH, WordCounts, best_rows, bm25, joined_sc
 from siamese.search.nearest import cosines_with, top_k
 from siamese.search.stored import file as index_file
 
+MODES = ("hybrid", "vectors", "words")  # of a search's order
 SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
 MOST_TAIL = 0.1  # of the questions, whose words are counted apart from the others'
 
