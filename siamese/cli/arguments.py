@@ -83,15 +83,14 @@ BAD_ROWS = arg(
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
 COLUMN = arg(
     "--column",
-    help="the column with the questions; title+body joins two, a number counts where there is no "
-    "header [found by its name]",
+    help="the column with the questions; title+body joins two [found by its name]",
 )
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
 COLUMNS = arg(
     "--columns",
     metavar="NAMES",
     help="the columns, as question1,question2,label; title1+body1 joins two, 2*title1+body1 lets "
-    "the title weigh twice; numbers (1,2,3) where there is no header [found by their names]",
+    "the title weigh twice [found by their names]",
 )
 LABELS = (
     COLUMNS,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
-from operator import not_
 from typing import Any
 
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.readers.columns import COLUMN_NAMES, pair_places, text_at
+from siamese.data.readers.columns import COLUMN_NAMES, PAIR_IDS, first_column, pair_columns
 from siamese.data.readers.reading import open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
@@ -19,7 +18,8 @@ from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 REQUIRED = ("question1", "question2", "is_duplicate")
-Columns = dict[str, Sequence[Any]]  # our column -> its values
+CHUNK_ROWS, CHUNK_CHARACTERS = 4096, 4 << 20  # a part of a file ends at the first of both
+PairRow = tuple[int, int, str, str, Any, Any]  # line, data row, question1, question2, id, label
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def read_pairs(
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
       columns: the names of the two questions and, third, the label, as a list or with commas between; the
         usual names where left out. "title+body" joins columns by a blank, "2*title+body" repeats the
-        title, so that its words weigh twice. Numbers, "1,2,5", where there is no header.
+        title, so that its words weigh twice.
       duplicate_from: labels are numbers; pairs with at least this one are duplicates.
       duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
       encoding: of the text; UTF-8 where None.
@@ -205,16 +205,13 @@ def read_pairs(
       (['A?'], 1)
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
-    label_of = _labels(duplicate_from, duplicate_labels)
-    parts = list(_parts(source, report, encoding, _names(columns), label_of))
+    rows = list(_labelled(source, report, columns, duplicate_from, duplicate_labels, encoding))
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
-    if not report.kept:
+    if not rows:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
-    lines = np.asarray([line for part in parts for line in part.pop("lines")], np.int64)
-    whole = {name: list(chain.from_iterable(part[name] for part in parts)) for name in parts[0]}
-    pairs = QuestionPairs(**whole, report=report)
-    _note_repeats(pairs, lines, report)
+    pairs = _pairs(rows, report)
+    _note_repeats(pairs, np.array([row[0] for row in rows]))
     return pairs
 
 
@@ -229,28 +226,16 @@ def iter_pairs(
 ) -> Iterator[QuestionPairs]:
     """Reads a file of any size in parts of some thousand rows; memory holds one part at a time.
 
-    As `read_pairs`, but repeated and contradicting rows are not looked for: that would need the
-    whole file in memory.
-
-    Args:
-      source: as for `read_pairs`, and so are the others.
-      columns: the names of the questions and the label.
-      duplicate_from: the least label of duplicates.
-      duplicate_labels: the labels of duplicates.
-      encoding: of the text.
-      bad_rows: 'refuse' or 'skip'.
+    Arguments and errors are those of `read_pairs`. Repeated and contradicting rows are not looked for: that
+    would need the whole file in memory.
 
     Yields:
       `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
-
-    Raises:
-      DataError: as `read_pairs`, when the part with the fault is reached.
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
-    label_of = _labels(duplicate_from, duplicate_labels)
-    for part in _parts(source, report, encoding, _names(columns), label_of):
-        del part["lines"]
-        yield QuestionPairs(**part, report=report)
+    labelled = _labelled(source, report, columns, duplicate_from, duplicate_labels, encoding)
+    for part in in_parts(labelled):
+        yield _pairs(part, report)
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
 
@@ -258,136 +243,100 @@ def iter_pairs(
 # -- From rows to pairs -----------------------------------------------------------------------
 
 
-def _names(columns: Sequence[str] | str) -> list[str]:
-    names = columns.split(",") if isinstance(columns, str) else list(columns)
-    if columns and len(names) not in (2, 3):
+def in_parts(rows: Iterator[PairRow]) -> Iterator[list[PairRow]]:
+    """Rows in lists of at most `CHUNK_ROWS`, with little more than `CHUNK_CHARACTERS`."""
+    part, size = [], 0
+    for row in rows:
+        part.append(row)
+        size += len(row[2]) + len(row[3])
+        if len(part) == CHUNK_ROWS or size > CHUNK_CHARACTERS:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def pair_rows(
+    source: Any,
+    report: ReadReport,
+    columns: Sequence[str] | str,
+    encoding: str | None = None,
+    required: Sequence[str] = REQUIRED,
+) -> Iterator[PairRow]:
+    """The rows of a file of pairs that have both questions; the others go into the report.
+
+    `columns` are what the user calls the first of the required columns. The id is None where the file has
+    no column of ids.
+    """
+    specs = columns.split(",") if isinstance(columns, str) else list(columns)
+    if columns and len(specs) not in (2, 3):
         raise ArgumentError(
             "columns names two questions and, third, the label, such as title1,title2,label; "
             f"it is {columns!r}."
         )
-    return names if columns else []
+    specs = specs[: len(required)] if columns else []
+    known = {name for names in COLUMN_NAMES.values() for name in names}
+    with open_rows(source, report, names=known, specs=specs, encoding=encoding) as rows:
+        places = pair_columns(rows.header, rows.where, required, specs)
+        sides = places["question1"], places["question2"]
+        (label,) = places.get("is_duplicate", [None])
+        key = first_column(PAIR_IDS, rows.header, rows.where)
+        for line, number, row in rows:
+            if texts := rows.texts(line, row, sides):
+                own = id_text(row.get(key)) if key else None
+                yield line, number, *texts, own, row.get(label)
 
 
-def _labels(
-    duplicate_from: float | None, duplicate_labels: Sequence[str] | str
-) -> Callable[[Any], bool | None]:
-    """The function from a cell to its label; None where it is not one."""
+def _labelled(
+    source: Any,
+    report: ReadReport,
+    columns: Sequence[str] | str,
+    duplicate_from: float | None,
+    duplicate_labels: Sequence[str] | str,
+    encoding: str | None,
+) -> Iterator[PairRow]:
+    """The rows of a file of pairs, each with its label as a bool."""
     if isinstance(duplicate_labels, str):
         duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
     names = {name.strip().lower() for name in duplicate_labels}
     if names and duplicate_from is not None:
         raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
-
-    def number_or_name(value: Any) -> bool | None:
-        text = str(value).strip()
-        if names:
-            return text.lower() in names if text and value is not None else None
-        try:
-            number = float(text)
-        except ValueError:
-            return None
-        return number >= duplicate_from if number == number else None
-
-    if names or duplicate_from is not None:
-        return number_or_name
-    return lambda value: value if type(value) is bool else LABELS.get(str(value).strip().lower())
-
-
-def _parts(
-    source: Any,
-    report: ReadReport,
-    encoding: str | None,
-    columns: list[str],
-    label_of: Callable[[Any], bool | None],
-) -> Iterator[Columns]:
-    """Columns of question pairs by our names, checked, with the rows' numbers and lines."""
-    for part in read_columns(source, report, REQUIRED, columns, encoding):
-        values = part["is_duplicate"]
-        labels = part["is_duplicate"] = list(map(label_of, values))
-        if None in labels:
-            for line, value in compress(zip(part["lines"], values), [x is None for x in labels]):
-                report.bad_row(
-                    line,
-                    f"is_duplicate is {value!r:.40}; it must be 0 (different questions) or 1 "
-                    "(duplicates). For labels of other kinds there are --duplicate-from NUMBER and "
-                    "--duplicate-labels NAMES.",
-                )
-            part = _some(part, [label is not None for label in labels])
-        sides = part["question1"], part["question2"]
-        if not all(all(map(str.strip, side)) for side in sides):
-            full = [bool(one.strip() and two.strip()) for one, two in zip(*sides)]
-            report.add("empty", compress(part["lines"], [not whole for whole in full]))
-            part = _some(part, full)
-        report.kept += len(part["lines"])
-        if part["lines"]:
-            yield part
+    for row in pair_rows(source, report, columns, encoding):
+        value = row[-1]
+        label = _label(value, duplicate_from, names)
+        if label is None:
+            report.bad_row(
+                row[0],
+                f"is_duplicate is {value!r:.40}; it must be 0 (different questions) or 1 (duplicates). "
+                "For labels of other kinds there are --duplicate-from NUMBER and --duplicate-labels "
+                "NAMES.",
+            )
+        else:
+            report.kept += 1
+            yield *row[:-1], label
 
 
-def read_columns(
-    source: Any,
-    report: ReadReport,
-    required: Sequence[str],
-    columns: Sequence[str] = (),
-    encoding: str | None = None,
-) -> Iterator[Columns]:
-    """Chunks of a file by our names: `required`, ids where it has any, lines, row_numbers.
-
-    `columns` are what the user calls the first of the required ones. A missing question is empty text.
-    """
-    known = {name for names in COLUMN_NAMES.values() for name in names}
-    with open_rows(source, report, specs=columns, names=known, encoding=encoding) as rows:
-        where = report.path if report.unit == "row" else f"{report.path}, line 1"
-        places: dict[str, list[int]] = {}
-        header: list[str] = []
-        for chunk in rows:
-            values, lines, numbers = chunk
-            if not places:
-                header = list(values[0]) if rows.is_json or rows.is_plain else rows.header
-            places = places or pair_places(header, where, required, columns)
-            if rows.is_json:
-                values, lines, numbers = _cells(chunk, header, places, report)
-            by_place = list(zip(*values)) or [()] * len(header)
-            part = {
-                name: by_place[at[0]] if len(at) == 1 else [text_at(row, at) for row in values]
-                for name, at in places.items()
-            }
-            part |= {"lines": lines, "row_numbers": numbers}
-            if "id" in part:
-                part["ids"] = list(map(id_text, part.pop("id")))
-            yield _checked_text(part, report)
-        if not report.rows and not rows.is_json:
-            pair_places(rows.header, where, required, columns)
+def _label(value: Any, duplicate_from: float | None, names: set[str]) -> bool | None:
+    """The label in a cell; None where it is not one."""
+    text = "" if value is None else str(value).strip().lower()
+    if names:
+        return text in names if text else None
+    if duplicate_from is None:
+        return LABELS.get(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number >= duplicate_from
 
 
-def _cells(chunk: Any, header: list[str], places: dict[str, list[int]], report: ReadReport) -> Any:
-    """The cells of JSON objects; one without a required key is a bad row."""
-    keys = {header[at] for at in chain(*places.values())}
-    is_whole = [keys <= row.keys() for row in chunk.rows]
-    for row, line in compress(zip(chunk.rows, chunk.lines), map(not_, is_whole)):
-        missing = " or ".join(key for key in header if key in keys - row.keys())
-        report.bad_row(line, f"no {missing}; the keys: {', '.join(row)[:200]}.")
-    values, lines, numbers = (list(compress(column, is_whole)) for column in chunk)
-    return [[row.get(key) for key in header] for row in values], lines, numbers
+def _pairs(rows: list[PairRow], report: ReadReport) -> QuestionPairs:
+    _, numbers, question1, question2, ids, labels = map(list, zip(*rows))
+    ids = None if ids[0] is None else ids
+    return QuestionPairs(question1, question2, labels, ids, numbers, report)
 
 
-def _checked_text(part: Columns, report: ReadReport) -> Columns:
-    """The part without rows whose questions are neither text nor missing."""
-    bad: set[int] = set()
-    for name in ("question1", "question2"):
-        if set(map(type, part[name])) - {str}:
-            part[name] = ["" if text is None else text for text in part[name]]
-            for at, text in enumerate(part[name]):
-                if not isinstance(text, str):
-                    report.bad_row(part["lines"][at], f"{name} is {text!r:.40}, not text.")
-                    bad.add(at)
-    return _some(part, [at not in bad for at in range(len(part["lines"]))]) if bad else part
-
-
-def _some(columns: Columns, which: list[bool]) -> Columns:
-    return {name: list(compress(values, which)) for name, values in columns.items()}
-
-
-def _note_repeats(pairs: QuestionPairs, lines: np.ndarray, report: ReadReport) -> None:
+def _note_repeats(pairs: QuestionPairs, lines: np.ndarray) -> None:
     """Notes rows whose two questions, in either order, stood together in an earlier row."""
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     keys = numbers.min(axis=1) * len(questions) + numbers.max(axis=1)  # one number for each pair
@@ -395,5 +344,5 @@ def _note_repeats(pairs: QuestionPairs, lines: np.ndarray, report: ReadReport) -
     first = first[inverse]  # [pairs]; the first row with this pair
     later = np.arange(len(keys)) != first
     agrees = pairs.is_duplicate == pairs.is_duplicate[first]
-    report.add("repeated", lines[later & agrees].tolist())
-    report.add("contradicting", lines[later & ~agrees].tolist())
+    pairs.report.add("repeated", lines[later & agrees].tolist())
+    pairs.report.add("contradicting", lines[later & ~agrees].tolist())

@@ -28,15 +28,16 @@ def describe(
       ArgumentError: a split larger than the file.
 
     Example:
-      >>> found = describe(QuestionPairs(["a b?", "c?"], ["b a?", "d?"], [1, 0]))
-      >>> found["pairs"], found["questions"], found["clusters"]["largest"]
+      >>> facts = describe(QuestionPairs(["a b?", "c?"], ["b a?", "d?"], [1, 0]))
+      >>> facts["pairs"], facts["questions"], facts["clusters"]["largest"]
       (2, 4, 2)
     """
-    joined = clusters(pairs)
+    joined, report = clusters(pairs), pairs.report
     lengths = np.array([len(text.split()) for text in [*pairs.question1, *pairs.question2]])
+    facts = ("path", "format", "rows", "kept", "findings")
     return {
-        "file": pairs.report.as_dict() if pairs.report else None,
-        "handled": pairs.report.finding_lines() if pairs.report else [],
+        "file": report and {name: getattr(report, name) for name in facts},
+        "handled": report.finding_lines() if report else [],
         "pairs": len(pairs),
         "duplicates": int(pairs.is_duplicate.sum()),
         "base_rate": pairs.base_rate,
@@ -82,23 +83,20 @@ def _splits(
 
 
 def _split_numbers(train: QuestionPairs, test: QuestionPairs) -> dict[str, Any]:
-    return {
-        "train": len(train),
-        "train_base_rate": train.base_rate,
-        "test": len(test),
-        "test_base_rate": test.base_rate,
-        "overlap": overlap(train, test),
-    }
+    sizes = {"train": len(train), "test": len(test), "overlap": overlap(train, test)}
+    return sizes | {"train_base_rate": train.base_rate, "test_base_rate": test.base_rate}
 
 
-def render(found: dict[str, Any]) -> str:
+def render(facts: dict[str, Any]) -> str:
     """The result of `describe` as text for a terminal."""
-    words, joined, file = found["words"], found["clusters"], found["file"]
-    out = [file["path"], f"  {file['format']}; {file['rows']:,} rows", ""] if file else []
+    words, joined, file = facts["words"], facts["clusters"], facts["file"]
+    ids = ", ".join(joined["first_conflicts"])
+    more = ", …" if joined["conflicts"] > len(joined["first_conflicts"]) else ""
+    out = [f"{file['path']}\n  {file['format']}; {file['rows']:,} rows\n"] if file else []
     out += [
-        f"pairs       {found['pairs']:>9,}",
-        f"duplicates  {found['duplicates']:>9,}   base rate {found['base_rate']:.1%}",
-        f"questions   {found['questions']:>9,}   distinct",
+        f"pairs       {facts['pairs']:>9,}",
+        f"duplicates  {facts['duplicates']:>9,}   base rate {facts['base_rate']:.1%}",
+        f"questions   {facts['questions']:>9,}   distinct",
         "",
         f"Words in a question: mean {words['mean']:.1f}, median {words['median']:.0f}, "
         f"95 % up to {words['p95']:.0f}, longest {words['longest']}",
@@ -106,21 +104,19 @@ def render(found: dict[str, Any]) -> str:
         f"Clusters of duplicates: {joined['count']:,}, of two or more questions "
         f"{joined['of_two_or_more']:,}, largest {joined['largest']:,}",
         f"Conflicts: {joined['conflicts']:,} pairs labelled different within one cluster",
+        *([f"  (ids {ids}{more})"] if ids else []),
+        "",
     ]
-    if joined["conflicts"]:
-        more = ", …" if joined["conflicts"] > len(joined["first_conflicts"]) else ""
-        out.append(f"  (ids {', '.join(joined['first_conflicts'])}{more})")
-    out.append("")
     for name, title in (("rows", "Split by rows"), ("clusters", "Split by cluster")):
-        if split := found["splits"].get(name):
+        if split := facts["splits"].get(name):
             out.append(title)
             for part in ("train", "test"):
                 rate = split[f"{part}_base_rate"]
                 out.append(f"  {part:<5} {split[part]:>9,} pairs, {rate:.1%} duplicates")
             out[-1] += f", {split['overlap']:.1%} of its questions in train"
-    if why := found["splits"].get("not_possible"):
+    if why := facts["splits"].get("not_possible"):
         out.append(f"A split is not possible: {why}")
     if file:
-        out += ["", "While reading:" if found["handled"] else "Nothing was left out."]
-        out += [f"  {line}" for line in found["handled"]]
+        out += ["", "While reading:" if facts["handled"] else "Nothing was left out."]
+        out += [f"  {line}" for line in facts["handled"]]
     return "\n".join(out)

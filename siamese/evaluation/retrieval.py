@@ -118,29 +118,28 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
-    report, relevance = ReadReport(source_name(path)), {}
-    with open_rows(path, report, specs=(), names={"query_id"}) as records:
-        names = [*map(normal_name, records.header)]
-        for row, line in (each for rows, lines, _ in records for each in zip(rows, lines)):
-            parts = " ".join(row).split()
-            if not parts:
-                continue
-            if records.is_json:
-                cells = row
-            elif {"query_id", "id"} <= set(names):
-                cells = dict(zip(names, row))
+    report, found = ReadReport(source_name(path)), {}
+    with open_rows(path, report, names={"query_id"}, by_name_alone=True) as rows:
+        for line, _, row in rows:
+            if rows.is_plain:
+                parts = " ".join(row.values()).split()
+                if not parts:
+                    continue
+                query, _, item, grade = parts if len(parts) == 4 else [None] * 4
             else:
-                cells = dict(zip(_TREC, parts)) if len(parts) == len(_TREC) else {}
+                row = {normal_name(name): value for name, value in row.items()}
+                query, item, grade = (row.get(name) for name in ("query_id", "id", "relevance"))
+                grade = 1 if grade in (None, "") else grade
             try:
-                query, item, grade = cells["query_id"], cells["id"], cells.get("relevance")
-                value = 1.0 if grade in (None, "") else float(grade)
-                if not math.isfinite(value):
-                    raise ValueError
-            except (LookupError, TypeError, ValueError):
+                known = query is not None and item is not None
+                value = float(grade) if known else math.nan
+            except (TypeError, ValueError):
+                value = math.nan
+            if not math.isfinite(value):
                 raise DataError(
                     f"{report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
                     "row with query_id, id, relevance."
-                ) from None
+                )
             if value > 0:
-                relevance.setdefault(str(query), {})[str(item)] = value
-    return relevance
+                found.setdefault(str(query), {})[str(item)] = value
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from siamese.data.pairs import read_columns
+from siamese.data.pairs import in_parts, pair_rows
 from siamese.data.readers.reading import ReadReport
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import csv_line, json_text
@@ -44,37 +44,22 @@ def answer_file(
     Raises:
       DataError: a file that cannot be read, without two columns of questions, or with a bad row.
     """
-    specs = columns.split(",")[:2] if columns else []
     names: list[str] = []
-    for part in read_columns(source, report, QUESTIONS, specs, encoding):
+    for part in in_parts(pair_rows(source, report, columns or "", encoding, QUESTIONS)):
+        lines, _, question1, question2, ids, _ = map(list, zip(*part))
         is_json = as_json or report.format.startswith("JSON")
         if not names:
-            names = [*QUESTIONS, *ANSWERS, *(["id"] if "ids" in part else [])]
+            names = [*QUESTIONS, *ANSWERS, *([] if ids[0] is None else ["id"])]
             if not is_json:
                 yield csv_line(names)
-        sides = [part[name] for name in QUESTIONS]
-        full = [bool(one.strip() and two.strip()) for one, two in zip(*sides)]
-        report.add("empty", [line for line, whole in zip(part["lines"], full) if not whole])
-        rows = [
-            row for row, whole in zip(zip(*sides, part.get("ids", part["lines"])), full) if whole
-        ]
-        report.kept += len(rows)
-        if not rows:
-            continue
-        cut = [bool(whole and detector.cut(pair)) for *pair, whole in zip(*sides, full)]
-        report.add("cut", [line for line, is_cut in zip(part["lines"], cut) if is_cut])
-        similarity = detector.similarity([row[0] for row in rows], [row[1] for row in rows])
-        answers = detector.judged(similarity, threshold)
-        for (one, two, own), (cosine, probability, is_duplicate) in zip(rows, answers):
+        report.kept += len(part)
+        pairs = list(zip(question1, question2))
+        report.add("cut", [line for line, pair in zip(lines, pairs) if detector.cut(pair)])
+        answers = detector.judged(detector.similarity(question1, question2), threshold)
+        for pair, (cosine, probability, is_duplicate), own in zip(pairs, answers, ids):
             shown = None if probability is None else round(probability, 6)
-            cells = [one, two, round(cosine, 6), shown, is_duplicate, own][: len(names)]
-            yield (
-                json_text(dict(zip(names, cells)))
-                if is_json
-                else csv_line(_numbers(cells), excel=excel)
-            )
-
-
-def _numbers(cells: list[Any]) -> list[Any]:
-    """Cells of CSV: 1 and 0 for true and false."""
-    return [int(cell) if isinstance(cell, bool) else cell for cell in cells]
+            cells = [*pair, round(cosine, 6), shown, is_duplicate, own][: len(names)]
+            if is_json:
+                yield json_text(dict(zip(names, cells)))
+            else:
+                yield csv_line([int(c) if isinstance(c, bool) else c for c in cells], excel=excel)
