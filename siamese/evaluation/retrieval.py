@@ -16,8 +16,6 @@ from siamese.data.readers.reading import ReadReport, open_rows, source_name
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
 
-_TREC = ("query_id", "iteration", "id", "relevance")
-
 
 @dataclass(frozen=True)
 class RetrievalMetrics:
