@@ -83,8 +83,10 @@ BAD_ROWS = arg(
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
 COLUMN = arg(
     "--column",
-    help="the column with the questions; title+body joins two [found by its name]",
+    help="the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
+    "and the first 50 words count [found by its name; of title and body that]",
 )
+REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
 COLUMNS = arg(
     "--columns",
@@ -97,7 +99,7 @@ LABELS = (
     arg("--duplicate-from", type=finite, metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
 )
-READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN
+READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
 READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
 
 # ---- Tables ----

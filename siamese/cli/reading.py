@@ -11,7 +11,7 @@ from typing import Any
 from siamese.cli.output import counted, note
 from siamese.errors import ArgumentError
 
-LISTS = ("bad_rows", "encoding", "column", "id_column")
+LISTS = ("bad_rows", "encoding", "column", "id_column", "drop_repeated")
 PAIRS = ("bad_rows", "encoding", "columns", "duplicate_from", "duplicate_labels")
 
 
@@ -22,8 +22,8 @@ def reading_options(flags: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 def note_findings(report: Any) -> None:
     """Prints what was left out, or is odd, in a file that was read."""
-    if report.findings:
-        note("\n  ".join([f"{report.path}:", *report.finding_lines()]))
+    if lines := report.finding_lines():
+        note("\n  ".join([f"{report.path}:", *lines]))
 
 
 def question_list(path: str, flags: Any) -> Any:
@@ -31,6 +31,11 @@ def question_list(path: str, flags: Any) -> Any:
     from siamese.data.questions import read_questions
 
     questions = read_questions(path, **reading_options(flags, LISTS))
+    names = dict.fromkeys(name for row in questions.columns or () for name in row)
+    size, ids = counted(len(questions.questions), "question"), "the file's own"
+    what = f"{path}: {size}, made of {questions.column}; ids: "
+    what += ids if questions.has_ids else "the numbers of the data rows from 0"
+    note(f"{what}; not compared: {', '.join(names)}." if names else f"{what}.")
     note_findings(questions.report)
     return questions
 

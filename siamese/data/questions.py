@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from siamese.data.arguments import QUESTION_NAMES
@@ -13,15 +14,18 @@ from siamese.data.readers.columns import (
     only_column,
     shown_names,
     spec_columns,
+    spec_cut,
 )
 from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text, json_value
+from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
 ID_NAMES = ("id", "qid", "question_id", "idx")
 BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")
+BODY_WORDS = 50  # of title and body, the first words that count
 
 
 @dataclass
@@ -36,6 +40,8 @@ class QuestionList:
       has_ids: whether the ids are the file's own.
       columns: the other columns of each question, as JSON values, or None where there are none. Columns of
         one name are a list of their values.
+      rows: the number of each question's data row from 0.
+      column: what the questions were made of, as `read_questions` takes it.
     """
 
     report: ReadReport
@@ -43,6 +49,8 @@ class QuestionList:
     ids: list[str]
     has_ids: bool
     columns: list[dict[str, Any]] | None
+    rows: list[int]
+    column: str
 
     @property
     def left_out(self) -> int:
@@ -57,6 +65,7 @@ def read_questions(
     id_column: str | None = None,
     encoding: str | None = None,
     bad_rows: str = "refuse",
+    drop_repeated: bool = False,
 ) -> QuestionList:
     """Reads a list of questions; the content decides the format.
 
@@ -64,11 +73,13 @@ def read_questions(
       source: a path, '-' for standard input, or a table in memory (a DataFrame, a dict of columns, ...).
         CSV and tab-separated text have a header; JSON Lines have one object on each line; in any other text
         each line is a question. A file of pairs (question1, question2) gives its distinct questions.
-      column: the column with the questions; None for question, text, title, ... "title+body" joins
-        columns, "2*title+body" repeats the title so that its words weigh twice.
+      column: the column with the questions; None for question, text, title, ..., and for "2*title+body:50"
+        where there is a body beside the title. "title+body" joins columns, "2*title+body" repeats the
+        title so that its words weigh twice, and of "title+body:50" the first 50 words count.
       id_column: the column with the ids; None for id, qid, ...
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
+      drop_repeated: leave out the lines that stand in more than 1 % of the bodies, such as signatures.
 
     Raises:
       DataError: a file that cannot be read so; names the file and line.
@@ -83,31 +94,57 @@ def read_questions(
     report = ReadReport(source_name(source), bad_rows=bad_rows)
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)
     with open_rows(source, report, names=known, specs=[column], encoding=encoding) as rows:
-        names, key = _columns(rows, column), None
+        spec, names, cut = _columns(rows, column)
+        key = _id_column(rows, id_column) if names else None
         if names:
-            key = _id_column(rows, id_column)
-            entries = list(_entries(rows, names, key))
+            records = _without_repeated(rows, names, drop_repeated)
+            entries = list(_entries(rows, records, names, cut, key))
         else:
             sides = [[name] for name in rows.header if normal_name(name) in PAIR_NAMES]
             texts = (text for line, _, row in rows for text in rows.texts(line, row, sides))
-            entries = [(text, str(at), {}) for at, text in enumerate(dict.fromkeys(texts))]
+            distinct = enumerate(dict.fromkeys(texts))
+            entries = [(text, str(at), {}, at) for at, text in distinct]
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     report.kept = len(entries)
-    texts, ids, columns = map(list, zip(*entries)) if entries else ([], [], [])
-    return QuestionList(report, texts, ids, key is not None, columns if any(columns) else None)
+    texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
+    columns = columns if any(columns) else None
+    return QuestionList(report, texts, ids, key is not None, columns, numbers, spec)
 
 
-def _entries(rows: Rows, names: list[str], key: str | None) -> Iterator[tuple[str, str, dict]]:
-    """The text, the id and the other columns of each row with a question."""
+def _entries(
+    rows: Rows, records: Iterable[tuple], names: list[str], cut: int | None, key: str | None
+) -> Iterator[tuple[str, str, dict, int]]:
+    """The text, the id, the other columns and the number of each row with a question."""
     used = {*names, key}
-    for line, number, row in rows:
+    for line, number, row in records:
         for text in rows.texts(line, row, [names]):
             own = id_text(row.get(key)) if key else str(number)
             if own:
-                yield text, own, {n: json_value(v) for n, v in row.items() if n not in used}
+                others = {n: json_value(v) for n, v in row.items() if n not in used}
+                yield " ".join(text.split()[:cut]) if cut else text, own, others, number
             else:
                 rows.report.bad_row(line, f"no {key}.")
+
+
+def _without_repeated(rows: Rows, names: list[str], drop: bool) -> Iterable[tuple]:
+    """The rows; lines that stand in more than 1 % of the bodies are noted, and with `drop` left out."""
+    bodies = [name for name in dict.fromkeys(names) if normal_name(name) in BODY_NAMES]
+    if not bodies:
+        return rows
+    records = list(rows)
+    for name in bodies:
+        cells = [row.get(name) for _, _, row in records]
+        texts = [cell if isinstance(cell, str) else "" for cell in cells]
+        if lines := repeated_lines(texts):
+            shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
+            more = ", ..." if len(lines) > 3 else ""
+            end = "left out" if drop else "--drop-repeated leaves such lines out"
+            rows.report.notes.append(f"repeated in more than 1 % of {name}: {shown}{more}: {end}")
+        if lines and drop:
+            for (_, _, row), cell, text in zip(records, cells, without_lines(texts, lines)):
+                row[name] = text if isinstance(cell, str) else cell
+    return records
 
 
 def read_ids(
@@ -144,16 +181,22 @@ def read_ids(
     return ids, report
 
 
-def _columns(rows: Rows, column: str | None) -> list[str]:
-    """The columns that make a question; none where the file is one of pairs."""
+def _columns(rows: Rows, column: str | None) -> tuple[str, list[str], int | None]:
+    """What makes a question: as it is written, its columns (none of a file of pairs), how many words."""
     header, where = rows.header, rows.where
     if rows.is_plain and not column:
-        return header
+        return "each line", header, None
     if column:
-        return spec_columns(column, header, where)
+        spec, cut = spec_cut(column, header)
+        return column, spec_columns(spec, header, where), cut
     names = [name for name in header if normal_name(name) in QUESTION_NAMES]
+    bodies = [name for name in header if normal_name(name) in BODY_NAMES]
+    if list(map(normal_name, names)) == ["title"] and len(bodies) == 1:
+        # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
+        (title,), (body,) = names, bodies
+        return f"2*{title}+{body}:{BODY_WORDS}", [title, title, body], BODY_WORDS
     if list(map(normal_name, names)) == ["title"]:
-        names += [name for name in header if normal_name(name) in BODY_NAMES]
+        names += bodies
     if len(names) > 1:
         raise DataError(
             f"{where}: {' and '.join(names)} may each hold the questions. Name one with --column "
@@ -161,7 +204,7 @@ def _columns(rows: Rows, column: str | None) -> list[str]:
         )
     if not names and not set(PAIR_NAMES) <= set(map(normal_name, header)):
         raise _no_column(rows, QUESTION_NAMES, "--column")
-    return names
+    return names[0] if names else " and ".join(PAIR_NAMES), names, None
 
 
 def _id_column(rows: Rows, name: str | None) -> str | None:

@@ -341,7 +341,7 @@ REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x"),
     "no header, tabs": ("7\tHow far?\n8\tWho?\n9\tWhy? 1,2\n", {}, "the columns: 7, How far?"),
-    "title and body": ("Title;Body\nA?;b\n", {}, "Title and Body may each", "--column Title+Body"),
+    "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each", "--column Title+Body+Content"),
     "title and text": ("title,text\nhow,far\n", {}, "title and text may each"),
     "one name twice": ("question,question\nhow,far\n", {}, "question and question may each"),
     "no such id": ("question\nhow\n", {"id_column": "number"}, "line 1: there is no column 'number'"),
@@ -467,3 +467,35 @@ def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
     pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
     assert pairs.question1[:3] == ["q0", "q1", "q2"]
     assert pairs.report.rows == len(pairs) + pairs.report.count("bad") + pairs.report.count("empty")
+
+
+LONG = " ".join(f"w{n}" for n in range(60))
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "shown"),
+    [
+        (None, f"A b? A b? {LONG}", "2*title+body:50"),
+        ("title", "A b?", "title"),
+        ("title+body", f"A b? {LONG}", "title+body"),
+        ("title+body:3", "A b? w0", "title+body:3"),
+        ("2*title+body:5", "A b? A b? w0", "2*title+body:5"),
+    ],
+)
+def test_title_and_body_make_a_question(column, text, shown):
+    table = {"title": ["", "A b?"], "body": ["", LONG], "tags": ["x", "y"]}
+    result = read_questions(table, column=column)
+    words = 50 if column is None else None
+    assert result.questions == [" ".join(text.split()[:words]) if words else text]
+    assert (result.column, result.rows, result.ids) == (shown, [1], ["1"])
+    assert result.columns[0]["tags"] == "y"
+
+
+def test_lines_of_many_bodies_are_named_and_dropped_on_request():
+    bodies = [f"It fails with {n} apples.\nSent from my  phone" for n in range(200)]
+    table = {"title": [f"Why {n}?" for n in range(200)], "body": bodies}
+    kept, dropped = read_questions(table), read_questions(table, drop_repeated=True)
+    assert "sent from my phone" in kept.questions[7].casefold()
+    assert dropped.questions[7] == "Why 7? Why 7? It fails with 7 apples."
+    assert "(200): --drop-repeated" in kept.report.finding_lines()[0]
+    assert "(200): left out" in dropped.report.finding_lines()[0]

@@ -16,6 +16,7 @@ COLUMN_NAMES = {
 }
 PAIR_IDS = ("id", "idx", "pair_id")
 _PART = re.compile(r"(?:([1-9])\*)?(.+)", re.DOTALL)  # one part of "2*title+body"
+_CUT = re.compile(r"(.+):([1-9]\d*)", re.DOTALL)  # "title+body:50", the first 50 words
 
 
 def normal_name(name: Any) -> str:
@@ -25,7 +26,8 @@ def normal_name(name: Any) -> str:
 
 def known_names(specs: Iterable[str | None]) -> set[str]:
     """The names, as they are compared, in what a user calls columns: "title", "2*title+body"."""
-    parts = [part for spec in specs if spec for part in (spec, *spec.split("+"))]
+    whole = [part for spec in specs if spec for part in (spec, spec_cut(spec)[0])]
+    parts = [part for spec in whole for part in (spec, *spec.split("+"))]
     return {normal_name(_PART.fullmatch(part)[2]) for part in parts if part}
 
 
@@ -39,6 +41,12 @@ def columns_called(name: str, header: Sequence[str]) -> list[str]:
     """The columns of exactly this name; those that differ in case and blanks where there are none."""
     exact = [other for other in header if other == name]
     return exact or [other for other in header if normal_name(other) == normal_name(name)]
+
+
+def spec_cut(spec: str, header: Sequence[str] = ()) -> tuple[str, int | None]:
+    """What "title+body:50" says of columns, and of how many words; a column's name may end so, too."""
+    cut = None if columns_called(spec, header) else _CUT.fullmatch(spec)
+    return (cut[1], int(cut[2])) if cut else (spec, None)
 
 
 def spec_columns(spec: str, header: Sequence[str], where: str) -> list[str]:

@@ -30,6 +30,7 @@ class ReadReport:
       rows, kept: data rows read so far, and those of them that became pairs (or questions).
       findings: kind (a key of `KINDS`) -> its lines (from 1); empty where there was nothing.
       first_problem: the first bad row, in words.
+      notes: more that was noticed, in words.
 
     Raises:
       ArgumentError: `bad_rows` is another word.
@@ -50,6 +51,7 @@ class ReadReport:
     kept: int = 0
     findings: dict[str, list[int]] = field(default_factory=dict)
     first_problem: str = ""
+    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self):
         if self.bad_rows not in ("refuse", "skip"):
@@ -91,4 +93,4 @@ class ReadReport:
             texts.append(
                 f"{len(lines):,} row{end} {what} ({self.unit}{end} {where}): {result}{why}"
             )
-        return texts
+        return texts + self.notes
