@@ -99,6 +99,12 @@ LABELS = (
     arg("--duplicate-from", type=finite, metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
 )
+PAIRS_OF = arg(
+    "--list",
+    metavar="FILE",
+    help="a list of questions or an index whose ids the pairs name (id1,id2 and perhaps a label; without "
+    "one all are duplicates)",
+)
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
 READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
 

@@ -37,6 +37,7 @@ SOURCES = {
     shared.MODEL,
     *shared.READ_LIST,
     *shared.LABELS,
+    shared.PAIRS_OF,
 )
 def evaluate(flags: argparse.Namespace) -> Result:
     """Measure a model on labelled pairs, or the search of an index on queries with known answers.

@@ -60,7 +60,7 @@ def duplicates(flags: argparse.Namespace) -> Result:
         raise ArgumentError(
             "--pairs and --differences make no groups; leave out --largest and --regroup."
         )
-    with open_index(flags.index, flags) as index:
+    with open_index(flags.index, flags, numbered=True) as index:
         return _pairs(index, flags) if pairs else _groups(index, flags)
 
 

@@ -29,6 +29,7 @@ MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
     shared.MODEL,
     *shared.READ_LIST,
     *shared.LABELS,
+    shared.PAIRS_OF,
 )
 def threshold(flags: argparse.Namespace) -> Result:
     """Fit the threshold of a model or an index to a few labels of your own.
@@ -72,7 +73,10 @@ def threshold(flags: argparse.Namespace) -> Result:
         f"labels, {fit.duplicates} of them duplicates (before: {detector.threshold:.3f}). "
     )
     saved = f"Saved, with the calibration, in {output}."
-    text += saved if output else "It is not saved; --output FILE writes a model with it."
+    unsaved = "It is not saved; --output FILE writes a model with it."
+    if kind == "questions":
+        unsaved += f" Or give it: siamese duplicates {flags.target} --threshold {fit.threshold:.3f}"
+    text += saved if output else unsaved
     if kind == "index":
         text += (
             f" The index has {facts['answers_in_index']:,} of the answers; they bind its groups."

@@ -11,7 +11,8 @@ from siamese import __version__, compat
 from siamese.cli import answering, evaluating, grading, grouping, indexing, labelling, training
 from siamese.cli.demo import demo
 from siamese.cli.doctor import doctor
-from siamese.cli.output import write_out
+from siamese.cli.output import note, write_out
+from siamese.cli.reading import way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
@@ -74,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if result is not None:  # A command that returns None has printed its answers already.
             text, values = result
             write_out(json_text(values) if flags.json else text)
+        if hint := way_on(flags, getattr(flags, "index", getattr(flags, "target", "-"))):
+            note(hint)
         return 0
     except SiameseError as error:
         print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)

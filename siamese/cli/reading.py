@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 from siamese.cli.output import counted, note
 from siamese.errors import ArgumentError
+from siamese.search.display import NO_LABELS
 
+LONG = 10.0  # seconds after which a command about a list says how to keep its vectors
 LISTS = ("bad_rows", "encoding", "column", "id_column", "drop_repeated")
 PAIRS = ("bad_rows", "encoding", "columns", "duplicate_from", "duplicate_labels")
 
@@ -44,9 +48,23 @@ def labelled_pairs(path: str, flags: Any) -> Any:
     """The `QuestionPairs` of a file, read by the command's flags, with a note on what was left out."""
     from siamese.data.pairs import read_pairs
 
-    pairs = read_pairs(path, **reading_options(flags, PAIRS))
+    options = reading_options(flags, PAIRS)
+    if getattr(flags, "list", None):
+        options["texts"] = _texts_by_id(flags.list, flags)
+    pairs = read_pairs(path, **options)
     note_findings(pairs.report)
     return pairs
+
+
+def _texts_by_id(path: str, flags: Any) -> dict[str, str]:
+    """The questions of a list or an index by their ids."""
+    from siamese.search.index import QuestionIndex
+
+    if kind_of(path) == "index":
+        with QuestionIndex.open(path) as index:
+            return {entry["id"]: entry["question"] for entry in index.entries}
+    questions = question_list(path, flags)
+    return dict(zip(questions.ids, questions.questions))
 
 
 def note_cut(detector: Any, questions: Any) -> None:
@@ -76,8 +94,11 @@ def kind_of(path: str) -> str:
     return "model" if start[5:] == b"\0\0\0{" else "questions"
 
 
-def open_index(path: str, flags: Any, stored: bool = False) -> Any:
-    """The `QuestionIndex` at a path; of a list of questions, unless it must be `stored`, one in memory."""
+def open_index(path: str, flags: Any, *, stored: bool = False, numbered: bool = False) -> Any:
+    """The `QuestionIndex` at a path; of a list of questions, unless it must be `stored`, one in memory.
+
+    With `numbered` a list's questions get the column `row`, the number of the data row from 0.
+    """
     from siamese.search.detector import DuplicateDetector
     from siamese.search.index import QuestionIndex
 
@@ -87,7 +108,33 @@ def open_index(path: str, flags: Any, stored: bool = False) -> Any:
         raise ArgumentError(
             f"{path} is a list of questions. Make an index of it first: siamese index build {path}"
         )
-    return build_index(DuplicateDetector.load(flags.model or "use"), question_list(path, flags))
+    flags.read_since = time.monotonic()
+    detector = DuplicateDetector.load(flags.model or "use")
+    questions = question_list(path, flags)
+    if getattr(flags, "threshold", None) is None:
+        labels = NO_LABELS if detector.threshold_from == "default" else ""
+        model = f"Model {flags.model}" if flags.model else "Encoder use"
+        note(f"{model}, threshold {detector.threshold:.3f}. {labels}".rstrip())
+    if numbered:
+        columns = questions.columns or [{}] * len(questions.rows)
+        questions.columns = [{"row": n, **others} for n, others in zip(questions.rows, columns)]
+    return build_index(detector, questions)
+
+
+def way_on(flags: Any, path: str) -> str:
+    """What to do where reading and encoding a list takes its time whenever it is asked."""
+    if path == "-" or time.monotonic() - getattr(flags, "read_since", math.inf) < LONG:
+        return ""
+    index = f"{os.path.splitext(path)[0]}.db"
+    model = f" --model {flags.model}" if flags.model else ""
+    return "\n".join(
+        [
+            "An index keeps the vectors, so that they are not made again:",
+            f"  siamese index build {path} --output {index}{model}",
+            f"  siamese threshold {index} --label 30",
+            f"  siamese duplicates {index}",
+        ]
+    )
 
 
 @contextlib.contextmanager

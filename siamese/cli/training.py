@@ -15,6 +15,7 @@ from siamese.training import config as configs
 @command(
     arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
     *shared.READ_PAIRS,
+    shared.PAIRS_OF,
     arg("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]"),
     arg("--test-rows", type=int, help="the rows after them test [10240, or the rest]"),
     arg(

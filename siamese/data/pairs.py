@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.readers.columns import COLUMN_NAMES, PAIR_IDS, first_column, pair_columns
+from siamese.data.readers.columns import (
+    COLUMN_NAMES,
+    PAIR_IDS,
+    first_column,
+    normal_name,
+    pair_columns,
+)
 from siamese.data.readers.reading import open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
@@ -169,6 +175,7 @@ def read_pairs(
     duplicate_labels: Sequence[str] | str = (),
     encoding: str | None = None,
     bad_rows: str = "refuse",
+    texts: Mapping[str, str] | None = None,
 ) -> QuestionPairs:
     """Reads labelled question pairs, whatever the format; nothing is dropped silently.
 
@@ -189,6 +196,8 @@ def read_pairs(
       duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
+      texts: id -> question, where the file names its questions by their ids, in the columns id1 and id2; of
+        a file without labels all pairs are duplicates.
 
     Returns:
       `QuestionPairs` with a `report`.
@@ -205,7 +214,8 @@ def read_pairs(
       (['A?'], 1)
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
-    rows = list(_labelled(source, report, columns, duplicate_from, duplicate_labels, encoding))
+    options = columns, duplicate_from, duplicate_labels, encoding
+    rows = list(_labelled(source, report, *options, texts))
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
     if not rows:
@@ -262,11 +272,12 @@ def pair_rows(
     columns: Sequence[str] | str,
     encoding: str | None = None,
     required: Sequence[str] = REQUIRED,
+    texts: Mapping[str, str] | None = None,
 ) -> Iterator[PairRow]:
     """The rows of a file of pairs that have both questions; the others go into the report.
 
     `columns` are what the user calls the first of the required columns. The id is None where the file has
-    no column of ids.
+    no column of ids. With `texts` the file has ids of questions, and perhaps labels; else the label is 1.
     """
     specs = columns.split(",") if isinstance(columns, str) else list(columns)
     if columns and len(specs) not in (2, 3):
@@ -276,15 +287,29 @@ def pair_rows(
         )
     specs = specs[: len(required)] if columns else []
     known = {name for names in COLUMN_NAMES.values() for name in names}
+    if texts is not None:
+        specs, known = specs or ["id1", "id2"], known | {"id1", "id2"}
     with open_rows(source, report, names=known, specs=specs, encoding=encoding) as rows:
+        labels = known.intersection(COLUMN_NAMES["is_duplicate"], map(normal_name, rows.header))
+        if texts is not None and len(specs) == 2 and not labels:
+            required = required[:2]
         places = pair_columns(rows.header, rows.where, required, specs)
         sides = places["question1"], places["question2"]
         (label,) = places.get("is_duplicate", [None])
         key = first_column(PAIR_IDS, rows.header, rows.where)
         for line, number, row in rows:
-            if texts := rows.texts(line, row, sides):
-                own = id_text(row.get(key)) if key else None
-                yield line, number, *texts, own, row.get(label)
+            own = id_text(row.get(key)) if key else None
+            if texts is None:
+                pair = rows.texts(line, row, sides)
+            else:
+                ids = [id_text(row.get(column)) for (column,) in sides]
+                pair = [texts[i] for i in ids if i in texts]
+                if len(pair) < 2:
+                    absent = next(i for i in ids if i not in texts)
+                    rows.report.bad_row(line, f"the list has no question with the id {absent!r}.")
+                    continue
+            if pair:
+                yield line, number, *pair, own, row.get(label) if label else 1
 
 
 def _labelled(
@@ -294,6 +319,7 @@ def _labelled(
     duplicate_from: float | None,
     duplicate_labels: Sequence[str] | str,
     encoding: str | None,
+    texts: Mapping[str, str] | None = None,
 ) -> Iterator[PairRow]:
     """The rows of a file of pairs, each with its label as a bool."""
     if isinstance(duplicate_labels, str):
@@ -301,7 +327,7 @@ def _labelled(
     names = {name.strip().lower() for name in duplicate_labels}
     if names and duplicate_from is not None:
         raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
-    for row in pair_rows(source, report, columns, encoding):
+    for row in pair_rows(source, report, columns, encoding, texts=texts):
         value = row[-1]
         label = _label(value, duplicate_from, names)
         if label is None:

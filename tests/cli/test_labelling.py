@@ -171,3 +171,45 @@ def test_what_is_shown_is_short_and_marks_the_words_that_differ():
         two.startswith("How FAR is [Oslo?] [so]")
         and len(two.replace("[", "").replace("]", "")) <= 300
     )
+
+
+def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
+    texts = list(dict.fromkeys(random_questions(80)))
+    (tmp_path / "q.csv").write_text(
+        "\n".join(["id,question", *(f"q{n},{t}" for n, t in enumerate(texts))])
+    )
+    detector = DuplicateDetector.load("model")
+    ends = [(n, (n * 7 + 3) % len(texts)) for n in range(len(texts))]
+    labels = detector.similarity([texts[a] for a, _ in ends], [texts[b] for _, b in ends]) > 0.6
+    rows = [f"q{a},q{b},{int(y)}" for (a, b), y in zip(ends, labels)]
+    (tmp_path / "links.csv").write_text("\n".join(["id1,id2,is_duplicate", *rows]))
+    assert run("index", "build", "q.csv", "--model", "model", "--output", "q.db")[0] == 0
+    for source in ("q.csv", "q.db"):
+        code, out, err = run("threshold", "q.db", "--answers", "links.csv", "--list", source)
+        assert code == 0 and f"of {len(texts)} labels" in out, err
+    code, out, err = run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")
+    assert code == 0, err
+    code, out, err = run(
+        "threshold", "q.csv", "--model", "model", "--answers", "links.csv", "--list", "q.csv"
+    )
+    assert "siamese duplicates q.csv --threshold 0." in out
+
+
+def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_it(
+    run, tmp_path, monkeypatch
+):
+    (tmp_path / "posts.csv").write_text(
+        "title,body,tags\nHow far?,I ask.,x\nHow old?,I wonder.,y\n", encoding="utf-8"
+    )
+    err = run("duplicates", "posts.csv")[2]
+    assert "2 questions, made of 2*title+body:50" in err and "not compared: tags" in err
+    assert "Encoder use, threshold 0.800. No labels stand behind" in err
+    assert "siamese index build" not in err
+    monkeypatch.setattr("siamese.cli.reading.LONG", 0.0)
+    err = run("duplicates", "posts.csv")[2]
+    for command in (
+        "siamese index build posts.csv --output posts.db",
+        "siamese threshold posts.db --label 30",
+        "siamese duplicates posts.db",
+    ):
+        assert f"\n  {command}" in err

@@ -139,3 +139,25 @@ def test_quora_splits(quora, shared):
         assert len(part) == pytest.approx(share * len(quora), rel=0.01)
     assert overlap(parts[0], parts[1]) == overlap(parts[0], parts[2]) == 0.0
     assert overlap(parts[1], parts[2]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "labels"),
+    [
+        ("id1,id2,is_duplicate\na,b,1\nb,c,0\n", {}, [True, False]),
+        ("id1,id2\na,b\nb,c\n", {}, [True, True]),
+        ("one;two;same\na;b;1\nb;c;0\n", {"columns": "one,two,same"}, [True, False]),
+        ("one,two\na,b\nb,c\n", {"columns": "one,two"}, [True, True]),
+    ],
+)
+def test_pairs_may_name_their_questions_by_id(tmp_path, content, options, labels):
+    (tmp_path / "links.csv").write_text(content)
+    texts = {"a": "How far?", "b": "How far is it?", "c": "Who?"}
+    pairs = read_pairs(tmp_path / "links.csv", texts=texts, **options)
+    assert (pairs.question1, pairs.question2) == (
+        ["How far?", "How far is it?"],
+        ["How far is it?", "Who?"],
+    )
+    assert pairs.is_duplicate.tolist() == labels
+    with pytest.raises(DataError, match=r"line 3: the list has no question with the id 'c'"):
+        read_pairs(tmp_path / "links.csv", texts={"a": "x", "b": "y"}, **options)

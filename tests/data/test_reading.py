@@ -341,7 +341,7 @@ REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x"),
     "no header, tabs": ("7\tHow far?\n8\tWho?\n9\tWhy? 1,2\n", {}, "the columns: 7, How far?"),
-    "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each", "--column Title+Body+Content"),
+    "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),
     "title and text": ("title,text\nhow,far\n", {}, "title and text may each"),
     "one name twice": ("question,question\nhow,far\n", {}, "question and question may each"),
     "no such id": ("question\nhow\n", {"id_column": "number"}, "line 1: there is no column 'number'"),
