@@ -84,7 +84,7 @@ ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [
 COLUMN = arg(
     "--column",
     help="the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
-    "and the first 50 words count [found by its name; of title and body that]",
+    "and the first 50 words count [found by its name; title+body:50 where there are both]",
 )
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")

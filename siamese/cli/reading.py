@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -35,7 +36,8 @@ def question_list(path: str, flags: Any) -> Any:
     from siamese.data.questions import read_questions
 
     questions = read_questions(path, **reading_options(flags, LISTS))
-    names = dict.fromkeys(name for row in questions.columns or () for name in row)
+    names = {name: 0 for row in questions.columns or () for name in row}
+    names = [name for name in names if name not in re.split(r"[*+:]", questions.column)]
     size, ids = counted(len(questions.questions), "question"), "the file's own"
     what = f"{path}: {size}, made of {questions.column}; ids: "
     what += ids if questions.has_ids else "the numbers of the data rows from 0"

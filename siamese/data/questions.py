@@ -38,8 +38,8 @@ class QuestionList:
       ids: text, one for each question: the file's own ids; where it has none, the numbers of its data rows
         from 0, rows that were left out counted (of a file of pairs the questions are counted).
       has_ids: whether the ids are the file's own.
-      columns: the other columns of each question, as JSON values, or None where there are none. Columns of
-        one name are a list of their values.
+      columns: the other columns of each question, as JSON values, or None where there are none; where
+        columns were joined, these too. Columns of one name are a list of their values.
       rows: the number of each question's data row from 0.
       column: what the questions were made of, as `read_questions` takes it.
     """
@@ -73,7 +73,7 @@ def read_questions(
       source: a path, '-' for standard input, or a table in memory (a DataFrame, a dict of columns, ...).
         CSV and tab-separated text have a header; JSON Lines have one object on each line; in any other text
         each line is a question. A file of pairs (question1, question2) gives its distinct questions.
-      column: the column with the questions; None for question, text, title, ..., and for "2*title+body:50"
+      column: the column with the questions; None for question, text, title, ..., and for "title+body:50"
         where there is a body beside the title. "title+body" joins columns, "2*title+body" repeats the
         title so that its words weigh twice, and of "title+body:50" the first 50 words count.
       id_column: the column with the ids; None for id, qid, ...
@@ -116,7 +116,7 @@ def _entries(
     rows: Rows, records: Iterable[tuple], names: list[str], cut: int | None, key: str | None
 ) -> Iterator[tuple[str, str, dict, int]]:
     """The text, the id, the other columns and the number of each row with a question."""
-    used = {*names, key}
+    used = {key} if len(names) > 1 or cut else {key, *names}  # Joined columns stay whole, too.
     for line, number, row in records:
         for text in rows.texts(line, row, [names]):
             own = id_text(row.get(key)) if key else str(number)
@@ -193,8 +193,8 @@ def _columns(rows: Rows, column: str | None) -> tuple[str, list[str], int | None
     bodies = [name for name in header if normal_name(name) in BODY_NAMES]
     if list(map(normal_name, names)) == ["title"] and len(bodies) == 1:
         # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
-        (title,), (body,) = names, bodies
-        return f"2*{title}+{body}:{BODY_WORDS}", [title, title, body], BODY_WORDS
+        names += bodies
+        return f"{'+'.join(names)}:{BODY_WORDS}", names, BODY_WORDS
     if list(map(normal_name, names)) == ["title"]:
         names += bodies
     if len(names) > 1:

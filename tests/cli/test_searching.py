@@ -76,7 +76,9 @@ def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, rows, old):
         name, *rest = command
         direct = run(name, "old.csv", *rest, *with_model)
         stored = run(name, old, *rest)
-        assert direct[0] == stored[0] == 0 and direct[1] == stored[1]
+        assert direct[0] == stored[0] == 0
+        if command != ["duplicates"]:  # Of a list the table has each question's row, too.
+            assert direct[1] == stored[1]
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -266,7 +266,8 @@ LISTS = {  # content, options, questions, ids, columns, findings
                        [{"id": "2"}], {}),
     "other names": ("Number,Words\n1,how far?\n", {"column": "words", "id_column": "number"},
                     ["how far?"], ["1"], None, {}),
-    "title and body": ("title;Body\nA?;b\n", {"column": "title+body"}, ["A? b"], ["0"], None, {}),
+    "title and body": ("title;Body\nA?;b\n", {"column": "title+body"}, ["A? b"], ["0"],
+                       [{"title": "A?", "Body": "b"}], {}),
 }  # fmt: skip
 
 
@@ -475,7 +476,7 @@ LONG = " ".join(f"w{n}" for n in range(60))
 @pytest.mark.parametrize(
     ("column", "text", "shown"),
     [
-        (None, f"A b? A b? {LONG}", "2*title+body:50"),
+        (None, f"A b? {LONG}", "title+body:50"),
         ("title", "A b?", "title"),
         ("title+body", f"A b? {LONG}", "title+body"),
         ("title+body:3", "A b? w0", "title+body:3"),
@@ -489,6 +490,7 @@ def test_title_and_body_make_a_question(column, text, shown):
     assert result.questions == [" ".join(text.split()[:words]) if words else text]
     assert (result.column, result.rows, result.ids) == (shown, [1], ["1"])
     assert result.columns[0]["tags"] == "y"
+    assert ("body" in result.columns[0]) == (column != "title") or result.columns[0]["body"] == LONG
 
 
 def test_lines_of_many_bodies_are_named_and_dropped_on_request():
@@ -496,6 +498,6 @@ def test_lines_of_many_bodies_are_named_and_dropped_on_request():
     table = {"title": [f"Why {n}?" for n in range(200)], "body": bodies}
     kept, dropped = read_questions(table), read_questions(table, drop_repeated=True)
     assert "sent from my phone" in kept.questions[7].casefold()
-    assert dropped.questions[7] == "Why 7? Why 7? It fails with 7 apples."
+    assert dropped.questions[7] == "Why 7? It fails with 7 apples."
     assert "(200): --drop-repeated" in kept.report.finding_lines()[0]
     assert "(200): left out" in dropped.report.finding_lines()[0]
