@@ -111,27 +111,19 @@ class DuplicateDetector:
 
     @classmethod
     def from_encoder(
-        cls,
-        encoder: Any,
-        name: str | None = None,
-        *,
-        threshold: float | None = None,
-        pairs: Any = None,
+        cls, encoder: Any, name: str | None = None, *, threshold: float | None = None
     ) -> DuplicateDetector:
-        """A detector of an encoder alone; labelled pairs fit its threshold and calibration.
+        """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
         Args:
           encoder: a name such as 'use', a path, an object with ``encode(list[str])`` (a
             sentence-transformers model), or a function; see `siamese.search.encoders.find_encoder`.
           name: what an object is called; models and indexes keep the name.
-          threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where there
-            are no `pairs`.
-          pairs: labelled `QuestionPairs`; see `fitted`.
+          threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where None.
 
         Raises:
-          ArgumentError: both `threshold` and `pairs`, or something other than an encoder.
+          ArgumentError: something other than an encoder.
           MissingDependencyError: the encoder's package is not installed.
-          DataError: see `siamese.evaluation.thresholds.fit_threshold`.
 
         Example:
           >>> lengths = lambda texts: np.array([[len(text), 10.0] for text in texts])
@@ -139,14 +131,11 @@ class DuplicateDetector:
           >>> detector.predict("How far is it?", "How far is he?")
           True
         """
-        if threshold is not None and pairs is not None:
-            raise ArgumentError("Give a threshold or labelled pairs to fit it on, not both.")
         encoder = find_encoder(encoder, name)
         card = {"encoder": encoder.name}
         if threshold is None:
             threshold, card["threshold_from"] = UNLABELLED_THRESHOLD, "default"
-        detector = cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
-        return detector if pairs is None else detector.fitted(pairs)
+        return cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
 
     def fitted(self, pairs: Any) -> DuplicateDetector:
         """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
