@@ -93,7 +93,7 @@ def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -
 def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> DuplicateDetector:
     """The trained model of a configuration, or an encoder with threshold and calibration of valid."""
     if name not in CONFIGS:
-        return DuplicateDetector.from_encoder(name, pairs=parts["valid"])
+        return DuplicateDetector.from_encoder(name).fitted(parts["valid"])
     if name == "general":
         tower = model(flags, key.replace("general", "best"), "best", seed, parts, {})
         config = CONFIGS[name]

@@ -30,7 +30,7 @@ UNLABELLED_THRESHOLD = 0.8
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
 MANY = 4_000  # from so many questions on they are tokenized on all cores
-AT_ONCE = 1_000_000  # characters encoded at once: seconds, and tens of megabytes
+AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
 
 class DuplicateDetector:
@@ -111,27 +111,19 @@ class DuplicateDetector:
 
     @classmethod
     def from_encoder(
-        cls,
-        encoder: Any,
-        name: str | None = None,
-        *,
-        threshold: float | None = None,
-        pairs: Any = None,
+        cls, encoder: Any, name: str | None = None, *, threshold: float | None = None
     ) -> DuplicateDetector:
-        """A detector of an encoder alone; labelled pairs fit its threshold and calibration.
+        """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
         Args:
           encoder: a name such as 'use', a path, an object with ``encode(list[str])`` (a
             sentence-transformers model), or a function; see `siamese.search.encoders.find_encoder`.
           name: what an object is called; models and indexes keep the name.
-          threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where there
-            are no `pairs`.
-          pairs: labelled `QuestionPairs`; see `fitted`.
+          threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where None.
 
         Raises:
-          ArgumentError: both `threshold` and `pairs`, or something other than an encoder.
+          ArgumentError: something other than an encoder.
           MissingDependencyError: the encoder's package is not installed.
-          DataError: see `siamese.evaluation.thresholds.fit_threshold`.
 
         Example:
           >>> lengths = lambda texts: np.array([[len(text), 10.0] for text in texts])
@@ -139,14 +131,11 @@ class DuplicateDetector:
           >>> detector.predict("How far is it?", "How far is he?")
           True
         """
-        if threshold is not None and pairs is not None:
-            raise ArgumentError("Give a threshold or labelled pairs to fit it on, not both.")
         encoder = find_encoder(encoder, name)
         card = {"encoder": encoder.name}
         if threshold is None:
             threshold, card["threshold_from"] = UNLABELLED_THRESHOLD, "default"
-        detector = cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
-        return detector if pairs is None else detector.fitted(pairs)
+        return cls(None, None, None, encoder=encoder, threshold=threshold, card=card)
 
     def fitted(self, pairs: Any) -> DuplicateDetector:
         """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
@@ -222,9 +211,9 @@ class DuplicateDetector:
     # ---- Answering ----
 
     def token_ids(
-        self, questions: Iterable[str], processes: int | None = None
+        self, questions: Iterable[str], processes: int | None = None, show_progress: bool = False
     ) -> Sequence[Sequence[int]]:
-        """The tower's token ids of each question, at most `MAX_TOKENS`; thousands on all cores.
+        """The tower's token ids of each question, at most `MAX_TOKENS`; of thousands on all cores.
 
         Raises:
           DataError: a question that is not text; names its place.
@@ -235,7 +224,7 @@ class DuplicateDetector:
         from siamese.data.tokens import tokenize_questions
 
         read = map(self.vocabulary.read, texts)
-        tokenized = tokenize_questions(read, processes=processes, progress=False)
+        tokenized = tokenize_questions(read, processes=processes, progress=show_progress)
         ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
         return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
@@ -269,7 +258,7 @@ class DuplicateDetector:
         Args:
           questions: one text, a list or a column of texts, or a table with one column of questions. Each
             distinct one is encoded once.
-          batch_size: how many are encoded at once; a million characters where None.
+          batch_size: how many are encoded at once; what takes seconds where None.
           show_progress: show a bar on standard error for work of over two seconds.
           processes: how many processes work on thousands; every core where None.
 
@@ -285,29 +274,26 @@ class DuplicateDetector:
         sizes, most = list(map(len, distinct)), AT_ONCE
         if batch_size is not None:
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
+        ids = self.tower and self.token_ids(distinct, processes, show_progress)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
         bar = (
             progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()
         )
         with bar:
             for run in runs(sizes, most):
-                vectors[run] = self._vectors(distinct[run], processes)
+                vectors[run] = self._vectors(distinct[run], ids and ids[run], processes)
                 if show_progress:
                     bar.update(run.stop - run.start)
         return vectors[[places[text] for text in texts]]
 
     def _vectors(
-        self, texts: list[str], processes: int | None = None, pairs: bool = False
+        self, texts: list[str], ids: Any, processes: int | None = None, length: Any = None
     ) -> np.ndarray:
-        """The texts' vectors, float32 [texts, d]; of `pairs` the second ones follow all the first ones."""
+        """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""
         frozen = learned = None
         if self.encoder is not None:
             frozen = self.encoder.encode(list(map(cleaned, texts)), processes=processes)
         if self.tower is not None:
-            ids, length = self.token_ids(texts, processes), None
-            if pairs:
-                longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
-                length = np.tile(powers_of_two(longest), 2)
             learned = self.tower_encoder.encode(ids, length=length)
         if frozen is None or learned is None:
             return frozen if learned is None else learned
@@ -340,7 +326,10 @@ class DuplicateDetector:
         if self.tower is None or self.tower.mask_padding:
             vectors = self.encode([*first, *second])
         else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
-            vectors = self._vectors([*first, *second], pairs=True)
+            texts = [*first, *second]
+            ids = self.token_ids(texts)
+            longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
+            vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
         cosines = cosines_with(vectors[: len(first)], vectors[len(first) :])
         both = isinstance(question1, str) and isinstance(question2, str)
         return float(cosines[0]) if both else cosines

@@ -214,8 +214,7 @@ def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
         array = np.asarray(None)
     size = size or (array.shape[-1] if array.ndim else 0)
     if array.shape == (count, size) and size and array.dtype.kind in "fiu":
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float64)
+        array = array.astype(np.float64)
         if np.isfinite(array).all():
             return _unit_rows(array)
     raise ArgumentError(
@@ -281,10 +280,7 @@ def _word_vectors(path: Path) -> FrozenEncoder:
             raise ValueError("there is no word")
     except _UNREADABLE as error:
         raise DataError(f"{path} has no word vectors. Line {number}: {error}.") from error
-    table = np.stack(
-        [np.zeros(size, np.float32), *rows.values()]
-    )  # The first row is that of unknown words.
-    table /= np.abs(table).max() or 1  # Sums stay finite.
+    table = np.stack([np.zeros(size, np.float32), *rows.values()])  # first that of unknown words
     ids = dict(zip(rows, range(1, len(table))))
 
     def token_ids(texts: list[str], processes: int | None):
@@ -355,13 +351,8 @@ def valid_unicode(text: str) -> str:
 
 def _unit_rows(values: np.ndarray) -> np.ndarray:
     """Rows of finite numbers scaled to length 1, float32; rows of zeros stay."""
-    largest = np.abs(values).max(axis=1, keepdims=True)
-    rows = values / np.where(
-        largest, largest, 1
-    )  # The square of 1e160 is inf, that of 1e-170 is 0.
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows /= np.where(lengths, lengths, 1)
-    return rows.astype(np.float32, copy=False)
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    return (values / np.where(lengths, lengths, 1)).astype(np.float32, copy=False)
 
 
 @contextlib.contextmanager

@@ -82,7 +82,7 @@ def test_a_threshold_is_given_fitted_or_the_default():
     first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
     labels = [1] * len(TEXTS) + [0] * len(TEXTS)
     pairs = QuestionPairs(first, second, labels)
-    detector = made(threshold=None, pairs=pairs)
+    detector = made(threshold=None).fitted(pairs)
     scores = detector.similarity(first, second)
     assert (scores[: len(TEXTS)] > detector.threshold).all()
     assert detector.calibrated(detector.threshold) == pytest.approx(0.5, abs=1e-6)
@@ -91,8 +91,6 @@ def test_a_threshold_is_given_fitted_or_the_default():
     assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
     with pytest.raises(DataError, match="do not have higher cosines"):
         detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
-    with pytest.raises(ArgumentError, match="not both"):
-        made(pairs=pairs)
 
 
 @pytest.mark.parametrize(
