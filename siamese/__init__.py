@@ -54,7 +54,6 @@ _EXPORTS = {
     "duplicate_groups": "search.groups",
     "match_questions": "search.match",
     "b_cubed": "evaluation.clustering",
-    "OneShotClassifier": "search.one_shot",
     "PairClassifier": "training.estimator",
     "TrainConfig": "training.config",
     "Trainer": "training.run",

@@ -209,10 +209,6 @@ def test_public_objects_print_their_sizes_in_one_line():
         (detector.tower_encoder, ("Encoder", "vectors of 8")),
         (detector.vocabulary, ("Vocabulary", str(len(detector.vocabulary)))),
         (siamese.QuestionIndex.build(detector, ["how far"]), ("QuestionIndex", "1 questions")),
-        (
-            siamese.OneShotClassifier(detector).fit(["how far", "how old"], ["way", "age"]),
-            ("OneShotClassifier", "2 classes"),
-        ),
         (corpus.train.rows(0, 12), ("QuestionPairs", "12 pairs")),
         (Ragged.from_lists([[2, 3], [4]]), ("Ragged", "2 rows", "3 values")),
         (

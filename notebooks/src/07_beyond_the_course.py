@@ -308,16 +308,13 @@ score = checks.check_one_shot(one_shot)
 score.mark  # of 10
 
 # %% [markdown]
-# `siamese.OneShotClassifier` does the same and checks its arguments. How good is it? A class is now a **meaning**: the
-# questions of the test part that ask the same. One example of each class is drawn, or three; all its other questions are
-# classified. None of these meanings was trained on. Beside it TF-IDF, which counts common words and learns nothing. The
-# last lines do the same with **subjects** ("music", "pets") as classes.
+# How good is it? A class is now a **meaning**: the questions of the test part that ask the same. One example of each class
+# is drawn, or three; all its other questions are classified. None of these meanings was trained on. Beside it TF-IDF, which
+# counts common words and learns nothing. The last lines do the same with **subjects** ("music", "pets") as classes.
 
 # %%
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-classifier = siamese.OneShotClassifier(detector, threshold=0.4).fit(list(EXAMPLES.values()), names)
-print(classifier.predict(["Can I teach myself the piano as an adult?"]))
 if QUESTIONS is None:
     asked = [q for q in corpus.questions if q.part == "test"]
     vectors = detector.encode([q.text for q in asked])

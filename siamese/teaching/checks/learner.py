@@ -31,7 +31,6 @@ SAME_WORK = {
     "shared_towers": {"Siamese"},
     "TripletLossFn": {"TripletLoss", "loss_from_scores"},
     "symmetric_loss": {"TripletLossFn", "TripletLoss", "loss_from_scores"},
-    "one_shot": {"OneShotClassifier"},
 }
 
 
