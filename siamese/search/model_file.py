@@ -134,6 +134,10 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
 
     path = model_path(path)
     arrays, facts = read_file(path, "model")
+    if encoder is not None:
+        if not isinstance(facts.get("encoder"), dict):
+            raise CheckpointError(f"{path} has no encoder. Load it without one.")
+        encoder = find_encoder(encoder, facts["encoder"].get("name"))
     try:
         tower, words, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
         options = {"threshold": facts["threshold"], "card": dict(facts["card"])}
@@ -144,14 +148,10 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
         if frozen is not None:
             options["encoder_share"] = frozen["share"]
             options["encoder"] = saved_encoder(path, frozen, encoder)
-        elif encoder is not None:
-            raise CheckpointError(f"{path} has no encoder. Load it without one.")
         if tower is None:
             return DuplicateDetector(None, None, None, **options)
-        vocabulary, tower = (
-            Vocabulary(**{**words, "words": words["words"][1:]}),
-            TowerConfig(**tower),
-        )
+        tower = TowerConfig(**tower)
+        vocabulary = Vocabulary(**{**words, "words": words["words"][1:]})
         if list(vocabulary.words) != words["words"] or not isinstance(vocabulary.folded, bool):
             raise ValueError("its vocabulary does not list each word once")
         if tower.vocab_size != vocabulary.size:

@@ -197,35 +197,25 @@ def test_word_vectors_are_averaged(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("content", "why"),
     [
-        ("far 1 2\nis 1", "Line 2: it must have a word and 2 finite numbers"),
-        ("far 1 2\nis 1 2 3", "Line 2: .* 2 finite numbers"),
-        ("2 2\nfar 1 2\nis 1 x", "Line 3: "),
-        ("far 1 nan", "Line 1: "),
-        ("far 1 1e39", "Line 1: "),
-        ("far 1 2\n\nis 1 2", "Line 2: "),
-        ("far 1 2\n 1 2", "Line 2: "),
-        ("far 1 2\nis it 1 2", "Line 2: "),
-        ("far", "Line 1: it must have a word and its finite numbers"),
-        ("", "has no word vectors"),
-        ("2 2\n", "has no word vectors"),
+        (b"far 1 2\nis 1", "Line 2: it must have a word and 2 finite numbers"),
+        (b"2 2\nfar 1 2\nis 1 x", "Line 3: "),
+        (b"far 1 1e39", "Line 1: "),
+        (b"far 1 2\n\nis 1 2", "Line 2: "),
+        (b"far 1 2\nis it 1 2", "Line 2: "),
+        (b"far", "Line 1: it must have a word and its finite numbers"),
+        (b"2 2\n", "has no word vectors"),
+        (b"\xff\xfe\x00", "Line 1: "),
     ],
 )
 @pytest.mark.filterwarnings("error")
-def test_a_bad_line_of_word_vectors_is_named(tmp_path, text, why):
-    with pytest.raises(DataError, match=why):
-        find_encoder(write_words(tmp_path / "words.txt", text))
-
-
-def test_files_that_hold_no_text_are_refused(tmp_path):
-    (tmp_path / "image.txt").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "broken.gz").write_bytes(gzip.compress(b"far 1 2\n" * 999)[:30])
-    (tmp_path / "plain.gz").write_bytes(b"far 1 2\n")
-    for name in ("image.txt", "broken.gz", "plain.gz"):
-        with pytest.raises(DataError, match=f"{name} has no word vectors"):
+def test_a_bad_line_of_word_vectors_is_named(tmp_path, content, why):
+    (tmp_path / "words.txt").write_bytes(content)
+    (tmp_path / "words.gz").write_bytes(gzip.compress(content)[:-9])  # broken
+    for name, words in (("words.txt", why), ("words.gz", "words.gz has no word vectors")):
+        with pytest.raises(DataError, match=words):
             find_encoder(tmp_path / name)
-        assert not is_encoder_name(str(tmp_path / name))
 
 
 # ---- Objects and sentence-transformers ----

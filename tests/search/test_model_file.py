@@ -17,7 +17,7 @@ from siamese.storage.atomic import lock_run
 
 FACTS = {
     "step": 3,
-    "counts": {"2": 1, "10": 2},
+    "counts": {"2": 1, "10": float("inf")},
     "card": {"figures": [0.5, None, True]},
     "words": ["how", "né", "\ud800", "日本"],
 }
@@ -69,11 +69,6 @@ def test_what_is_written_is_read_again_and_is_plain_safetensors(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_keys_that_are_numbers_come_back_as_text(path):
-    write_file(path, "model", {}, {"counts": {2: 1, 10: (1, float("inf"))}})
-    assert read_file(path, "model")[1]["counts"] == {"2": 1, "10": [1, float("inf")]}
-
-
 def test_a_link_is_followed_when_read_and_when_written(path):
     link = path.with_name("link")
     link.symlink_to(path.name)
@@ -100,28 +95,18 @@ def test_every_flipped_byte_is_refused_or_changes_nothing(path):
                 assert actual[1] == facts
 
 
-def test_every_truncation_is_refused_and_so_is_an_appended_byte(path):
+def test_every_truncation_appended_byte_and_false_length_of_the_header_is_refused(path):
     content = path.read_bytes()
-    for length in {*range(16), *range(16, len(content), 99), len(content) - 1}:
-        path.write_bytes(content[:length])
-        assert "damaged" in refusal(path)
-    path.write_bytes(content + b"x")
-    assert "damaged" in refusal(path)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\xff" * 16,
-        (1 << 62).to_bytes(8, "little") + b"{}",
-        (99_000_000).to_bytes(8, "little") + b"{}",
+    lengths = {*range(16), *range(16, len(content), 99), len(content) - 1}
+    headers = (b"\xff" * 8, b"x" * 8, (99_000_000).to_bytes(8, "little"), bytes(8))
+    for damaged in (
+        *(content[:length] for length in lengths),
+        content + b"x",
+        *(header + content[8:] for header in headers),
         (100_000).to_bytes(8, "little") + b"[" * 100_000,
-        b"x" * 1000,
-    ],
-)
-def test_a_header_with_a_huge_or_false_length_is_refused(path, content):
-    path.write_bytes(content)
-    assert "damaged" in refusal(path)
+    ):
+        path.write_bytes(damaged)
+        assert "damaged" in refusal(path)
 
 
 def test_files_of_another_program_kind_or_version_are_refused(path):
@@ -136,17 +121,16 @@ def test_files_of_another_program_kind_or_version_are_refused(path):
         refusal(path)
 
 
-def test_paths_that_are_no_files_are_refused_in_a_sentence(tmp_path, path):
+def test_paths_that_are_no_files_are_refused_in_a_sentence(tmp_path):
     assert "There is no model at" in refusal(tmp_path / "none")
     assert "There is no checkpoint at" in refusal(tmp_path / "none", "checkpoint")
     os.mkfifo(tmp_path / "pipe")
     for no_file in (tmp_path, tmp_path / "pipe"):
         assert "which is not a file" in refusal(no_file)
-    (tmp_path / "loop").symlink_to("loop")
-    refusal(tmp_path / "loop")
-    (tmp_path / "dangling").symlink_to("nowhere")
-    refusal(tmp_path / "dangling")
-    assert "There is no model at" in refusal(path / "under")
+    for target in ("link", "nowhere"):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(target)
+        assert "There is no model at" in refusal(tmp_path / "link")
 
 
 def test_a_missing_folder_a_full_and_a_read_only_disk_are_named(tmp_path):
