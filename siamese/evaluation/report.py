@@ -130,10 +130,10 @@ def worst_mistakes(evaluation: Evaluation, count: int = 15) -> tuple[np.ndarray,
 
 # Nothing is loaded from anywhere, whatever a question holds.
 _PAGE = Template("""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="en"><head><meta charset="utf-8"/>
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
 <title>siamese: evaluation</title>
 <style>
 body { margin: 0 auto; max-width: 68rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; }
@@ -224,7 +224,7 @@ def _pictures(evaluation: Evaluation) -> Iterator[str]:
     for caption, figure in pictures.items():
         image = base64.b64encode(to_png(figure)).decode("ascii")
         yield (
-            f'<figure><img src="data:image/png;base64,{image}" alt="{caption}">'
+            f'<figure><img src="data:image/png;base64,{image}" alt="{caption}"/>'
             f"<figcaption>{caption}</figcaption></figure>"
         )
 
@@ -238,8 +238,8 @@ def _pairs(evaluation: Evaluation, rows: np.ndarray) -> str:
         numbers += [f"word overlap {evaluation.overlap[row]:.2f}", f"pair {row + 1:,}"]
         # <bdi>: text that runs from right to left stays within its own line.
         items.append(
-            f"<li><bdi>{_text(evaluation.question1[row])}</bdi><br>"
-            f"<bdi>{_text(evaluation.question2[row])}</bdi><br>"
+            f"<li><bdi>{_text(evaluation.question1[row])}</bdi><br/>"
+            f"<bdi>{_text(evaluation.question2[row])}</bdi><br/>"
             f"<small>{' · '.join(numbers)}</small></li>"
         )
     return f"<ul>{''.join(items)}</ul>" if items else "<p>None.</p>"

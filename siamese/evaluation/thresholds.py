@@ -87,7 +87,7 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
     Example:
       >>> fitted = fit_threshold([0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0])
       >>> round(fitted.threshold, 2), fitted.duplicates
-      (0.53, 2)
+      (0.55, 2)
     """
     scores, truth = check_scores(scores, labels)
     duplicates, threshold = int(truth.sum()), _border(scores, truth)

@@ -9,33 +9,31 @@ from programs import output_of
 from sklearn import metrics as sk
 
 from siamese.errors import MissingDependencyError
-from siamese.evaluation import picture, plots
+from siamese.evaluation import plots
 
 
-def made(n=300, seed=0):
+def scored(n=300, seed=0):
     generator = np.random.default_rng(seed)
     labels = generator.random(n) < 0.4
     return np.tanh(generator.normal(size=n) + labels), labels
 
 
-def line(figure, label, axes=0):
-    found = [x for x in figure.axes[axes].lines if str(x.get_label()).startswith(label)]
-    assert len(found) == 1, [str(x.get_label()) for x in figure.axes[axes].lines]
-    return found[0].get_xdata(), found[0].get_ydata()
+def line(figure, label):
+    (curve,) = (x for x in figure.axes[0].lines if str(x.get_label()).startswith(label))
+    return curve.get_xdata(), curve.get_ydata()
 
 
 def test_roc_holds_the_curve_of_scikit_learn():
-    scores, labels = made()
-    alarms, found, _ = sk.roc_curve(labels, scores, drop_intermediate=False)
-    x, y = line(plots.plot_roc(scores, labels, 0.5), "this model")
-    np.testing.assert_allclose(x, alarms)
-    np.testing.assert_allclose(y, found)
-    dot = line(plots.plot_roc(scores, labels, 0.5), "at the threshold")
-    assert dot == ([(scores > 0.5)[~labels].mean()], [(scores > 0.5)[labels].mean()])
+    scores, labels = scored()
+    figure = plots.plot_roc(scores, labels, 0.5)
+    false_rate, true_rate, _ = sk.roc_curve(labels, scores, drop_intermediate=False)
+    np.testing.assert_allclose(line(figure, "this model"), [false_rate, true_rate])
+    answers = scores > 0.5
+    assert line(figure, "at the threshold") == ([answers[~labels].mean()], [answers[labels].mean()])
 
 
 def test_accuracy_against_threshold_equals_trying_each():
-    scores, labels = made(40)
+    scores, labels = scored(40)
     figure = plots.plot_accuracy_by_threshold(scores, labels, 0.3)
     cuts, values = line(figure, "accuracy")
     assert values.tolist() == pytest.approx([np.mean((scores > cut) == labels) for cut in cuts])
@@ -43,13 +41,12 @@ def test_accuracy_against_threshold_equals_trying_each():
 
 
 def test_histogram_shows_shares_of_each_class():
-    scores, labels = made()
+    scores, labels = scored()
     axes = plots.plot_score_histogram(scores, labels, 0.3).axes[0]
     assert len(axes.patches) == 2  # one outline each
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names[0] == f"not duplicates ({(~labels).sum()})" and "threshold 0.300" in names
     assert axes.patches[0].get_hatch() and not axes.patches[1].get_hatch()
-    picture.to_png(plots.plot_score_histogram([0.5, 0.5], [0, 1]))
 
 
 def test_reliability_holds_the_curve_and_its_error():
@@ -60,28 +57,25 @@ def test_reliability_holds_the_curve_and_its_error():
     assert (x.tolist(), y.tolist()) == ([0.1, 0.9], [0.5, 1.0])
 
 
-def every_picture():
-    scores, labels = made()
-    yield plots.plot_roc(scores, labels, 0.5, {"overlap": made(seed=1)[0]})
-    yield plots.plot_score_histogram(scores, labels, 0.5)
-    yield plots.plot_reliability((scores + 1) / 2, labels)
-    yield plots.plot_accuracy_by_threshold(scores, labels, 0.5)
-
-
 def test_every_picture_renders_leaves_the_settings_and_shows_itself_in_a_notebook():
+    scores, labels = scored()
     with matplotlib.rc_context({"font.size": 40}):
         before = dict(matplotlib.rcParams)
-        for figure in every_picture():
+        for figure in (
+            plots.plot_roc(scores, labels, 0.5, {"overlap": scored(seed=1)[0]}),
+            plots.plot_score_histogram([0.5, 0.5], [0, 1], 0.5),
+            plots.plot_reliability((scores + 1) / 2, labels),
+            plots.plot_accuracy_by_threshold(scores, labels, 0.5),
+        ):
             assert figure.axes[0].xaxis.label.get_fontsize() == 10
-            assert picture.to_png(figure, dpi=40).startswith(b"\x89PNG")
-        assert figure._repr_png_().startswith(b"\x89PNG")
+            assert figure._repr_png_().startswith(b"\x89PNG")
         assert dict(matplotlib.rcParams) == before
 
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependencyError, match="pip install"):
-        plots.plot_roc(*made())
+        plots.plot_roc(*scored())
 
 
 @pytest.mark.slow
