@@ -11,7 +11,7 @@ from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, either, flag
 from siamese.cli.indexing import add_questions
 from siamese.cli.output import Result, counted, note, table_result, threshold_facts
-from siamese.cli.reading import open_index, question_list
+from siamese.cli.reading import open_index, question_list, same_flags
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
 from siamese.search.display import rounded
@@ -84,8 +84,8 @@ def _pairs(index: Any, flags: argparse.Namespace) -> Result:
         if row.get("differs", True):
             rows.append(row)
     facts |= {"questions": len(entries), "pairs": len(rows)}
-    what = "pair" if flags.pairs else "pair that differs in a number, a negation or a name"
-    summary = f"{size}, cosine above {cut:.3f}: {len(rows):,} {what}{'s' * flags.pairs}."
+    which = "" if flags.pairs else ", different in a number, a negation or a name"
+    summary = f"{size}, cosine above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
     columns = PAIR_COLUMNS + ["differs"] * flags.differences
     return table_result(flags, rows, columns, summary, facts)
 
@@ -119,20 +119,20 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
         f"{facts['largest']:,}."
     )
     if facts["threshold_from"] == "default" and flags.add is None:
-        facts |= _ranking(index, groups, flags.index)
+        facts |= _ranking(index, groups, flags)
     return table_result(flags, rows, columns, summary, facts)
 
 
-def _ranking(index: Any, groups: list[list], path: str) -> dict[str, Any]:
+def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:
     """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
     from siamese.search.groups import LOWEST, STEP, next_pairs, pair_counts
 
     with elapsed("Looking below the threshold"):
         counts = pair_counts(index.vectors)
         pairs = next_pairs(index.vectors, groups, counts)
-    entries = index.entries
+    entries, path = index.entries, flags.index
     above = {str(cut): round(counts[round((cut - LOWEST) / STEP)]) for cut in TENTHS}
-    lines = ["The most similar pairs outside the groups, each question once:"]
+    lines = ["The most similar pairs outside the groups, each question once:" if pairs else ""]
     rows = []
     for pair in pairs:
         one, two = entries[pair.one], entries[pair.two]
@@ -141,12 +141,14 @@ def _ranking(index: Any, groups: list[list], path: str) -> dict[str, Any]:
         rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": pair.similarity}))
     about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
     lines += [f"Pairs in the whole list, about: {about}."]
-    lines += [
-        "A threshold of your own takes some answers. It asks you about 30 pairs, or reads labelled pairs:",
-        f"  siamese threshold {path} --label 30",
-        f"  siamese threshold {path} --answers labelled.csv",
-    ]
-    note("\n".join(lines))
+    if path != "-":
+        path += same_flags(flags)
+        lines += [
+            "A threshold of your own takes about 30 answers, or labelled pairs:",
+            f"  siamese threshold {path} --label 30",
+            f"  siamese threshold {path} --answers labelled.csv",
+        ]
+    note("\n".join(filter(None, lines)))
     return {"pairs_above": above, "next_pairs": rows}
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, note
-from siamese.cli.reading import kind_of, labelled_pairs, opened
+from siamese.cli.reading import kind_of, labelled_pairs, opened, same_flags
 from siamese.compat.progress import elapsed
+from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_place, shown, similar_candidates
 from siamese.search.display import csv_line
@@ -75,7 +77,8 @@ def threshold(flags: argparse.Namespace) -> Result:
     saved = f"Saved, with the calibration, in {output}."
     unsaved = "It is not saved; --output FILE writes a model with it."
     if kind == "questions":
-        unsaved += f" Or give it: siamese duplicates {flags.target} --threshold {fit.threshold:.3f}"
+        target, cut = flags.target + same_flags(flags), f"{fit.threshold:.3f}"
+        unsaved += f" Or give it: siamese duplicates {target} --threshold {cut}"
     text += saved if output else unsaved
     if kind == "index":
         text += (
@@ -92,11 +95,19 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> Any:
         raise ArgumentError(
             "--label asks about questions: pass an index, or a list of questions and the --model."
         )
+    if flags.target == "-":
+        raise ArgumentError(
+            "--label reads your answers from standard input; name a file of questions."
+        )
     answers, detector, reply = read_answers(path, flags), index.detector, ""
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)
-    known = {frozenset(answer[:2]) for answer in answers}
-    left = [candidate for candidate in candidates if frozenset(candidate[1:]) not in known]
+    known = {_key(answer) for answer in answers}
+    earlier = index.answers()  # those of the page, for example
+    stored = zip(earlier.question1, earlier.question2, earlier.is_duplicate.astype(int).tolist())
+    answers += [answer for answer in stored if _key(answer) not in known]
+    known = {_key(answer) for answer in answers}
+    left = [candidate for candidate in candidates if _key(candidate[1:]) not in known]
     scores = [detector.similarity(one, two) for one, two, _ in answers]
     asked: list[tuple[float, str, str]] = []  # the answered pairs of this run
     note(f"The answers are saved in {path}; the same command goes on with them.")
@@ -119,6 +130,11 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> Any:
             asked.append(candidate)
             write_answers(path, answers, flags)
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+
+
+def _key(pair: Sequence[Any]) -> frozenset[str]:
+    """What two questions are compared by, in either order."""
+    return frozenset(map(folded, pair[:2]))
 
 
 def write_answers(path: str, answers: list[Answer], flags: argparse.Namespace) -> None:

@@ -76,7 +76,7 @@ def table_result(
     lines = map(json_text, rows)
     if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        table = [names, *([row.get(name) for name in names] for row in rows)]
+        table = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
         lines = [csv_line(cells, excel=flags.excel) for cells in table]
     text = "".join(f"{line}\n" for line in lines)
     if flags.output:
@@ -84,3 +84,8 @@ def table_result(
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
     return text.rstrip("\n"), {**facts, "rows": rows}
+
+
+def _cell(value: Any) -> Any:
+    """A value for a cell of CSV: lists and dicts as JSON."""
+    return json_text(value) if isinstance(value, (list, dict)) else value

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -25,6 +26,17 @@ def reading_options(flags: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(flags, name, None)) is not None}
 
 
+def same_flags(flags: Any) -> str:
+    """The flags of a list that a command names again in the next one."""
+    names = ("model", "encoding", "column", "id_column", "bad_rows", "drop_repeated")
+    options = [
+        (n, v) for n, v in reading_options(flags, names).items() if v not in ("refuse", False)
+    ]
+    values = ["" if value is True else f" {shlex.quote(value)}" for _, value in options]
+    parts = [f" --{name.replace('_', '-')}{value}" for (name, _), value in zip(options, values)]
+    return "".join(parts)
+
+
 def note_findings(report: Any) -> None:
     """Prints what was left out, or is odd, in a file that was read."""
     if lines := report.finding_lines():
@@ -34,10 +46,12 @@ def note_findings(report: Any) -> None:
 def question_list(path: str, flags: Any) -> Any:
     """The `QuestionList` of a file, read by the command's flags, with a note on what was left out."""
     from siamese.data.questions import read_questions
+    from siamese.data.readers.columns import normal_name
 
     questions = read_questions(path, **reading_options(flags, LISTS))
     names = {name: 0 for row in questions.columns or () for name in row}
-    names = [name for name in names if name not in re.split(r"[*+:]", questions.column)]
+    used = set(map(normal_name, re.split(r"[*+:]", questions.column)))
+    names = [name for name in names if normal_name(name) not in used]
     size, ids = counted(len(questions.questions), "question"), "the file's own"
     what = f"{path}: {size}, made of {questions.column}; ids: "
     what += ids if questions.has_ids else "the numbers of the data rows from 0"
@@ -52,6 +66,10 @@ def labelled_pairs(path: str, flags: Any) -> Any:
 
     options = reading_options(flags, PAIRS)
     if getattr(flags, "list", None):
+        if flags.list == path:
+            raise ArgumentError(
+                f"{path} holds the pairs; the list of their questions is another file."
+            )
         options["texts"] = _texts_by_id(flags.list, flags)
     pairs = read_pairs(path, **options)
     note_findings(pairs.report)
@@ -102,6 +120,7 @@ def open_index(path: str, flags: Any, *, stored: bool = False, numbered: bool = 
     With `numbered` a list's questions get the column `row`, the number of the data row from 0.
     """
     from siamese.search.detector import DuplicateDetector
+    from siamese.search.groups import with_columns
     from siamese.search.index import QuestionIndex
 
     if kind_of(path) != "questions":
@@ -119,7 +138,8 @@ def open_index(path: str, flags: Any, *, stored: bool = False, numbered: bool = 
         note(f"{model}, threshold {detector.threshold:.3f}. {labels}".rstrip())
     if numbered:
         columns = questions.columns or [{}] * len(questions.rows)
-        questions.columns = [{"row": n, **others} for n, others in zip(questions.rows, columns)]
+        pairs = zip(questions.rows, columns)
+        questions.columns = [with_columns({"row": n}, others) for n, others in pairs]
     return build_index(detector, questions)
 
 
@@ -128,11 +148,10 @@ def way_on(flags: Any, path: str) -> str:
     if path == "-" or time.monotonic() - getattr(flags, "read_since", math.inf) < LONG:
         return ""
     index = f"{os.path.splitext(path)[0]}.db"
-    model = f" --model {flags.model}" if flags.model else ""
     return "\n".join(
         [
             "An index keeps the vectors, so that they are not made again:",
-            f"  siamese index build {path} --output {index}{model}",
+            f"  siamese index build {path} --output {index}{same_flags(flags)}",
             f"  siamese threshold {index} --label 30",
             f"  siamese duplicates {index}",
         ]

@@ -294,6 +294,8 @@ def pair_rows(
         if texts is not None and len(specs) == 2 and not labels:
             required = required[:2]
         places = pair_columns(rows.header, rows.where, required, specs)
+        if texts is not None and max(map(len, places.values())) > 1:
+            raise DataError(f"{rows.where}: a column of ids cannot be joined or weighed.")
         sides = places["question1"], places["question2"]
         (label,) = places.get("is_duplicate", [None])
         key = first_column(PAIR_IDS, rows.header, rows.where)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 SHARE = 0.01  # A line in more of the texts than this is repeated.
 LEAST_TEXTS = 100  # A shorter list has no repeated lines.
+LEAST_TIMES = 5  # More texts than this have it.
 LEAST_WORDS = 3  # Shorter lines, such as "Hello all", are never counted.
 
 
@@ -34,7 +35,7 @@ def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
             long = [line.strip() for line in lines if len(line.split()) >= LEAST_WORDS]
             counts.update(dict.fromkeys(map(_key, long)).keys())
             shown |= {_key(line): line for line in long}
-    least = SHARE * len(texts)
+    least = max(SHARE * len(texts), LEAST_TIMES)
     return {shown[key]: count for key, count in counts.most_common() if count > least}
 
 

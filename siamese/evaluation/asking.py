@@ -24,17 +24,20 @@ Answer = tuple[str, str, int]  # two questions; 1 where they are duplicates, 0 w
 def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]]:
     """Pairs of an index's questions that may be asked about, by rising cosine, which comes first.
 
-    They are some questions, each with its nearest others; every pair once, without equal texts.
+    They are some questions, each with its nearest others; every pair once, without texts that
+    are equal but for case, blanks and quotes.
     """
     entries = index.entries
     rows = np.random.default_rng(seed).permutation(len(entries))[:QUESTIONS]
     texts = [entries[row]["question"] for row in rows]
-    cosine_of: dict[tuple[str, str], float] = {}
+    candidates: dict[frozenset[str], tuple[float, str, str]] = {}
     for text, hits in zip(texts, index.search(texts, NEIGHBOURS + 1)):
         for hit in hits:
-            if hit.question.strip() != text.strip():
-                cosine_of[min(text, hit.question), max(text, hit.question)] = hit.similarity
-    return sorted((cosine, *pair) for pair, cosine in cosine_of.items())
+            pair = min(text, hit.question), max(text, hit.question)
+            key = frozenset(map(folded, pair))
+            if len(key) == 2 and "\0" not in "".join(pair):
+                candidates.setdefault(key, (hit.similarity, *pair))
+    return sorted(candidates.values())
 
 
 def next_place(

@@ -283,7 +283,13 @@ def _number_or_date(value: Any) -> tuple[str, float] | None:
 
 def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the command's, and after it the columns of a file; one of a taken name gets `column_`."""
-    return {**own, **{f"column_{n}" if n in own else n: v for n, v in columns.items()}}
+    row, taken = dict(own), {*own, *columns}
+    for name, value in columns.items():
+        new = name
+        while new in own or (new != name and new in taken):
+            new = f"column_{new}"
+        row[new] = value
+    return row
 
 
 def _connected(vectors: np.ndarray, threshold: float) -> np.ndarray:

@@ -159,10 +159,10 @@ class QuestionIndex:
     ) -> Added:
         """Adds questions, all or none; they are on disk when it returns.
 
-        A question that is stored under its id with the same text (and columns, where there are some) is
-        skipped; another text replaces the stored one. Without ids a question is skipped where a stored one
-        has the same text but for case, blanks and quotes; the others get the next free numbers. Where
-        the index has groups, each new question joins the one that fits best.
+        A question that is stored under its id with the same text and columns is skipped; another text, or
+        other columns, replace the stored ones. Without ids a question is skipped where a stored one has
+        the same text but for case, blanks and quotes; the others get the next free numbers. Where the
+        index has groups, each new question joins the one that fits best.
 
         Raises:
           DataError: a question that is not text or has no words; ids that are not all different.
@@ -171,14 +171,15 @@ class QuestionIndex:
         """
         questions, ids, columns = changes.checked(questions, ids, columns)
         with self._lock, self._file.reading() as db:
-            new, _, _ = changes.compared(db, questions, ids, columns)
+            new, _, _ = changes.compared(db, questions, ids)
         options = {"processes": processes}
         vectors = dict(zip(new, changes.encoded(self._detector, questions, new, **options)))
         with self._changing() as db:
-            new, replaced, answer = changes.compared(db, questions, ids, columns)
+            new, replaced, answer = changes.compared(db, questions, ids)
             late = [at for at in new if at not in vectors]  # Others may have removed some since.
             vectors.update(zip(late, changes.encoded(self._detector, questions, late, **options)))
             index_file.delete(db, replaced)
+            changed = changes.update_columns(db, ids, columns)
             new_ids = changes.written(
                 db,
                 self._detector,
@@ -189,8 +190,8 @@ class QuestionIndex:
             )
         for at, i in zip(new, new_ids):
             answer[at] = i
-        fresh = len(new) - len(replaced)
-        return Added(answer, fresh, len(replaced), len(questions) - len(new))
+        fresh, changed = len(new) - len(replaced), changed + len(replaced)
+        return Added(answer, fresh, changed, len(questions) - fresh - changed)
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many.

@@ -300,6 +300,12 @@ def test_a_rule_that_does_not_fit_is_refused(tmp_path, refused, rule, words):
     refused(["duplicates", "posts.csv", "--model", "model", "--keep", rule], words)
 
 
+def test_columns_of_taken_names_are_kept(tmp_path, rows):
+    (tmp_path / "q.csv").write_text("title,keep,column_keep,row\nhow far,A,B,C\nhow far,D,E,F\n")
+    table = rows("duplicates", "q.csv", "--model", "model")
+    assert {*table[0].values()} >= {"A", "B", "C"} and [row["row"] for row in table] == ["0", "1"]
+
+
 def test_what_is_neither_a_number_nor_a_date_is_no_order(tmp_path, refused):
     (tmp_path / "posts.csv").write_text("id,title,at\n1,how far,2026-01-01\n2,how far,soon\n")
     command = ["duplicates", "posts.csv", "--model", "model", "--keep", "at=min"]

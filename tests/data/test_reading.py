@@ -501,3 +501,8 @@ def test_lines_of_many_bodies_are_named_and_dropped_on_request():
     assert dropped.questions[7] == "Why 7? It fails with 7 apples."
     assert "(200): --drop-repeated" in kept.report.finding_lines()[0]
     assert "(200): left out" in dropped.report.finding_lines()[0]
+
+
+def test_the_header_of_json_lines_is_that_of_all_first_rows(tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"title": "A b?"}\n{"title": "Help", "body": "C d."}\n')
+    assert read_questions(tmp_path / "q.jsonl").questions == ["A b?", "Help C d."]

@@ -266,9 +266,23 @@ def test_answers_bind_groups(detector, tmp_path):
     texts = [{questions[m.row] for m in group} for group in index.groups(0.97)]
     assert not any({one, two} <= group for group in texts)
     assert any({two, far} <= group for group in texts)
-    assert index.add_answers(QuestionPairs([one], [far], [1])) == 1
     with pytest.raises(DataError, match="contradict each other"):
-        index.groups(0.97)
+        index.add_answers(QuestionPairs([one], [far], [1]))
+    assert len(index.answers()) == 2
+
+
+def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
+    index = QuestionIndex.build(
+        detector, ["how far", "how far", "rice"], columns=[{"n": 1}] * 3, path=tmp_path / "i"
+    )
+    index.add_answers(QuestionPairs(["rice"], ["how far"], [1]))
+    before, answers = ids_of(index), len(index.answers())
+    other = QuestionIndex.open(tmp_path / "i", detector)
+    assert other.search("rice", where={"n": 1})
+    added = index.add(["how far", "rice"], ids=["0", "2"], columns=[{"n": 2}, {"n": 1}])
+    assert added[1:] == (0, 1, 1) and index.entry("0")["columns"] == {"n": 2}
+    assert ids_of(index) == before and len(index.answers()) == answers == 1
+    assert [hit.id for hit in other.search("how far", where={"n": 2})] == ["0"]
 
 
 def test_an_answer_that_comes_while_groups_are_made_binds_the_next_ones(

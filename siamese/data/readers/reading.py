@@ -237,8 +237,9 @@ def _text_rows(lines: _Lines, report: ReadReport, known: set[str], by_name_alone
     first, where = head[above], f"{report.path}, line {above + 1}"
     if _JSON_START.match(first):
         report.format = "JSON Lines"
-        objects = (json_object(line)[0] for line in head[above:])
-        return Rows(report, list(next(filter(None, objects), [])), _json_rows(lines), where)
+        objects = [json_object(line)[0] or {} for line in head[above:]]
+        header = list(dict.fromkeys(name for one in objects for name in one))
+        return Rows(report, header, _json_rows(lines), where)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*{pattern}", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")

@@ -68,7 +68,7 @@ def encoded(
 
 
 def compared(
-    db: Any, questions: list[str], ids: list[str] | None, columns: list | None
+    db: Any, questions: list[str], ids: list[str] | None
 ) -> tuple[list[int], list[int], list[str | None]]:
     """What `add` does: the places of what it writes, the rows that go, and the ids that are known."""
     if ids is None:
@@ -78,12 +78,27 @@ def compared(
         known = [id_of.get(key) for key in keys]
         return [at for at, i in enumerate(known) if i is None], [], known
     stored = {row[1]: row for row in index_file.rows_where(db, "id", ids)}
-    new = []
-    for at, (i, question) in enumerate(zip(ids, questions)):
-        old = entry(stored[i]) if i in stored else {}
-        if old.get("question") != question or (columns and old["columns"] != columns[at]):
-            new.append(at)
+    texts = {i: text for i, (_, _, _, text, _) in stored.items()}
+    new = [at for at, i in enumerate(ids) if texts.get(i) != questions[at]]
     return new, [stored[ids[at]][0] for at in new if ids[at] in stored], list(ids)
+
+
+def update_columns(db: Any, ids: list[str] | None, columns: list | None) -> int:
+    """Writes the columns that changed of stored questions, whose groups and answers stay; how many."""
+    if ids is None or columns is None:
+        return 0
+    stored = {row[1]: entry(row)["columns"] for row in index_file.rows_where(db, "id", ids)}
+    changed = [(json_columns(c), i) for i, c in zip(ids, columns) if stored.get(i, c) != c]
+    db.executemany("update question set columns = ? where id = ?", changed)
+    if changed:  # Readers look at the columns again.
+        removals = index_file.settings(db)["removals"]
+        index_file.write_settings(db, removals=removals + 1)
+    return len(changed)
+
+
+def json_columns(columns: Any) -> str | None:
+    """A question's columns as the file has them."""
+    return json.dumps(columns, ensure_ascii=True) if columns else None
 
 
 def written(
@@ -103,7 +118,7 @@ def written(
     texts = list(map(folded, questions))
     stems = index_file.term_numbers(db, list(map(stems_of, texts)))
     columns = [None] * len(questions) if columns is None else columns
-    others = [json.dumps(c, ensure_ascii=True) if c else None for c in columns]
+    others = list(map(json_columns, columns))
     keys = list(map(text_key, texts))
     unknown = np.flatnonzero(detector.without_known_words(questions))
     index_file.insert(db, ids, keys, questions, others, stems, vectors, unknown)

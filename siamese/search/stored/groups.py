@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
-from siamese.errors import ArgumentError
+from siamese.errors import ArgumentError, DataError
 from siamese.search.groups import bound_labels, join_groups
 from siamese.search.linkage import average_linkage
 from siamese.search.nearest import similar_rows
@@ -118,6 +119,9 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     """Writes, or forgets, the answers to those pairs whose questions are stored; returns how many.
 
     Groups that one of them contradicts, or that it shaped, are made again when they are asked for.
+
+    Raises:
+      DataError: two questions were answered "different", and by way of others "duplicate".
     """
     sides = pairs.question1, pairs.question2
     keys = [[text_key(folded(text)) for text in side] for side in sides]
@@ -134,6 +138,7 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
             write_settings(db, grouping=None)
         return len(answers)
     db.executemany("insert or replace into answer values (?, ?, ?)", answers)
+    _check_answers(db)
     query = (
         "select count(*) from answer left join grouped one on one.row = row1 "
         "left join grouped two on two.row = row2 "
@@ -142,3 +147,17 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     if db.execute(query).fetchone()[0]:
         write_settings(db, grouping=None)
     return len(answers)
+
+
+def _check_answers(db: sqlite3.Connection) -> None:
+    """Raises a DataError where answers contradict each other."""
+    answers = read_answers(db)
+    rows, ends = np.unique(answers[:, :2], return_inverse=True)
+    ends, same = ends.reshape(-1, 2), answers[:, 2] == 1
+    linked = connected_groups(len(rows), ends[same])
+    for pair in ends[~same & (linked[ends[:, 0]] == linked[ends[:, 1]])]:
+        texts = [row[3] for row in rows_where(db, "row", rows[pair].tolist())]
+        raise DataError(
+            f"The answers contradict each other: {texts[0][:80]!r} and {texts[1][:80]!r} differ, and other "
+            "answers make them duplicates. None of these answers was stored in the index; correct them."
+        )
