@@ -192,10 +192,7 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
     code, out, err = run(
         "threshold", "q.csv", "--model", "model", "--answers", "links.csv", "--list", "q.csv"
     )
-    assert (
-        "siamese duplicates q.csv --threshold 0.6" in out.replace("0.5", "0.6")
-        and "--model model" in out
-    )
+    assert "siamese duplicates q.csv --model model --threshold 0." in out
 
 
 def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_it(
