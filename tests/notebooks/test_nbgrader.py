@@ -37,10 +37,9 @@ CLASS = {  # student -> exercise -> the answer
 def test_a_class_of_five_has_equal_marks(tmp_path):
     def nbgrader(*command):
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        subprocess.run(
-            [sys.executable, "-m", "nbgrader", *command],
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": path}, check=True, capture_output=True,
-        )  # fmt: skip
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path}
+        command = [sys.executable, "-m", "nbgrader", *command]
+        subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True)
 
     (tmp_path / "nbgrader_config.py").write_text(
         'c = get_config()\nc.CourseDirectory.course_id = "siamese"\nc.Execute.timeout = 600\n'
