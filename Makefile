@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install extras tensorflow scale bench notebooks check-notebooks docs slides check-docs clean
+.PHONY: help demo test test-fast lint install extras tensorflow nbgrader scale bench notebooks check-notebooks docs slides check-docs clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,6 +56,16 @@ $(VENV)/extras-installed: requirements/extras.txt $(VENV)/notebooks-installed
 tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/tensorflow.txt
 
+nbgrader: .venv-nbg/installed  ## Does nbgrader give a class the marks that `siamese grade` gives?
+	@.venv-nbg/bin/python -m pytest tests/notebooks/test_nbgrader.py
+
+# nbgrader's packages come before those of the environment that trains, which it sees as well.
+.venv-nbg/installed: $(VENV)/notebooks-installed
+	@$(PYTHON) -m venv .venv-nbg
+	@.venv-nbg/bin/python -m pip install --quiet --disable-pip-version-check nbgrader==0.9.6
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$(.venv-nbg/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/siamese.pth
+	@touch $@
+
 scale: .venv-scale/installed  ## Test the examples beyond one machine, in an environment of their own (1.5 GB)
 	@.venv-scale/bin/python -m pytest tests/scale
 
@@ -93,4 +103,4 @@ check-docs: install  ## Do the links, commands and code blocks of README and doc
 	@touch $@
 
 clean:  ## Remove the environment and what the commands above left
-	rm -rf $(VENV) .venv-docs .venv-scale docs/_build docs/notebooks build *.egg-info .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) .venv-docs .venv-nbg .venv-scale docs/_build docs/notebooks build *.egg-info .pytest_cache .ruff_cache .hypothesis demo

@@ -45,7 +45,6 @@ INTO_THE_COURSE = {
     ("cli.main", "compat"),
     ("cli.doctor", "compat"),
     ("cli.grading", "teaching.grade"),
-    ("cli.grading", "teaching.checks"),
 }
 
 

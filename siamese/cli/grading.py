@@ -38,8 +38,7 @@ def grade(flags: argparse.Namespace) -> Result:
     siamese grade handed-in --notebook 4 --time-limit 1200
     """
     try:
-        from siamese.teaching.checks import EXERCISES
-        from siamese.teaching.grade import Limits, grade_class
+        from siamese.teaching.grade import EXERCISES, Limits, grade_class
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
             f"Grading notebooks needs {error.name}: pip install ipykernel nbclient nbformat"

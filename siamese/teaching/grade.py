@@ -1,12 +1,9 @@
 """`siamese grade`: runs students' notebooks, checks their functions, writes marks and feedback.
 
-The run of a notebook stops at the first cell that takes too long or ends Python. What the notebook
-defines is then checked in a new kernel, which runs its imports and definitions alone.
-
-What this does not do: the functions run as the user who grades, and may read, write and connect as
-that user may. A notebook made to cheat, which looks through the frames of a check or changes the
-installed package, can forge a score; so can one that calls the library's own function from within its
-own. Grade strangers' notebooks in a container, and look at the code behind a surprising score.
+The functions run as the user who grades, and may read, write and connect as that user may. A notebook
+made to cheat, which looks through the frames of a check or changes the installed package, can forge a
+score; so can one that calls the library's own function from within its own. Grade strangers' notebooks
+in a container, and look at the code behind a surprising score.
 """
 
 from __future__ import annotations
@@ -25,16 +22,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_code_cell, new_notebook
 
 from siamese.errors import ArgumentError, DataError
 from siamese.search.display import csv_line, excel_cell
@@ -44,6 +40,8 @@ from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
 COLUMNS = ("student", "file", "notebook", *OUT_OF, "total", "out_of", "remarks", "sha256")
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+REFEREE = str(Path(__file__).with_name("referee.py"))
+Mark = tuple[float, str, str]  # points of 10, the first mistake, the check's text
 
 
 class Limits(NamedTuple):
@@ -52,17 +50,6 @@ class Limits(NamedTuple):
     cell: float = 120.0  # seconds for a cell, and for the check of an exercise
     notebook: float = 600.0  # seconds for all cells; those after it have one second each
     gigabytes: float = 4.0  # of memory, and of a file; 0 for no limit. Windows has no such limits
-
-
-class Grade(NamedTuple):
-    """What became of a notebook."""
-
-    number: int | None  # of the notebook
-    marks: Mapping[str, tuple[float, str, str]]  # exercise -> mark, first mistake, the check's text
-    remarks: Sequence[str]  # what went wrong in its cells
-
-
-# ---- A class ----
 
 
 def grade_class(
@@ -76,8 +63,7 @@ def grade_class(
 ) -> list[dict[str, Any]]:
     """Grades all notebooks of a folder; row and feedback of each are on disk as soon as it has ended.
 
-    A second call goes on where the first was stopped: it grades the notebooks without a row, and those
-    that have changed since.
+    A second call grades the notebooks without a row, and those that have changed since.
 
     Args:
       folder: with notebooks in it, however deep; or one notebook. A student is called as the folder
@@ -89,49 +75,46 @@ def grade_class(
       note: called with a line of text after each notebook.
 
     Returns:
-      The rows of the table: name in `COLUMNS` -> value, a text in the rows of earlier calls.
+      The rows of the table, sorted: name in `COLUMNS` -> value, a text in the rows of earlier calls.
 
     Raises:
       ArgumentError: no notebooks, or another table at the place of the marks.
       DataError: a file cannot be read or written.
       CheckpointError: another process grades into the same folder.
     """
-    folder, table = Path(folder), Path(out, "grades.csv")
+    folder, table, waiting = Path(folder), Path(out, "grades.csv"), []
     top = folder if folder.is_dir() else folder.parent
-    files = {file.relative_to(top): file for file in top.rglob("*.ipynb") if folder.is_dir()}
-    if folder.is_dir() and not files:
-        raise ArgumentError(f"There are no notebooks (.ipynb) in {folder}.")
-    files = files or {Path(folder.name): folder}
-    waiting = []
+    found = [
+        path.relative_to(top) for path in (folder.rglob("*.ipynb") if folder.is_dir() else [folder])
+    ]
+    if not (found := [path for path in found if not NOT_HANDED_IN & set(path.parts)]):
+        raise ArgumentError(f"There is no .ipynb file in the folder {folder}.")
     with lock_run(out):
         rows = _read_rows(table)
-        for name, file in sorted(files.items()):
-            with explained(file, "read", DataError):
-                data = file.read_bytes()
-            known = rows.get(name.as_posix(), {}).get("sha256")
-            if known != hashlib.sha256(data).hexdigest() and not NOT_HANDED_IN & set(name.parts):
-                waiting.append((name, data))
+        for path in sorted(found):
+            with explained(top / path, "read", DataError):
+                data = (top / path).read_bytes()
+            digest = hashlib.sha256(data).hexdigest()
+            known = rows.get(path.as_posix(), {}).get("sha256")
+            if known != digest:
+                waiting.append((path, digest, data))
 
-        def keep(name: Path, data: bytes, grade: Grade) -> None:
-            row = rows[name.as_posix()] = _row(name, data, grade)
-            page = Path(out, "feedback", name).with_suffix(".html")
+        async def grade(gate: asyncio.Semaphore, path: Path, digest: str, data: bytes) -> None:
+            async with gate:
+                row, text = _report(path, digest, *await _grade(data, number, limits))
+            page = Path(out, "feedback", path).with_suffix(".html")
             with explained(page, error=DataError):
                 page.parent.mkdir(parents=True, exist_ok=True)
-            write_text_atomically(page, _page(row["student"], grade))
+            write_text_atomically(page, text)
+            rows[row["file"]] = row
             lines = [COLUMNS, *([row[key] for key in COLUMNS] for _, row in sorted(rows.items()))]
             text = "".join(f"{csv_line(line, excel=True)}\n" for line in lines)
             write_text_atomically(table, text)
-            note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
+            note(f"{path}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
 
         async def grade_all() -> None:
             gate = asyncio.Semaphore(jobs)
-
-            async def one(name: Path, data: bytes) -> tuple[Path, bytes, Grade]:
-                async with gate:
-                    return name, data, await _grade(data, number, limits)
-
-            for ended in asyncio.as_completed([one(*hand_in) for hand_in in waiting]):
-                keep(*await ended)
+            await asyncio.gather(*(grade(gate, *hand_in) for hand_in in waiting))
 
         asyncio.run(grade_all())
     return [row for _, row in sorted(rows.items())]
@@ -156,72 +139,68 @@ def _plain(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and excel_cell(cell[1:]) == cell else cell
 
 
-def _row(name: Path, data: bytes, grade: Grade) -> dict[str, Any]:
-    mistakes = [f"{exercise}: {mark[1]}" for exercise, mark in grade.marks.items() if mark[1]]
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        "student": name.parts[0].removesuffix(".ipynb"),
-        "file": name.as_posix(),
-        "notebook": grade.number or "",
-        **{exercise: mark[0] for exercise, mark in grade.marks.items()},
-        "total": round(sum(mark[0] for mark in grade.marks.values()), 2),
-        "out_of": MARK * len(grade.marks),
-        "remarks": " ".join("; ".join([*mistakes, *grade.remarks]).split())[:2000],
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
-
-
-def _page(student: str, grade: Grade) -> str:
-    """A student's feedback as HTML."""
+def _report(
+    path: Path, sha256: str, number: int | None, marks: dict[str, Mark], remarks: list[str]
+) -> tuple[dict[str, Any], str]:
+    """A notebook's row of the table, and its page of feedback in HTML."""
+    student = path.parts[0].removesuffix(".ipynb")
     title = html.escape(f"Feedback for {student}")
     parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>']
     parts.append(f"<h1>{title}</h1>")
-    for exercise, (mark, _, text) in grade.marks.items():
+    for exercise, (mark, _, text) in marks.items():
         parts.append(f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>")
-    parts += [f"<p>{html.escape(remark)}</p>" for remark in grade.remarks]
-    return "\n".join(parts).encode("utf-8", "replace").decode()
+    parts += [f"<p>{html.escape(remark)}</p>" for remark in remarks]
+    points = {exercise: mark for exercise, (mark, _, _) in marks.items()}
+    mistakes = [f"{exercise}: {mistake}" for exercise, (_, mistake, _) in marks.items() if mistake]
+    row = dict.fromkeys(COLUMNS, "") | points | {"student": student, "notebook": number or ""}
+    row |= {"file": path.as_posix(), "sha256": sha256}
+    row |= {"total": round(sum(points.values()), 2), "out_of": MARK * len(marks)}
+    row["remarks"] = " ".join("; ".join([*mistakes, *remarks]).split())[:2000]
+    return row, "\n".join(parts).encode("utf-8", "replace").decode()
 
 
-# ---- A notebook ----
+async def _grade(
+    data: bytes, number: int | None, limits: Limits
+) -> tuple[int | None, dict[str, Mark], list[str]]:
+    """Runs a notebook to its end, or to the first cell that takes too long or ends Python.
 
+    What it defines is then checked. Where no check comes to its end in the notebook's own kernel, one is
+    started for its imports and definitions alone.
 
-async def _grade(data: bytes, number: int | None, limits: Limits) -> Grade:
-    """Runs a notebook and checks its exercises, what is left of them in kernels of definitions alone."""
-    marks, remarks, whole = {}, {}, True
+    Returns:
+      Number of the notebook, exercise -> mark, remarks on its cells.
+    """
+    marks, remarks, whole = {}, [], True
     try:
         cells = _code_cells(data)
         number = number or _which_notebook(cells)
         while todo := [exercise for exercise in EXERCISES[number] if exercise not in marks]:
             async with _started(limits) as kernel:
-                if whole:
-                    remarks = await _run_cells(kernel, cells, limits)
-                for code in [] if whole else [code for cell in cells for code in definitions(cell)]:
-                    await kernel.run(code, limits.cell)
-                lost = kernel.lost
+                errors = await kernel.run_all(cells if whole else definitions(cells), limits)
+                remarks, lost = errors if whole else remarks, kernel.lost
                 for exercise in todo:
                     mark, error = await kernel.check(number, exercise, limits.cell)
-                    if mark is None and whole:
-                        remarks |= {} if lost else {error: None}
-                    else:
+                    if mark or not whole:
                         marks[exercise] = mark or (0.0, error, error)
+                    elif not kernel.lost and error not in remarks:
+                        remarks.append(error)
                     if kernel.lost != lost:
                         break
             whole = False
     except Exception as error:  # Whatever it is, the others are graded.
         reason = " ".join(f"not graded: {type(error).__name__}: {error}".split())
-        return Grade(None, {}, [reason[:300]])
-    return Grade(number, marks, list(remarks))
+        return None, {}, [reason[:300]]
+    return number, marks, remarks
 
 
 def _code_cells(data: bytes) -> list[str]:
     """A notebook's code, but for the cells that nbgrader locks: they check."""
-    with warnings.catch_warnings(action="ignore"):
-        notebook = nbformat.reads(data.decode("utf-8"), as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [cell.source for cell in code if not cell.metadata.get("nbgrader", {}).get("locked")]
+    cells = [cell for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
+    own = [cell for cell in cells if not cell["metadata"].get("nbgrader", {}).get("locked")]
+    return ["".join(cell["source"]) for cell in own]
 
 
-def _which_notebook(cells: Sequence[str]) -> int:
+def _which_notebook(cells: Iterable[str]) -> int:
     defined = set(re.findall(r"^(?:async )?def (\w+)\(", "\n".join(cells), re.MULTILINE))
     shares = {n: len(defined & set(names)) / len(names) for n, names in EXERCISES.items()}
     if not any(shares.values()):
@@ -229,24 +208,15 @@ def _which_notebook(cells: Sequence[str]) -> int:
     return max(shares, key=shares.__getitem__)
 
 
-async def _run_cells(kernel: Kernel, cells: Sequence[str], limits: Limits) -> dict[str, None]:
-    """Runs cells until the kernel is lost; what went wrong in which."""
-    wrong, end = {}, time.monotonic() + limits.notebook
-    for place, code in enumerate(cells, 1):
-        if error := await kernel.run(code, min(limits.cell, end - time.monotonic())):
-            wrong[f"code cell {place}: {error}"] = None
-        if kernel.lost:
-            wrong["Of the cells after that only imports and definitions were run."] = None
-            break
-    return wrong
-
-
-def definitions(code: str) -> list[str]:
-    """The imports, functions, classes, and names for a constant or a lambda at the top level of a cell."""
-    for text in (code, re.sub(r"^([ \t]*)[%!].*", r"\1pass", code, flags=re.MULTILINE)):
-        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return [ast.unparse(node) for node in ast.parse(text).body if _defines(node)]
-    return []
+def definitions(cells: Iterable[str]) -> list[str]:
+    """The imports, functions, classes and names of constants and lambdas at the top level of cells."""
+    found = []
+    for code in cells:
+        for text in (code, re.sub(r"^([ \t]*)[%!].*", r"\1pass", code, flags=re.MULTILINE)):
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                found += [ast.unparse(node) for node in ast.parse(text).body if _defines(node)]
+                break
+    return found
 
 
 def _defines(node: ast.stmt) -> bool:
@@ -259,11 +229,8 @@ def _defines(node: ast.stmt) -> bool:
 async def _started(limits: Limits) -> AsyncIterator[Kernel]:
     """A kernel of this Python with limits, in an empty folder and in a process group of its own."""
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
-        manager = AsyncKernelManager(
-            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # whatever kernels are installed
-            connection_file=f"{folder}/kernel.json",
-        )
-        kernel = Kernel(nbformat.v4.new_notebook(), manager, allow_errors=True, iopub_timeout=1)
+        own = KernelSpecManager(kernel_dirs=[])  # this Python's kernel, whatever others there are
+        manager = AsyncKernelManager(kernel_spec_manager=own)
         paths = os.pathsep.join(filter(None, sys.path))
         await manager.start_kernel(
             cwd=tempfile.mkdtemp(dir=folder),
@@ -273,16 +240,13 @@ async def _started(limits: Limits) -> AsyncIterator[Kernel]:
             stderr=subprocess.DEVNULL,
         )
         group = manager.provisioner.pgid
+        kernel = Kernel(new_notebook(), manager, allow_errors=True, startup_timeout=600)
         try:
-            kernel.startup_timeout = 600
             await kernel.async_start_new_kernel_client()
-            if limits.gigabytes:
-                size = (int(limits.gigabytes * 2**30),) * 2
-                for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE"):
-                    limit = (
-                        f"__import__('resource').setrlimit(__import__('resource').{kind}, {size})"
-                    )
-                    await kernel.run(limit, 60)
+            size = (int(limits.gigabytes * 2**30),) * 2
+            for kind in ("RLIMIT_DATA", "RLIMIT_FSIZE") if limits.gigabytes else ():
+                limit = f"__import__('resource').setrlimit(__import__('resource').{kind}, {size})"
+                await kernel.run(limit, 60)
             yield kernel
         finally:
             with contextlib.suppress(AttributeError, OSError):  # Windows has no groups.
@@ -295,7 +259,7 @@ class Kernel(NotebookClient):
     """Runs code in a kernel; what it prints is dropped."""
 
     lost = ""  # why the kernel runs no more code
-    _reply: Mapping[str, Any] = {}  # to the last code
+    error = ""  # that the last code raised
 
     async def run(self, code: str, seconds: float) -> str:
         """Runs code; the kernel is lost where it takes longer or ends Python.
@@ -303,36 +267,44 @@ class Kernel(NotebookClient):
         Returns:
           What went wrong, such as the exception; empty where nothing did.
         """
-        self.timeout, self._reply = max(1, round(seconds)), {}
-        self.nb.cells, self.on_cell_executed = [nbformat.v4.new_code_cell(code)], self._keep_reply
+        self.timeout, self.error = max(1, round(seconds)), ""
+        self.nb.cells, self.on_cell_error = [new_code_cell(code)], self._keep_error
         try:
             if not self.lost:
                 await self.async_execute_cell(self.nb.cells[0], 0)
+        except CellTimeoutError:
+            self.lost = f"it took more than {self.timeout} s"
         except DeadKernelError:
             if asyncio.current_task().cancelling():  # nbclient takes Ctrl-C for a dead kernel.
                 raise asyncio.CancelledError from None
             self.lost = "it ended Python"
-        except CellTimeoutError:
-            self.lost = f"it took more than {self.timeout} s"
-        if self.lost or self._reply.get("status") != "error":
-            return self.lost
-        return " ".join(f"{self._reply.get('ename')}: {self._reply.get('evalue')}".split())[:300]
+        return self.lost or self.error
 
-    async def check(self, number: int, exercise: str, seconds: float) -> tuple[tuple | None, str]:
-        """The exercise's mark, first mistake and text; None where the check has not said, and why."""
+    async def run_all(self, cells: Iterable[str], limits: Limits) -> list[str]:
+        """Runs cells until the kernel is lost; returns what went wrong in which."""
+        errors, end = [], time.monotonic() + limits.notebook
+        for place, code in enumerate(cells, 1):
+            if error := await self.run(code, min(limits.cell, end - time.monotonic())):
+                errors.append(f"code cell {place}: {error}")
+            if self.lost:
+                return [*errors, "of the cells below it, only imports and definitions were run"]
+        return errors
+
+    async def check(self, number: int, exercise: str, seconds: float) -> tuple[Mark | None, str]:
+        """The exercise's mark; None where the check did not come to its end, and why."""
         with tempfile.TemporaryDirectory() as folder:
-            result, referee = Path(folder, "result"), Path(__file__).with_name("referee.py")
+            result = Path(folder, "result")
             call = f"['check']({number}, {exercise!r}, {str(result)!r})"
-            code = f"import runpy as _siamese\n_siamese.run_path({str(referee)!r}){call}"
-            error = await self.run(code, seconds) or "the check wrote no result"
+            error = await self.run(f"import runpy as _r\n_r.run_path({REFEREE!r}){call}", seconds)
             with contextlib.suppress(OSError, ValueError, TypeError):
-                points, why, text = json.loads(result.read_text(encoding="utf-8"))
+                points, mistake, text = json.loads(result.read_text(encoding="utf-8"))
                 if points in range(OUT_OF[exercise] + 1):
-                    return (round(MARK * points / OUT_OF[exercise], 2), str(why), str(text)), ""
-        return None, error
+                    return (round(MARK * points / OUT_OF[exercise], 2), str(mistake), str(text)), ""
+        return None, error or "the check wrote no result"
 
     def output(self, outs, msg, display_id, cell_index) -> None:
-        """Drops what a cell prints: a cell that prints for ever fills nothing."""
+        """Drops what a cell prints."""
 
-    def _keep_reply(self, cell, cell_index, execute_reply) -> None:
-        self._reply = execute_reply["content"]
+    def _keep_error(self, cell, cell_index, execute_reply) -> None:
+        reply = execute_reply["content"]
+        self.error = " ".join(f"{reply['ename']}: {reply['evalue']}".split())[:300].rstrip(": ")

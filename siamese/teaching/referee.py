@@ -1,13 +1,7 @@
-"""Checks one exercise inside a student's kernel; `siamese grade` runs this file there by its path.
-
-It loads its own copy of the checks from the installed package, under a name that the notebook does not
-know: what a notebook has changed in `siamese.teaching.checks` counts for nothing.
-"""
+"""Checks one exercise inside a student's kernel; `siamese grade` runs this file there by its path."""
 
 import builtins
-import contextlib
 import importlib.util
-import io
 import json
 import secrets
 import sys
@@ -20,12 +14,10 @@ TRUSTED = builtins, json, numpy, numpy.linalg  # modules whose functions the che
 
 
 def check(number: int, exercise: str, result: str) -> None:
-    """Writes how the notebook's function does: a line of JSON with points, the first mistake, the text.
+    """Writes a line of JSON to the file `result`: cases passed, the first mistake, the score as text.
 
-    Args:
-      number: of the notebook.
-      exercise: the function's name.
-      result: path of a file that does not exist yet.
+    It loads its own copy of the checks from the installed package, under a name that the notebook does
+    not know: what a notebook has changed in `siamese.teaching.checks` counts for nothing.
 
     Raises:
       RuntimeError: the notebook has put functions of its own into the trusted modules.
@@ -35,8 +27,8 @@ def check(number: int, exercise: str, result: str) -> None:
             if getattr(value, "__module__", "") == "__main__" and not name.startswith("_"):
                 raise RuntimeError(f"the notebook replaced {module.__name__}.{name}")
     notebook = vars(sys.modules["__main__"])
-    why = text = f"there is no function {exercise} in the notebook"
-    points = 0
+    points, mistake = 0, f"there is no function {exercise} in the notebook"
+    text = mistake
     if exercise in notebook:
         package = f"_checks_{secrets.token_hex(8)}"
         spec = importlib.util.spec_from_file_location(
@@ -44,9 +36,7 @@ def check(number: int, exercise: str, result: str) -> None:
         )
         sys.modules[package] = checks = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(checks)
-        with contextlib.redirect_stdout(io.StringIO()):
-            score = checks.EXERCISES[number][exercise](notebook[exercise])
+        score = checks.EXERCISES[number][exercise](notebook[exercise])
         points, text = score.points, str(score)
-        why = next((failure.hint or failure.actual for failure in score.failures), "")
-    with open(result, "x", encoding="utf-8") as file:
-        file.write(json.dumps([points, why, text]))
+        mistake = next((failure.hint or failure.actual for failure in score.failures), "")
+    Path(result).write_text(json.dumps([points, mistake, text]), encoding="utf-8")
