@@ -85,11 +85,8 @@ class Rows:
                 report.bad_row(line, problem)
                 continue
             if type(cells) is list:
-                if (
-                    cells
-                    and normal_name(cells[0]) == names[0]
-                    and [*map(normal_name, cells)] == names
-                ):
+                may_be_header = cells and names[0] in str(cells[0]).lower()
+                if may_be_header and [*map(normal_name, cells)] == names:
                     report.add("header", [line])
                     continue
                 values, cells = cells, dict(zip(header, cells))
@@ -108,7 +105,7 @@ class Rows:
         texts = []
         for columns in questions:
             text = row.get(columns[0])
-            if len(columns) > 1 or type(text) is not str:
+            if type(text) is not str or len(columns) > 1:
                 cells = [cell for column in columns if (cell := row.get(column)) is not None]
                 others = [
                     f"is {cell!r:.40}, not text" for cell in cells if not isinstance(cell, str)
@@ -118,7 +115,7 @@ class Rows:
                     self.report.bad_row(line, f"{columns[0]} {others[0]}.")
                     return []
                 text = " ".join(cell for cell in cells if cell.strip())
-            if not text or text.isspace():
+            if not text.strip():
                 self.report.add("empty", [line])
                 return []
             texts.append(text)
@@ -292,7 +289,7 @@ class _Lines:
 
     def __init__(self, stream: BinaryIO, encoding: str, name: str):
         try:
-            self._text = io.TextIOWrapper(stream, encoding, "surrogateescape", newline="")
+            self._read = io.TextIOWrapper(stream, encoding, "surrogateescape", newline="").readline
         except LookupError:
             raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
         self._encoding, self._name = encoding, name
@@ -307,7 +304,7 @@ class _Lines:
             line = self._next.pop()
         else:
             try:
-                line = self._text.readline(LONGEST_LINE)
+                line = self._read(LONGEST_LINE)
             except _READ_ERRORS as error:
                 raise _unreadable(f"{self._name}, after line {self.number:,}", error) from None
             if len(line) == LONGEST_LINE:
