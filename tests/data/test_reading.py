@@ -1,5 +1,6 @@
 """Tables of files: this one gives these questions or pairs, that one is refused with this sentence."""
 
+import bz2
 import csv
 import datetime
 import decimal
@@ -324,8 +325,8 @@ REFUSED = {  # content, options, parts of the message
     "UTF-16 without a mark": (HEAD.encode("utf-16-le"), {}, "--encoding utf-16-le"),
     "half of UTF-16": (("\ufeff" + HEAD + "a,b,1").encode("utf-16-le")[:-1], {}, "cannot be decoded"),
     "an archive": (b"PK\x03\x04train.csv", {}, "Unpack an archive"),
-    "bzip2": (b"BZh91AY", {}, "compressed with bzip2"),
-    "gzipped twice": (gzip.compress(gzip.compress(b"a")), {}, "gzipped twice"),
+    "bzip2": (bz2.compress(b"question\n" * 99), {}, "binary file (compressed"),
+    "gzipped twice": (gzip.compress(gzip.compress(b"a")), {}, "binary file (compressed"),
     "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "cut short"),
     "no Parquet": (b"PAR1 and so on", {}, "damaged Parquet"),
     "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array"),

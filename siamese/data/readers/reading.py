@@ -32,13 +32,7 @@ DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
 _READ_ERRORS = (OSError, EOFError, UnicodeError, zlib.error)
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
-_FOREIGN = {
-    b"\x1f\x8b": "gzipped twice",
-    b"BZh": "compressed with bzip2",
-    b"\xfd7zXZ": "compressed with xz",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd",
-    b"%PDF": "a PDF document",
-}
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of a head of text at most one byte in twenty
 _JSON_START = re.compile(r'\s*\{\s*(["}]|$)')
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
     r"<(!doctype|html|head|body|\?xml|!--|meta|title|table|ul|ol|dl|li|div)\b": "a web page, perhaps a "
@@ -201,9 +195,6 @@ def _recognised(
     if zipped := head.startswith(b"\x1f\x8b"):
         stream = io.BufferedReader(gzip.GzipFile(fileobj=file))
         head = stream.peek(4096)
-    for magic, what in _FOREIGN.items():
-        if head.startswith(magic):
-            raise DataError(f"{name} is {what}. Unpack it, or save the questions as CSV or text.")
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
             stream = io.BytesIO(stream.read(LARGEST_WORKBOOK))
@@ -213,10 +204,10 @@ def _recognised(
         report.unit, (report.format, *table) = "row", read(stream, name)
         return Rows(report, *table, name)
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
-    if mark is None and encoding is None and head.count(b"\0") * 10 > len(head):
+    if not mark and not encoding and 20 * len(_CONTROL.findall(head)) > len(head):
         raise DataError(
-            f"{name} is a binary file, or UTF-16 text without its mark: then give its encoding, "
-            "--encoding utf-16-le (in Python: encoding=)."
+            f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
+            "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
         )
     lines = _Lines(stream, mark or encoding or "utf-8-sig", name)
     rows = _text_rows(lines, report, known, by_name_alone)
