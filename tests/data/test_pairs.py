@@ -77,17 +77,6 @@ def test_rows_kept_out_still_count_in_split_rows(tmp_path):
     assert pairs.rows(2, 6).split_rows(2, 2)[1].question1 == ["a5", "a6"]
 
 
-def test_repeats_are_found_in_either_order_and_across_the_file(tmp_path):
-    path = tmp_path / "questions.csv"
-    path.write_text(HEADER + "".join(f"0,1,2,{row}\n" for row in (
-        "a,b,1", "c,d,0", "b,a,1", "c,d,1", "a,b,0", "a,b,1"
-    )))  # fmt: skip
-    report = read_pairs(path).report
-    assert report.findings["repeated"] == [4, 7]
-    assert report.findings["contradicting"] == [5, 6]
-    assert report.rows == report.kept == 6
-
-
 # -- The real file ----------------------------------------------------------------------------
 
 

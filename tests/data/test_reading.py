@@ -214,9 +214,9 @@ PAIRS = {  # content, options, pairs, findings
                [("a", "b", 1), ("c", "d", 0)], {}),
     "named labels": ("question1,question2,label\na,b,Perfect\nc,d,no\n",
                      {"duplicate_labels": "perfect,Good"}, [("a", "b", 1), ("c", "d", 0)], {}),
-    "repeats": ("question1,question2,label\na,b,1\nb,a,1\na,b,0\n", {},
-                [("a", "b", 1), ("b", "a", 1), ("a", "b", 0)],
-                {"repeated": [3], "contradicting": [4]}),
+    "repeats": ("question1,question2,label\na,b,1\nc,d,0\nb,a,1\nc,d,1\na,b,0\na,b,1\n", {},
+                [("a", "b", 1), ("c", "d", 0), ("b", "a", 1), ("c", "d", 1), ("a", "b", 0), ("a", "b", 1)],
+                {"repeated": [4, 7], "contradicting": [5, 6]}),
 }  # fmt: skip
 
 
@@ -244,6 +244,8 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "text with commas": ("a, b\nyes, no\nhow, far\n", {}, ["a, b", "yes, no", "how, far"],
                          ["0", "1", "2"], None, {}),
     "a first line like a name": ("text\nhow far?\n", {}, ["how far?"], ["0"], None, {}),
+    "a control character": ("how\x02 far?\n", {}, ["how\x02 far?"], ["0"], None, {}),
+    "one question with a comma": ("Is 1,000 much?\n", {}, ["Is 1,000 much?"], ["0"], None, {}),
     "one column and empty rows": ("question\nhow far?\n\n\"how, old?\"\n", {}, TWO, ["0", "2"], None,
                                   {"empty": [3]}),
     "text that starts with a bracket": ("[urgent] how far?\n", {}, ["[urgent] how far?"], ["0"], None, {}),
@@ -340,7 +342,7 @@ REFUSED = {  # content, options, parts of the message
 }  # fmt: skip
 REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
-    "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x"),
+    "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "header line"),
     "no header, tabs": ("7\tHow far?\n8\tWho?\n9\tWhy? 1,2\n", {}, "the columns: 7, How far?"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),
     "title and text": ("title,text\nhow,far\n", {}, "title and text may each"),

@@ -32,7 +32,7 @@ DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
 _READ_ERRORS = (OSError, EOFError, UnicodeError, zlib.error)
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
-_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of a head of text at most one byte in twenty
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
 _JSON_START = re.compile(r'\s*\{\s*(["}]|$)')
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
     r"<(!doctype|html|head|body|\?xml|!--|meta|title|table|ul|ol|dl|li|div)\b": "a web page, perhaps a "
@@ -204,7 +204,7 @@ def _recognised(
         report.unit, (report.format, *table) = "row", read(stream, name)
         return Rows(report, *table, name)
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
-    if not mark and not encoding and 20 * len(_CONTROL.findall(head)) > len(head):
+    if not mark and not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20:
         raise DataError(
             f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
             "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
