@@ -36,7 +36,6 @@ _EXPORTS = {
     "QuestionPairs": "data.pairs",
     "read_pairs": "data.pairs",
     "read_questions": "data.questions",
-    "iter_pairs": "data.pairs",
     "embedded_corpus": "data.corpus",
     "data_generator": "course.generator",
     "PairBatches": "training.pair_batches",

@@ -96,8 +96,8 @@ def clusters(pairs: Any) -> Clusters:
 
     Example:
       >>> from siamese.data.pairs import QuestionPairs
-      >>> found = clusters(QuestionPairs(["a", "b", "a"], ["b", "c", "c"], [True, True, False]))
-      >>> found.sizes.tolist(), found.conflict_rows.tolist()
+      >>> joined = clusters(QuestionPairs(["a", "b", "a"], ["b", "c", "c"], [True, True, False]))
+      >>> joined.sizes.tolist(), joined.conflict_rows.tolist()
       ([3], [2])
     """
     questions, numbers = number_questions(pairs.question1, pairs.question2)
@@ -117,7 +117,7 @@ def clusters(pairs: Any) -> Clusters:
 
 
 def transitive_closure(
-    rows: tuple[np.ndarray, np.ndarray], found: Clusters, per_question: int = 10, seed: int = 0
+    rows: tuple[np.ndarray, np.ndarray], joined: Clusters, per_question: int = 10, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Duplicates that follow from labels by transitivity: where a = b and b = c, also a = c.
 
@@ -128,7 +128,7 @@ def transitive_closure(
     Args:
       rows: (rows1, rows2), int64 [pairs] each: any numbers of the pairs' questions, the same for the
         same question.
-      found: the clusters of these pairs.
+      joined: the clusters of these pairs.
       per_question: a cluster of n questions gives at most `per_question` times n pairs.
       seed: of that choice.
 
@@ -145,17 +145,17 @@ def transitive_closure(
     """
     draw = np.random.default_rng(seed)
     questions, first = np.unique(np.concatenate(rows), return_index=True)
-    cluster = np.concatenate([found.cluster1, found.cluster2])[first]  # [questions]
-    order = np.argsort(cluster, kind="stable")
-    ends = np.cumsum(np.bincount(cluster))
-    doubtful = set(found.cluster1[found.conflict_rows].tolist())
+    cluster = np.concatenate([joined.cluster1, joined.cluster2])[first]  # [questions]
+    members_of = np.split(
+        questions[np.argsort(cluster, kind="stable")], np.cumsum(np.bincount(cluster))
+    )
+    doubtful = set(joined.cluster1[joined.conflict_rows].tolist())
     labelled = set(zip(np.minimum(*rows).tolist(), np.maximum(*rows).tolist()))
     new: list[tuple[int, int, int]] = []
-    for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends)):
-        size = end - start
+    for number, members in enumerate(members_of):
+        size = len(members)
         if size < 3 or number in doubtful:
             continue
-        members = questions[order[start:end]]
         if size > MOST_PAIRED:
             members = draw.choice(members, MOST_PAIRED, replace=False)
         members = np.sort(members)
@@ -191,7 +191,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"A split by cluster into {len(shares)} parts is not possible: the {len(group):,} pairs "
             f"form {len(rows_in_group):,} groups that share no question. Use fewer parts or more pairs."
         )
-    missing = shares * len(group)  # pairs still wanted by each part
+    missing = shares * len(group)  # pairs that each part still lacks
     part_of_group = np.empty(len(rows_in_group), np.int64)
 
     order = np.random.default_rng(seed).permutation(len(rows_in_group))
@@ -201,10 +201,9 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
         part = int(missing.argmax())
         part_of_group[at] = part
         missing[part] -= rows_in_group[at]
-    # The small ones fill the parts one after the other, each up to what it still wants.
-    small = order[~large]
-    wanted = np.maximum(missing, 0)
-    limits = np.cumsum(wanted / max(wanted.sum(), 1e-9)) * rows_in_group[small].sum()
+    # The small ones fill the parts one after the other, each up to what it still lacks.
+    small, missing = order[~large], np.maximum(missing, 0)
+    limits = np.cumsum(missing / max(missing.sum(), 1e-9)) * rows_in_group[small].sum()
     middles = np.cumsum(rows_in_group[small]) - rows_in_group[small] / 2
     last = len(shares) - 1
     part_of_group[small] = np.minimum(np.searchsorted(limits, middles), last)
@@ -218,5 +217,6 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
 def overlap(train: Any, test: Any) -> float:
     """The share of the distinct test questions that also stand in `train`, both folded."""
-    asked = set(map(folded, [*test.question1, *test.question2]))
-    return len(asked.intersection(map(folded, [*train.question1, *train.question2]))) / len(asked)
+    sides = ([*pairs.question1, *pairs.question2] for pairs in (train, test))
+    trained, tested = (set(map(folded, texts)) for texts in sides)
+    return len(tested & trained) / len(tested)

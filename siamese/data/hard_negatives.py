@@ -62,9 +62,9 @@ class SimilarQuestions:
         rare = self.weights[:, np.flatnonzero(frequency < COMMON)]
         columns = rare.T.tocsr()
         order = draw.permutation(len(self._rows))
-        found = np.zeros((0, 2), np.int64)
+        pairs = np.zeros((0, 2), np.int64)
         for start in range(0, len(order), 2000):
-            if len(found) >= 3 * count:  # Stopping at `count` would favour the first questions.
+            if len(pairs) >= 3 * count:  # Stopping at `count` would favour the first questions.
                 break
             asked = order[start : start + 2000]
             cosines = (rare[asked] @ columns).tocoo()  # [asked, questions]
@@ -75,9 +75,9 @@ class SimilarQuestions:
             rank = np.arange(len(row)) - np.searchsorted(row, row)  # among the row's neighbours
             apart = self._clusters[other] != self._clusters[asked[row]]
             fits = (rank < NEIGHBOURS) & (value < HIGHEST) & apart
-            pair = np.stack([asked[row[fits]], other[fits]], axis=1).astype(np.int64)
-            found = np.concatenate([found, np.sort(pair, axis=1)])
-        pairs = np.unique(found, axis=0)
+            more = np.stack([asked[row[fits]], other[fits]], axis=1).astype(np.int64)
+            pairs = np.concatenate([pairs, np.sort(more, axis=1)])
+        pairs = np.unique(pairs, axis=0)
         pairs = self._rows[pairs[draw.permutation(len(pairs))[:count]]]
         return pairs[:, 0], pairs[:, 1]
 
@@ -134,10 +134,8 @@ def term_weights(questions: Ragged):
     def terms(row: list[int]) -> list[tuple[int, ...]]:
         return [*((word,) for word in row), *itertools.pairwise(row)]
 
-    lists = [row.tolist() for row in questions]
+    vectorizer = TfidfVectorizer(analyzer=terms, min_df=2, sublinear_tf=True)
     try:
-        return csr_array(
-            TfidfVectorizer(analyzer=terms, min_df=2, sublinear_tf=True).fit_transform(lists)
-        )
+        return csr_array(vectorizer.fit_transform([row.tolist() for row in questions]))
     except ValueError:  # No term stands in two questions.
         return csr_array((len(questions), 0))

@@ -17,14 +17,17 @@ from siamese.data.readers.columns import (
     normal_name,
     pair_columns,
 )
-from siamese.data.readers.reading import open_rows, source_name
+from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 REQUIRED = ("question1", "question2", "is_duplicate")
-CHUNK_ROWS, CHUNK_CHARACTERS = 4096, 4 << 20  # a part of a file ends at the first of both
+LABEL_HINT = (
+    "it must be 0 (different questions) or 1 (duplicates). For labels of other kinds there are "
+    "--duplicate-from NUMBER and --duplicate-labels NAMES."
+)
 PairRow = tuple[int, int, str, str, Any, Any]  # line, data row, question1, question2, id, label
 
 
@@ -102,9 +105,7 @@ class QuestionPairs:
         try:
             which = np.arange(len(self))[which]
         except IndexError as error:
-            raise ArgumentError(
-                f"select takes a slice, a bool mask or positions of {len(self)} pairs: {error}."
-            ) from None
+            raise ArgumentError(f"which of {len(self)} pairs: {error}.") from None
         texts = (self.question1, self.question2, self.ids)
         question1, question2, ids = ([column[at] for at in which.tolist()] for column in texts)
         return QuestionPairs(question1, question2, self.is_duplicate[which], ids)
@@ -214,56 +215,33 @@ def read_pairs(
       (['A?'], 1)
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
-    options = columns, duplicate_from, duplicate_labels, encoding
-    rows = list(_labelled(source, report, *options, texts))
+    names = _label_names(duplicate_from, duplicate_labels)
+    lines, numbers, question1, question2, ids, labels = [], [], [], [], [], []
+    for line, number, one, two, own, value in pair_rows(
+        source, report, columns, encoding, texts=texts
+    ):
+        label = _label(value, duplicate_from, names)
+        if label is None:
+            report.bad_row(line, f"is_duplicate is {value!r:.40}; {LABEL_HINT}")
+            continue
+        lines.append(line)
+        numbers.append(number)
+        question1.append(one)
+        question2.append(two)
+        ids.append(own)
+        labels.append(label)
+    report.kept = len(lines)
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
-    if not rows:
+    if not lines:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
-    pairs = _pairs(rows, report)
-    _note_repeats(pairs, np.array([row[0] for row in rows]))
+    ids = None if ids[0] is None else ids
+    pairs = QuestionPairs(question1, question2, labels, ids, numbers, report)
+    _note_repeats(pairs, np.array(lines))
     return pairs
 
 
-def iter_pairs(
-    source: Any,
-    *,
-    columns: Sequence[str] | str = (),
-    duplicate_from: float | None = None,
-    duplicate_labels: Sequence[str] | str = (),
-    encoding: str | None = None,
-    bad_rows: str = "refuse",
-) -> Iterator[QuestionPairs]:
-    """Reads a file of any size in parts of some thousand rows; memory holds one part at a time.
-
-    Arguments and errors are those of `read_pairs`. Repeated and contradicting rows are not looked for: that
-    would need the whole file in memory.
-
-    Yields:
-      `QuestionPairs`; all share one growing `report`, and `row_numbers` count through the file.
-    """
-    report = ReadReport(source_name(source), bad_rows=bad_rows)
-    labelled = _labelled(source, report, columns, duplicate_from, duplicate_labels, encoding)
-    for part in in_parts(labelled):
-        yield _pairs(part, report)
-    if not report.rows:
-        raise DataError(f"{report.path} has no rows after its header.")
-
-
 # -- From rows to pairs -----------------------------------------------------------------------
-
-
-def in_parts(rows: Iterator[PairRow]) -> Iterator[list[PairRow]]:
-    """Rows in lists of at most `CHUNK_ROWS`, with little more than `CHUNK_CHARACTERS`."""
-    part, size = [], 0
-    for row in rows:
-        part.append(row)
-        size += len(row[2]) + len(row[3])
-        if len(part) == CHUNK_ROWS or size > CHUNK_CHARACTERS:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
 
 
 def pair_rows(
@@ -300,48 +278,32 @@ def pair_rows(
         (label,) = places.get("is_duplicate", [None])
         key = first_column(PAIR_IDS, rows.header, rows.where)
         for line, number, row in rows:
-            own = id_text(row.get(key)) if key else None
             if texts is None:
                 pair = rows.texts(line, row, sides)
             else:
-                ids = [id_text(row.get(column)) for (column,) in sides]
-                pair = [texts[i] for i in ids if i in texts]
-                if len(pair) < 2:
-                    absent = next(i for i in ids if i not in texts)
-                    rows.report.bad_row(line, f"the list has no question with the id {absent!r}.")
-                    continue
+                pair = _named_pair(rows, line, [row.get(column) for (column,) in sides], texts)
             if pair:
+                own = id_text(row.get(key)) if key else None
                 yield line, number, *pair, own, row.get(label) if label else 1
 
 
-def _labelled(
-    source: Any,
-    report: ReadReport,
-    columns: Sequence[str] | str,
-    duplicate_from: float | None,
-    duplicate_labels: Sequence[str] | str,
-    encoding: str | None,
-    texts: Mapping[str, str] | None = None,
-) -> Iterator[PairRow]:
-    """The rows of a file of pairs, each with its label as a bool."""
+def _named_pair(rows: Rows, line: int, ids: list[Any], texts: Mapping[str, str]) -> list[str]:
+    """The two questions of these ids; [], and a bad row, where there is none of an id."""
+    for name in map(id_text, ids):
+        if name not in texts:
+            rows.report.bad_row(line, f"the list has no question with the id {name!r}.")
+            return []
+    return [texts[id_text(name)] for name in ids]
+
+
+def _label_names(duplicate_from: float | None, duplicate_labels: Sequence[str] | str) -> set[str]:
+    """The labels of duplicates, in lower case."""
     if isinstance(duplicate_labels, str):
         duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
     names = {name.strip().lower() for name in duplicate_labels}
     if names and duplicate_from is not None:
         raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
-    for row in pair_rows(source, report, columns, encoding, texts=texts):
-        value = row[-1]
-        label = _label(value, duplicate_from, names)
-        if label is None:
-            report.bad_row(
-                row[0],
-                f"is_duplicate is {value!r:.40}; it must be 0 (different questions) or 1 (duplicates). "
-                "For labels of other kinds there are --duplicate-from NUMBER and --duplicate-labels "
-                "NAMES.",
-            )
-        else:
-            report.kept += 1
-            yield *row[:-1], label
+    return names
 
 
 def _label(value: Any, duplicate_from: float | None, names: set[str]) -> bool | None:
@@ -356,12 +318,6 @@ def _label(value: Any, duplicate_from: float | None, names: set[str]) -> bool | 
     except ValueError:
         return None
     return None if math.isnan(number) else number >= duplicate_from
-
-
-def _pairs(rows: list[PairRow], report: ReadReport) -> QuestionPairs:
-    _, numbers, question1, question2, ids, labels = map(list, zip(*rows))
-    ids = None if ids[0] is None else ids
-    return QuestionPairs(question1, question2, labels, ids, numbers, report)
 
 
 def _note_repeats(pairs: QuestionPairs, lines: np.ndarray) -> None:

@@ -216,5 +216,5 @@ def _id_column(rows: Rows, name: str | None) -> str | None:
 def _no_column(rows: Rows, names: Sequence[str], flag: str) -> DataError:
     return DataError(
         f"{rows.where}: no column named {', '.join(names)}; the columns: {shown_names(rows.header)}. "
-        f"Name yours with {flag} (in Python: {flag[2:].replace('-', '_')}=)."
+        f"Name yours with {flag} (in Python: {flag[2:].replace('-', '_')}=), or write a header line."
     )

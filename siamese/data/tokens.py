@@ -11,7 +11,7 @@ import numpy as np
 
 from siamese.compat.progress import progress_bar
 from siamese.data.arguments import text_list
-from siamese.data.tokenizer import fast_path, tokenize_many, word_tokenize
+from siamese.data.tokenizer import fast_path, tokenize_many
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
@@ -111,26 +111,26 @@ def _tokenize(texts: list[str], processes: int | None, quiet: bool) -> list[list
     """The tokens of each text. What needs NLTK is shared among worker processes."""
     from joblib import Parallel, cpu_count, delayed
 
+    tokens = [fast_path(text) for text in texts]
+    hard = [place for place, row in enumerate(tokens) if row is None]
+    blocks = [hard[start : start + _BLOCK] for start in range(0, len(hard), _BLOCK)]
+    workers = processes or min(cpu_count(), len(hard) // _TEXTS_WORTH_A_WORKER)
+    tasks = [[str(texts[place]) for place in block] for block in blocks]
+    answers = map(tokenize_many, tasks)
+    if workers > 1:  # Workers of a killed process end by themselves after the idle time.
+        parallel = Parallel(workers, return_as="generator", idle_worker_timeout=10)
+        answers = parallel(map(delayed(tokenize_many), tasks))
     with progress_bar(len(texts), "tokenizing", "questions", quiet=quiet) as show:
-        tokens = [fast_path(text) for text in texts]
-        hard = [place for place, found in enumerate(tokens) if found is None]
         show.update(len(texts) - len(hard))
-        blocks = [hard[start : start + _BLOCK] for start in range(0, len(hard), _BLOCK)]
-        tasks = ([str(texts[place]) for place in block] for block in blocks)
-        wanted = processes or min(cpu_count(), len(hard) // _TEXTS_WORTH_A_WORKER)
-        answers = map(tokenize_many, tasks)
-        if wanted > 1:  # Workers of a killed process end by themselves after the idle time.
-            workers = Parallel(wanted, return_as="generator", idle_worker_timeout=10)
-            answers = workers(map(delayed(tokenize_many), tasks))
-        try:
-            for block, answer in zip(blocks, answers):
-                for place, found in zip(block, answer):
-                    tokens[place] = found
-                show.update(len(block))
-        except (BrokenExecutor, OSError) as error:
-            reason = str(error).strip().partition(".")[0]
-            _log.warning("siamese: tokenized in one process, as a worker failed: %s", reason)
-            for place in [place for place in hard if tokens[place] is None]:
-                tokens[place] = word_tokenize(texts[place])
-                show.update()
+        for at, block in enumerate(blocks):
+            try:
+                rows = next(answers)
+            except (BrokenExecutor, OSError) as error:
+                reason = str(error).strip().partition(".")[0]
+                _log.warning("siamese: tokenized in one process, as a worker failed: %s", reason)
+                answers = map(tokenize_many, tasks[at:])
+                rows = next(answers)
+            for place, row in zip(block, rows):
+                tokens[place] = row
+            show.update(len(block))
     return tokens

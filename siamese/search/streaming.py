@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from siamese.data.pairs import in_parts, pair_rows
+from siamese.data.pairs import PairRow, pair_rows
 from siamese.data.readers.reading import ReadReport
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import csv_line, json_text
 
 QUESTIONS = ("question1", "question2")
+CHUNK_ROWS, CHUNK_CHARACTERS = 4096, 4 << 20  # a part of a file ends at the first of both
 ANSWERS = ("similarity", "probability", "is_duplicate")
 
 
@@ -45,7 +46,7 @@ def answer_file(
       DataError: a file that cannot be read, without two columns of questions, or with a bad row.
     """
     names: list[str] = []
-    for part in in_parts(pair_rows(source, report, columns or "", encoding, QUESTIONS)):
+    for part in _parts(pair_rows(source, report, columns or "", encoding, QUESTIONS)):
         lines, _, question1, question2, ids, _ = map(list, zip(*part))
         is_json = as_json or report.format.startswith("JSON")
         if not names:
@@ -63,3 +64,16 @@ def answer_file(
                 yield json_text(dict(zip(names, cells)))
             else:
                 yield csv_line([int(c) if isinstance(c, bool) else c for c in cells], excel=excel)
+
+
+def _parts(rows: Iterator[PairRow]) -> Iterator[list[PairRow]]:
+    """Rows in lists of at most `CHUNK_ROWS`, with little more than `CHUNK_CHARACTERS`."""
+    part, size = [], 0
+    for row in rows:
+        part.append(row)
+        size += len(row[2]) + len(row[3])
+        if len(part) == CHUNK_ROWS or size > CHUNK_CHARACTERS:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from siamese.data.clusters import clusters, overlap
-from siamese.data.pairs import QuestionPairs, iter_pairs, read_pairs
+from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 HEADER = "id,qid1,qid2,question1,question2,is_duplicate\n"
@@ -44,7 +44,7 @@ def test_rows_select_and_duplicates():
     assert pairs.duplicates().question1 == ["a0", "a3"] and pairs.duplicates().base_rate == 1.0
     assert pairs.base_rate == 1 / 3
     for which, what in (
-        (np.array([True]), "a bool mask or positions of 6 pairs: boolean"),
+        (np.array([True]), "which of 6 pairs: boolean"),
         ([6], "index 6 is out of bounds"),
         ([0.5], "of integer"),
     ):
@@ -75,31 +75,6 @@ def test_rows_kept_out_still_count_in_split_rows(tmp_path):
         pairs.split_rows(5, 6)
     # A selection stands for itself: its rows are its pairs.
     assert pairs.rows(2, 6).split_rows(2, 2)[1].question1 == ["a5", "a6"]
-
-
-def test_reading_in_parts_gives_the_same_pairs(tmp_path, monkeypatch):
-    monkeypatch.setattr("siamese.data.pairs.CHUNK_ROWS", 50)
-    path = tmp_path / "questions.csv"
-    rows = [f"{i},1,2,a{i},{'' if i % 50 == 7 else f'b{i}'},{i % 2}\n" for i in range(1000)]
-    path.write_text(HEADER + "".join(rows))
-    whole = read_pairs(path)
-    parts = list(iter_pairs(path))
-    assert len(parts) > 10 and parts[0].report is parts[-1].report
-    for name in ("question1", "question2", "ids", "is_duplicate", "row_numbers"):
-        found = [value for part in parts for value in getattr(part, name)]
-        assert found == list(getattr(whole, name))
-    assert parts[0].report.findings == whole.report.findings
-
-
-def test_repeats_are_found_in_either_order_and_across_the_file(tmp_path):
-    path = tmp_path / "questions.csv"
-    path.write_text(HEADER + "".join(f"0,1,2,{row}\n" for row in (
-        "a,b,1", "c,d,0", "b,a,1", "c,d,1", "a,b,0", "a,b,1"
-    )))  # fmt: skip
-    report = read_pairs(path).report
-    assert report.findings["repeated"] == [4, 7]
-    assert report.findings["contradicting"] == [5, 6]
-    assert report.rows == report.kept == 6
 
 
 # -- The real file ----------------------------------------------------------------------------

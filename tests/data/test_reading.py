@@ -1,5 +1,6 @@
 """Tables of files: this one gives these questions or pairs, that one is refused with this sentence."""
 
+import bz2
 import csv
 import datetime
 import decimal
@@ -17,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese.data.arguments import text_list
-from siamese.data.pairs import iter_pairs, read_pairs
+from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids, read_questions
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
@@ -126,7 +127,6 @@ def test_every_format_gives_the_rows_that_were_written(tmp_path, kind, form):
     pairs = read_pairs(path)
     assert triples(pairs) == EXPECTED and pairs.ids == ["0", "1", "2", "3"]
     assert pairs.report.findings == {}
-    assert [row for part in iter_pairs(path) for row in triples(part)] == EXPECTED
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -214,9 +214,9 @@ PAIRS = {  # content, options, pairs, findings
                [("a", "b", 1), ("c", "d", 0)], {}),
     "named labels": ("question1,question2,label\na,b,Perfect\nc,d,no\n",
                      {"duplicate_labels": "perfect,Good"}, [("a", "b", 1), ("c", "d", 0)], {}),
-    "repeats": ("question1,question2,label\na,b,1\nb,a,1\na,b,0\n", {},
-                [("a", "b", 1), ("b", "a", 1), ("a", "b", 0)],
-                {"repeated": [3], "contradicting": [4]}),
+    "repeats": ("question1,question2,label\na,b,1\nc,d,0\nb,a,1\nc,d,1\na,b,0\na,b,1\n", {},
+                [("a", "b", 1), ("c", "d", 0), ("b", "a", 1), ("c", "d", 1), ("a", "b", 0), ("a", "b", 1)],
+                {"repeated": [4, 7], "contradicting": [5, 6]}),
 }  # fmt: skip
 
 
@@ -244,6 +244,8 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "text with commas": ("a, b\nyes, no\nhow, far\n", {}, ["a, b", "yes, no", "how, far"],
                          ["0", "1", "2"], None, {}),
     "a first line like a name": ("text\nhow far?\n", {}, ["how far?"], ["0"], None, {}),
+    "a control character": ("how\x02 far?\n", {}, ["how\x02 far?"], ["0"], None, {}),
+    "one question with a comma": ("Is 1,000 much?\n", {}, ["Is 1,000 much?"], ["0"], None, {}),
     "one column and empty rows": ("question\nhow far?\n\n\"how, old?\"\n", {}, TWO, ["0", "2"], None,
                                   {"empty": [3]}),
     "text that starts with a bracket": ("[urgent] how far?\n", {}, ["[urgent] how far?"], ["0"], None, {}),
@@ -325,8 +327,8 @@ REFUSED = {  # content, options, parts of the message
     "UTF-16 without a mark": (HEAD.encode("utf-16-le"), {}, "--encoding utf-16-le"),
     "half of UTF-16": (("\ufeff" + HEAD + "a,b,1").encode("utf-16-le")[:-1], {}, "cannot be decoded"),
     "an archive": (b"PK\x03\x04train.csv", {}, "Unpack an archive"),
-    "bzip2": (b"BZh91AY", {}, "compressed with bzip2"),
-    "gzipped twice": (gzip.compress(gzip.compress(b"a")), {}, "gzipped twice"),
+    "bzip2": (bz2.compress(b"question\n" * 99), {}, "binary file (compressed"),
+    "gzipped twice": (gzip.compress(gzip.compress(b"a")), {}, "binary file (compressed"),
     "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "cut short"),
     "no Parquet": (b"PAR1 and so on", {}, "damaged Parquet"),
     "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array"),
@@ -340,7 +342,7 @@ REFUSED = {  # content, options, parts of the message
 }  # fmt: skip
 REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
-    "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x"),
+    "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "header line"),
     "no header, tabs": ("7\tHow far?\n8\tWho?\n9\tWhy? 1,2\n", {}, "the columns: 7, How far?"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),
     "title and text": ("title,text\nhow,far\n", {}, "title and text may each"),

@@ -68,6 +68,7 @@ def test_queries_that_share_an_answer_are_one_cluster():
     "text",
     [
         "q1 0 a 1\nq1 0 b 0\nq2\t0\t7\t2\n\n",
+        "q1\t0\ta\t1\nq2\t0\t7\t2\n",
         "query_id,id,relevance\nq1,a,\nq1,b,0\nq2,7,2\n",
         '{"query_id": "q1", "id": "a"}\n{"query_id": "q2", "id": 7, "relevance": 2}\n',
     ],
