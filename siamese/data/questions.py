@@ -117,8 +117,8 @@ def _entries(
 ) -> Iterator[tuple[str, str, dict, int]]:
     """The text, the id, the other columns and the number of each row with a question."""
     used = {key} if len(names) > 1 or cut else {key, *names}  # Joined columns stay whole, too.
-    for line, number, row in records:
-        for text in rows.texts(line, row, [names]):
+    for line, number, row, source in records:
+        for text in rows.texts(line, source, [names]):
             own = id_text(row.get(key)) if key else str(number)
             if own:
                 others = {n: json_value(v) for n, v in row.items() if n not in used}
@@ -128,22 +128,25 @@ def _entries(
 
 
 def _without_repeated(rows: Rows, names: list[str], drop: bool) -> Iterable[tuple]:
-    """The rows; lines that stand in more than 1 % of the bodies are noted, and with `drop` left out."""
-    bodies = [name for name in dict.fromkeys(names) if normal_name(name) in BODY_NAMES]
-    if not bodies:
-        return rows
-    records = list(rows)
-    for name in bodies:
-        cells = [row.get(name) for _, _, row in records]
+    """The rows, each followed by what its question is made of.
+
+    Lines that stand in more than 1 % of the bodies are noted, and with `drop` left out of the latter.
+    """
+    records: Iterable[tuple] = ((line, number, row, row) for line, number, row in rows)
+    for name in dict.fromkeys(name for name in names if normal_name(name) in BODY_NAMES):
+        records = list(records)
+        cells = [row.get(name) for _, _, row, _ in records]
         texts = [cell if isinstance(cell, str) else "" for cell in cells]
-        if lines := repeated_lines(texts):
+        lines = repeated_lines(texts)
+        if lines:
             shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
-            more = ", ..." if len(lines) > 3 else ""
+            shown += ", …" if len(lines) > 3 else ""
+            head = f"{len(lines):,} line{'s' if len(lines) > 1 else ''} repeated"
             end = "left out" if drop else "--drop-repeated leaves such lines out"
-            rows.report.notes.append(f"repeated in more than 1 % of {name}: {shown}{more}: {end}")
+            rows.report.notes.append(f"{head} in more than 1 % of {name}: {shown}: {end}")
         if lines and drop:
-            for (_, _, row), cell, text in zip(records, cells, without_lines(texts, lines)):
-                row[name] = text if isinstance(cell, str) else cell
+            shorter = [text or cell for text, cell in zip(without_lines(texts, lines), cells)]
+            records = [(*r[:3], r[3] | {name: text}) for r, text in zip(records, shorter)]
     return records
 
 

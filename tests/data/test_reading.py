@@ -472,37 +472,52 @@ def test_skipping_loses_no_line_of_a_damaged_file(tmp_path, pieces):
     assert pairs.report.rows == len(pairs) + pairs.report.count("bad") + pairs.report.count("empty")
 
 
-LONG = " ".join(f"w{n}" for n in range(60))
+BODY = " ".join(f"w{n}" for n in range(60))
 
 
 @pytest.mark.parametrize(
     ("column", "text", "shown"),
     [
-        (None, f"A b? {LONG}", "title+body:50"),
+        (None, f"A b? {BODY}", "title+body:50"),
         ("title", "A b?", "title"),
-        ("title+body", f"A b? {LONG}", "title+body"),
+        ("title+body", f"A b? {BODY}", "title+body"),
         ("title+body:3", "A b? w0", "title+body:3"),
         ("2*title+body:5", "A b? A b? w0", "2*title+body:5"),
     ],
 )
 def test_title_and_body_make_a_question(column, text, shown):
-    table = {"title": ["", "A b?"], "body": ["", LONG], "tags": ["x", "y"]}
+    table = {"title": ["", "A b?"], "body": ["", BODY], "tags": ["x", "y"]}
     result = read_questions(table, column=column)
     words = 50 if column is None else None
     assert result.questions == [" ".join(text.split()[:words]) if words else text]
     assert (result.column, result.rows, result.ids) == (shown, [1], ["1"])
-    assert result.columns[0]["tags"] == "y"
-    assert ("body" in result.columns[0]) == (column != "title") or result.columns[0]["body"] == LONG
+    others = {} if column == "title" else {"title": "A b?"}  # Joined columns are shown, too.
+    assert result.columns == [{**others, "body": BODY, "tags": "y"}]
 
 
-def test_lines_of_many_bodies_are_named_and_dropped_on_request():
-    bodies = [f"It fails with {n} apples.\nSent from my  phone" for n in range(200)]
-    table = {"title": [f"Why {n}?" for n in range(200)], "body": bodies}
-    kept, dropped = read_questions(table), read_questions(table, drop_repeated=True)
-    assert "sent from my phone" in kept.questions[7].casefold()
-    assert dropped.questions[7] == "Why 7? It fails with 7 apples."
-    assert "(200): --drop-repeated" in kept.report.finding_lines()[0]
-    assert "(200): left out" in dropped.report.finding_lines()[0]
+@pytest.mark.parametrize("drop", [False, True])
+def test_lines_of_many_bodies_are_named_and_dropped_on_request(drop):
+    ends = ["Sent from my  phone", *(f"Line {n} of a template" for n in range(3))]
+    bodies = ["\n".join([f"It fails with {n} apples.", *ends]) for n in range(200)]
+    table = {"title": [f"Why {n}?" for n in range(200)], "body": [*bodies[:-1], None]}
+    result = read_questions(table, drop_repeated=drop)
+    text = "It fails with 7 apples." if drop else bodies[7]
+    assert result.questions[7] == " ".join(f"Why 7? {text}".split())
+    assert result.questions[-1] == "Why 199?"
+    assert result.columns[7]["body"] == bodies[7]  # What is shown stays whole.
+    (line,) = result.report.finding_lines()
+    assert line.startswith(
+        "4 lines repeated in more than 1 % of body: 'Sent from my  phone' (199), "
+    )
+    assert line.endswith("…: left out" if drop else "…: --drop-repeated leaves such lines out")
+
+
+def test_few_bodies_and_lists_without_a_body_have_no_repeated_lines():
+    texts = [f"How do I solve number {n}?\nSent from my phone" for n in range(200)]
+    for table in ({"question": texts}, {"title": ["Why?"] * 99, "body": texts[:99]}):
+        result = read_questions(table, drop_repeated=True)
+        assert "Sent from my phone" in " ".join(result.questions[7].split())
+        assert not result.report.finding_lines()
 
 
 def test_the_header_of_json_lines_is_that_of_all_first_rows(tmp_path):
