@@ -27,16 +27,22 @@ def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]
     They are some questions, each with its nearest others; every pair once, without texts that
     are equal but for case, blanks and quotes.
     """
-    entries = index.entries
+    while True:
+        vectors, entries = index.vectors, index.entries
+        if index.vectors is vectors:  # Both are of one moment.
+            break
     rows = np.random.default_rng(seed).permutation(len(entries))[:QUESTIONS]
-    texts = [entries[row]["question"] for row in rows]
     candidates: dict[frozenset[str], tuple[float, str, str]] = {}
-    for text, hits in zip(texts, index.search(texts, NEIGHBOURS + 1)):
-        for hit in hits:
-            pair = min(text, hit.question), max(text, hit.question)
-            key = frozenset(map(folded, pair))
-            if len(key) == 2 and "\0" not in "".join(pair):
-                candidates.setdefault(key, (hit.similarity, *pair))
+    depth = min(NEIGHBOURS + 1, len(entries))
+    for start in range(0, len(rows), 64):
+        cosines = vectors[rows[start : start + 64]] @ vectors.T  # [64, n]
+        nearest = np.argpartition(cosines, -depth, axis=1)[:, -depth:]
+        for row, others, values in zip(rows[start : start + 64], nearest, cosines):
+            for other in others:
+                pair = sorted(entries[at]["question"] for at in (row, other))
+                key = frozenset(map(folded, pair))
+                if len(key) == 2 and "\0" not in "".join(pair):
+                    candidates.setdefault(key, (min(float(values[other]), 1.0), *pair))
     return sorted(candidates.values())
 
 
