@@ -89,12 +89,12 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     if not len(rows):
         return []
     _, starts, group = np.unique(labels[rows], return_index=True, return_inverse=True)
-    members, place = vectors[rows], np.arange(len(rows))
-    nearness = np.vecdot(members, np.add.reduceat(members, starts)[group])
+    place, sums = np.arange(len(rows)), np.add.reduceat(vectors[rows], starts)
+    nearness = _products(vectors, rows, sums, group)
     nearness /= np.bincount(group)[group]  # the products with the groups' means
     is_nearest = nearness >= np.maximum.reduceat(nearness, starts)[group] - ROUNDING
     central = np.minimum.reduceat(np.where(is_nearest, place, len(rows)), starts)[group]
-    similarity = cosines_with(members, members[central])
+    similarity = np.clip(_products(vectors, rows, vectors, rows[central]), -1, 1)
     order = np.lexsort((-similarity, group))
     lower = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
     order = order[np.lexsort((order, lower, (central != place)[order], group[order]))]
@@ -102,6 +102,15 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     ordered = list(map(Member, *(column.tolist() for column in columns)))
     groups = [ordered[start:end] for start, end in zip(starts, [*starts[1:], len(rows)])]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+
+
+def _products(vectors: np.ndarray, i: np.ndarray, others: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """The products of the rows i of vectors with the rows j of others, float32; some at a time."""
+    products = np.empty(len(i), np.float32)
+    for start in range(0, len(i), 4096):
+        part = slice(start, start + 4096)
+        products[part] = np.vecdot(vectors[i[part]], others[j[part]])
+    return products
 
 
 def bound_labels(
