@@ -102,11 +102,11 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> Any:
     answers, detector, reply = read_answers(path, flags), index.detector, ""
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)
-    known = {_key(answer) for answer in answers}
+    known = set(map(_key, answers))
     earlier = index.answers()  # those of the page, for example
     stored = zip(earlier.question1, earlier.question2, earlier.is_duplicate.astype(int).tolist())
     answers += [answer for answer in stored if _key(answer) not in known]
-    known = {_key(answer) for answer in answers}
+    known = set(map(_key, answers))
     left = [candidate for candidate in candidates if _key(candidate[1:]) not in known]
     scores = [detector.similarity(one, two) for one, two, _ in answers]
     asked: list[tuple[float, str, str]] = []  # the answered pairs of this run

@@ -14,7 +14,7 @@ from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.linkage import average_linkage, similar_pairs, strongest_pairs
-from siamese.search.nearest import cosines_with
+from siamese.search.nearest import cosines_with, row_products
 
 MOST_EDGES = 4_000_000  # pairs kept before they are joined to groups
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
@@ -90,11 +90,11 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
         return []
     _, starts, group = np.unique(labels[rows], return_index=True, return_inverse=True)
     place, sums = np.arange(len(rows)), np.add.reduceat(vectors[rows], starts)
-    nearness = _products(vectors, rows, sums, group)
+    nearness = row_products(vectors, rows, sums, group)
     nearness /= np.bincount(group)[group]  # the products with the groups' means
     is_nearest = nearness >= np.maximum.reduceat(nearness, starts)[group] - ROUNDING
     central = np.minimum.reduceat(np.where(is_nearest, place, len(rows)), starts)[group]
-    similarity = np.clip(_products(vectors, rows, vectors, rows[central]), -1, 1)
+    similarity = np.clip(row_products(vectors, rows, vectors, rows[central]), -1, 1)
     order = np.lexsort((-similarity, group))
     lower = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
     order = order[np.lexsort((order, lower, (central != place)[order], group[order]))]
@@ -102,15 +102,6 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     ordered = list(map(Member, *(column.tolist() for column in columns)))
     groups = [ordered[start:end] for start, end in zip(starts, [*starts[1:], len(rows)])]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
-
-
-def _products(vectors: np.ndarray, i: np.ndarray, others: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """The products of the rows i of vectors with the rows j of others, float32; some at a time."""
-    products = np.empty(len(i), np.float32)
-    for start in range(0, len(i), 4096):
-        part = slice(start, start + 4096)
-        products[part] = np.vecdot(vectors[i[part]], others[j[part]])
-    return products
 
 
 def bound_labels(

@@ -17,7 +17,7 @@ import numpy as np
 from siamese.data.arguments import whole_number
 from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
-from siamese.search.nearest import EQUAL, blocks
+from siamese.search.nearest import EQUAL, blocks, row_products
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -78,7 +78,7 @@ def similar_pairs(
                 similarities, i, j = scores[i, j], i + start, j + other
             else:
                 i, j = i + start, j + other
-                similarities = _cosines(vectors, i, j)
+                similarities = row_products(vectors, i, vectors, j)
                 above = similarities > threshold
                 i, j, similarities = i[above], j[above], similarities[above]
             if len(i):
@@ -91,10 +91,10 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     Turned to the principal axes of a sample, the first k numbers hold most of a vector; of the others only
     the length r is kept. By Cauchy and Schwarz a product is at most that of the first k numbers plus
     r * r', which is the product of the vectors with r as their last number. None where that would leave
-    more than one in a thousand of the sample's pairs, or the list is short.
+    more than one in a thousand of the sample's pairs, or the list or its vectors are short.
     """
     n, d = vectors.shape
-    if n < SAMPLE:
+    if n < SAMPLE or d < 16:
         return None
     some = vectors[np.arange(0, n, n // SAMPLE)[:SAMPLE]]
     _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
@@ -105,28 +105,15 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
         rest = np.linalg.norm(turned[:, k:], axis=1, keepdims=True)
         return np.concatenate([turned[:, :k], rest], axis=1)
 
-    for k in (
-        d // 8 - 1,
-        3 * d // 16 - 1,
-        d // 4 - 1,
-        d // 2 - 1,
-    ):  # with r, whole vectors of the CPU
+    for width in (d // 8, 3 * d // 16, d // 4, d // 2):
+        k = width - 1  # r is the last number
         short = shortened(some, k)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
-            found = np.empty((n, k + 1), np.float32)
+            bounds = np.empty((n, width), np.float32)
             for start, rows in blocks(vectors, ROWS):
-                found[start : start + len(rows)] = shortened(rows, k)
-            return found
+                bounds[start : start + len(rows)] = shortened(rows, k)
+            return bounds
     return None
-
-
-def _cosines(vectors: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """The products of the rows i with the rows j, float32 [m]."""
-    found = np.empty(len(i), np.float32)
-    for start in range(0, len(i), ROWS):
-        part = slice(start, start + ROWS)
-        found[part] = np.vecdot(vectors[i[part]], vectors[j[part]])
-    return found
 
 
 def strongest_pairs(

@@ -33,6 +33,17 @@ def cosines_with(vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.clip(np.vecdot(vectors, others), -1, 1)
 
 
+def row_products(
+    vectors: np.ndarray, i: np.ndarray, others: np.ndarray, j: np.ndarray
+) -> np.ndarray:
+    """The products of the rows i of vectors with the rows j of others, float32; some at a time."""
+    products = np.empty(len(i), np.float32)
+    for start in range(0, len(i), MOST_ROWS_PER_BLOCK):
+        part = slice(start, start + MOST_ROWS_PER_BLOCK)
+        products[part] = np.vecdot(vectors[i[part]], others[j[part]])
+    return products
+
+
 def similar_rows(vectors: np.ndarray, others: np.ndarray, threshold: float) -> np.ndarray:
     """The rows, int64, of the vectors whose product with one of the others is above a threshold."""
     near = np.zeros(len(vectors), bool)

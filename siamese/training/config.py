@@ -272,8 +272,3 @@ def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
             raise ArgumentError(f"--set {name} takes {kind}; it is {text!r}.") from None
         changes[name] = value
     return changes
-
-
-def config_from_flags(flags: argparse.Namespace) -> TrainConfig:
-    """The configuration that the parsed command line asks for."""
-    return TrainConfig.preset(flags.preset, **changes_from_flags(flags))

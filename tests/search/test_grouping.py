@@ -215,3 +215,12 @@ def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_w
         assert duplicate_groups(index, 0.99, **single) == duplicate_groups(known, 0.99, **single)
     with pytest.raises(ArgumentError, match="needs a threshold"):
         duplicate_groups(known)
+
+
+@pytest.mark.parametrize("d", [1, 2, 6, 15, 16])
+def test_narrow_vectors_of_a_long_list_are_compared_as_they_are(monkeypatch, d):
+    monkeypatch.setattr(linkage, "SAMPLE", 32)
+    vectors = unit(100, d)
+    pairs = [(i, j) for i, j, _ in similar_pairs(vectors, 0.9)]
+    above = (vectors @ vectors.T)[np.triu_indices(100, 1)] > 0.9
+    assert sum(len(i) for i, _ in pairs) == above.sum()

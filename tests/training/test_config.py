@@ -7,7 +7,7 @@ import golden
 import pytest
 
 from siamese import ArgumentError, TrainConfig
-from siamese.training.config import PRESETS, add_config_flags, config_from_flags
+from siamese.training.config import PRESETS, add_config_flags, changes_from_flags
 from siamese.training.prepare import TRAIN_SHARE
 
 
@@ -35,7 +35,8 @@ def test_a_value_outside_its_bounds_is_refused_with_its_field(field, value, mess
 def parsed(*line):
     parser = argparse.ArgumentParser()
     add_config_flags(parser)
-    return config_from_flags(parser.parse_args(line))
+    flags = parser.parse_args(line)
+    return TrainConfig.preset(flags.preset, **changes_from_flags(flags))
 
 
 def test_every_field_can_be_set_and_a_preset_fills_the_others():
