@@ -20,13 +20,21 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
-from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs
+from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs, unit_rows
 from siamese.search.nearest import EQUAL, cosines_with
 
 COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
 # of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.44.
 UNLABELLED_THRESHOLD = 0.8
+# The parts' shares of the cosine, chosen by validation rows and other topics together (docs/quality.md).
+SHARES = {
+    ("encoder",): (1.0,),
+    ("tower",): (1.0,),
+    ("encoder", "head"): (0.5, 0.5),
+    ("encoder", "tower"): (0.75, 0.25),
+    ("encoder", "head", "tower"): (0.4, 0.3, 0.3),
+}
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
 MANY = 4_000  # from so many questions on they are tokenized on all cores
@@ -36,18 +44,19 @@ AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two 
 class DuplicateDetector:
     """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
 
-    The vector of a question is ``[sqrt(share) * e, sqrt(1 - share) * t]``: `e` is the frozen encoder's, `t`
-    the learned tower's, both of length 1. So the cosine of two questions is the mean of both parts'
-    cosines, weighed by `encoder_share`. Either part may be missing.
+    The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e` is the frozen encoder's,
+    `h` that of a head, a square matrix over `e`, `t` the learned tower's, all of length 1. So the cosine of
+    two questions is the mean of the parts' cosines, weighed by their shares `w`. Parts may be missing.
 
     Args:
-      weights: name -> array of the tower, see `siamese.nn.tower`; None for an encoder alone.
-      vocabulary: the words of its embedding; None for an encoder alone.
-      tower: the tower's configuration; None for an encoder alone.
+      weights: name -> array of the tower, see `siamese.nn.tower`; None without a tower.
+      vocabulary: the words of its embedding; None without a tower.
+      tower: the tower's configuration; None without one.
       encoder: an encoder's name or an object, see `siamese.search.encoders.find_encoder`; None for a
         tower alone. An object must be thread-safe if the detector is shared by threads.
-      encoder_share: the encoder's weight in the cosine, from 0 to 1; 1 without a tower.
-      threshold: cosine above which two questions count as duplicates.
+      head: float32 [d, d] for an encoder's vectors of d numbers, or None; see `siamese.training.head`.
+      shares: part -> its weight in the cosine, above 0 and 1 together; those of `SHARES` where None.
+      threshold: what a pair's score must exceed to count as a duplicate, see `judged`.
       calibration: turns a cosine into a probability; None where the model was saved without one.
       card: what the model was trained on, its figures and versions; JSON values.
 
@@ -68,31 +77,44 @@ class DuplicateDetector:
         tower: TowerConfig | None,
         *,
         encoder: Any = None,
-        encoder_share: float = 0.0,
+        head: np.ndarray | None = None,
+        shares: Mapping[str, float] | None = None,
         threshold: float = COURSE_THRESHOLD,
         calibration: Any = None,
         card: dict[str, Any] | None = None,
     ):
-        parts = [part is None for part in (weights, vocabulary, tower)]
-        if any(parts) and not (all(parts) and encoder is not None):
+        absent = [part is None for part in (weights, vocabulary, tower)]
+        if any(absent) and not (all(absent) and encoder is not None):
             raise ArgumentError("Pass weights, vocabulary and tower together, an encoder, or both.")
-        share = 1.0 if tower is None else float(encoder_share)
-        if not 0 <= share <= 1 or (encoder is None and share):
-            raise ArgumentError(
-                f"encoder_share must be from 0 to 1, and 0 without an encoder; it is {encoder_share!r}."
-            )
         self.vocabulary, self.tower = vocabulary, tower
         self.encoder = None if encoder is None else find_encoder(encoder)
-        self.encoder_share = share
+        self.head = None if head is None else np.asarray(head, np.float32)
+        parts = {"encoder": self.encoder, "head": self.head, "tower": tower}
+        names = tuple(name for name, part in parts.items() if part is not None)
+        if self.head is not None and self.head.shape != (getattr(self.encoder, "size", 0),) * 2:
+            raise ArgumentError(
+                f"A head is a square matrix over the vectors of an encoder; this one is {self.head.shape}."
+            )
+        self.shares = dict(shares or dict(zip(names, SHARES[names])))
+        if (*self.shares,) != names or min(self.shares.values()) <= 0:
+            raise ArgumentError(
+                f"shares must have a number above 0 for each of {', '.join(names)}, in this order; they "
+                f"are {self.shares!r}."
+            )
         self.threshold, self.calibration = float(threshold), calibration
         self.card = dict(card or {})
         self.tower_encoder = None if tower is None else Encoder(tower, weights)
         self.weights = {} if tower is None else self.tower_encoder.weights
+        ends = np.cumsum([self._part_size(name) for name in names])
+        # part -> its place in a question's vector
+        self._places = dict(zip(names, map(slice, [0, *ends[:-1]], ends.tolist())))
 
     def __repr__(self) -> str:
         parts = [] if self.vocabulary is None else [f"{len(self.vocabulary):,} words"]
         if self.encoder is not None:
-            parts.append(f"encoder {self.encoder.name} (share {self.encoder_share:g})")
+            parts.append(f"encoder {self.encoder.name}")
+        if len(self.shares) > 1:
+            parts.append(", ".join(f"{name} {share:g}" for name, share in self.shares.items()))
         return (
             f"DuplicateDetector({', '.join(parts)}, vectors of {self.output_size}, "
             f"threshold {self.threshold:.3f})"
@@ -145,16 +167,30 @@ class DuplicateDetector:
         """
         from siamese.evaluation.thresholds import fit_threshold
 
-        scores = self.similarity(pairs.question1, pairs.question2)
-        return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
+        scores = self.score(pairs.question1, pairs.question2)
+        if not self.decides_by_parts:
+            return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
+        calibration = self.calibration.refitted(scores, pairs.is_duplicate)
+        return self.with_fit({"threshold": 0.5, "calibration": calibration.to_dict()})
+
+    def with_curve(self, pairs: Any) -> DuplicateDetector:
+        """The same model, decided by a logistic curve of its parts' cosines, fitted on labelled pairs.
+
+        It has a number for each part and each product of two: give 1,000 pairs at least.
+        """
+        from siamese.search.parts import fit_parts
+
+        sides = self._pairs(pairs.question1, pairs.question2)
+        curve = fit_parts(self.part_cosines(*sides), cosines_with(*sides), pairs.is_duplicate)
+        return self.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""
-        from siamese.evaluation.calibration import Calibration
+        from siamese.search.parts import calibration_of
 
         detector, calibration = copy.copy(self), fit["calibration"]
         detector.threshold = float(fit["threshold"])
-        detector.calibration = Calibration.from_dict(calibration) if calibration else None
+        detector.calibration = calibration_of(calibration) if calibration else None
         source = fit.get("threshold_from", "labels")
         detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
         return detector
@@ -167,16 +203,18 @@ class DuplicateDetector:
     @property
     def output_size(self) -> int:
         """The size of a question's vector."""
-        frozen = 0 if self.encoder is None else self.encoder.size
-        return frozen + (0 if self.tower is None else self.tower.output_size)
+        return sum(map(self._part_size, self.shares))
+
+    def _part_size(self, part: str) -> int:
+        return self.tower.output_size if part == "tower" else self.encoder.size
 
     @functools.cached_property
     def checksum(self) -> str:
-        """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder and its share."""
+        """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder, head and shares."""
         facts = model_file.vector_facts(self)
         if self.encoder is not None and self.encoder.fingerprint.startswith(PROBED):
             del facts["encoder"]["fingerprint"]  # Its numbers differ between devices.
-        return model_file.checksum(self.weights, facts)
+        return model_file.checksum(model_file.arrays_of(self), facts)
 
     # ---- Saving ----
 
@@ -290,18 +328,18 @@ class DuplicateDetector:
         self, texts: list[str], ids: Any, processes: int | None = None, length: Any = None
     ) -> np.ndarray:
         """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""
-        frozen = learned = None
+        parts = []
         if self.encoder is not None:
-            frozen = self.encoder.encode(list(map(cleaned, texts)), processes=processes)
+            parts.append(self.encoder.encode(list(map(cleaned, texts)), processes=processes))
+        if self.head is not None:
+            parts.append(unit_rows(parts[0] @ self.head))
         if self.tower is not None:
-            learned = self.tower_encoder.encode(ids, length=length)
-        if frozen is None or learned is None:
-            return frozen if learned is None else learned
-        share = np.float32(self.encoder_share)
-        vectors = np.concatenate([np.sqrt(share) * frozen, np.sqrt(1 - share) * learned], axis=1)
-        # A text that one part has no vector for has the other's.
-        lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]
-        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+            parts.append(self.tower_encoder.encode(ids, length=length))
+        if len(parts) == 1:
+            return parts[0]
+        weights = np.sqrt(np.array(list(self.shares.values()), np.float32))
+        # A text that one part has no vector for has the others'.
+        return unit_rows(np.concatenate([w * part for w, part in zip(weights, parts)], axis=1))
 
     def similarity(self, question1, question2):
         """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
@@ -311,28 +349,11 @@ class DuplicateDetector:
         Raises:
           ArgumentError: lists of different lengths.
         """
-        first, second = (
-            [side] if isinstance(side, str) else text_list(side, "similarity")
-            for side in (question1, question2)
-        )
-        if isinstance(question1, str):
-            first *= len(second)
-        elif isinstance(question2, str):
-            second *= len(first)
-        if len(first) != len(second):
-            raise ArgumentError(
-                f"similarity compares pair by pair: {len(first)} first and {len(second)} second questions."
-            )
-        if self.tower is None or self.tower.mask_padding:
-            vectors = self.encode([*first, *second])
-        else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
-            texts = [*first, *second]
-            ids = self.token_ids(texts)
-            longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
-            vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
-        cosines = cosines_with(vectors[: len(first)], vectors[len(first) :])
-        both = isinstance(question1, str) and isinstance(question2, str)
-        return float(cosines[0]) if both else cosines
+        return _answer(question1, question2, cosines_with(*self._pairs(question1, question2)))
+
+    def score(self, question1, question2):
+        """What decides, see `scores_of`; arguments and shape as `similarity`."""
+        return _answer(question1, question2, self.scores_of(*self._pairs(question1, question2)))
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.
@@ -345,30 +366,92 @@ class DuplicateDetector:
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
                 "`siamese threshold MODEL --answers FILE`."
             )
-        return self.calibrated(self.similarity(question1, question2))
-
-    def calibrated(self, cosine):
-        """The probability that belongs to a cosine (or to each of an array of them)."""
-        probabilities = self.calibration(np.atleast_1d(np.asarray(cosine, np.float64)))
-        return float(probabilities[0]) if np.ndim(cosine) == 0 else probabilities
-
-    def judged(
-        self, cosines: np.ndarray, threshold: float | None = None
-    ) -> list[tuple[float, float | None, bool]]:
-        """(cosine, probability or None, is it a duplicate) of each of some cosines, float32 [n]."""
-        cut = min(self.threshold if threshold is None else threshold, EQUAL)
-        known = self.calibration is not None and len(cosines)
-        probabilities = self.calibrated(cosines).tolist() if known else [None] * len(cosines)
-        return [(c, p, c > cut) for c, p in zip(cosines.tolist(), probabilities)]
+        scores = self.score(question1, question2)
+        probabilities = self.probabilities_of(np.atleast_1d(scores))
+        return float(probabilities[0]) if np.ndim(scores) == 0 else probabilities
 
     def predict(self, question1, question2, threshold: float | None = None):
-        """Whether two questions (or two lists, pair by pair) have a cosine above the threshold.
+        """Whether two questions (or two lists, pair by pair) have a score above the threshold.
 
         That is the model's own where `threshold` is None.
         """
-        cut = min(self.threshold if threshold is None else threshold, EQUAL)
-        answer = self.similarity(question1, question2) > cut
+        answer = self.score(question1, question2) > self.border(threshold)
         return bool(answer) if np.ndim(answer) == 0 else answer
+
+    def answers(
+        self, question1, question2, threshold: float | None = None
+    ) -> list[tuple[float, float | None, bool]]:
+        """`judged` for the pairs of two lists of questions."""
+        return self.judged(*self._pairs(question1, question2), threshold)
+
+    def _pairs(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors of pairs, float32 [pairs, d] for each side."""
+        first, second = (
+            [side] if isinstance(side, str) else text_list(side, "similarity")
+            for side in (question1, question2)
+        )
+        if isinstance(question1, str):
+            first *= len(second)
+        elif isinstance(question2, str):
+            second *= len(first)
+        if len(first) != len(second):
+            raise ArgumentError(
+                f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
+            )
+        texts = [*first, *second]
+        if self.tower is None or self.tower.mask_padding:
+            vectors = self.encode(texts)
+        else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
+            ids = self.token_ids(texts)
+            longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
+            vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
+        return vectors[: len(first)], vectors[len(first) :]
+
+    # ---- Deciding, from vectors ----
+
+    @property
+    def decides_by_parts(self) -> bool:
+        """Whether a logistic curve of the parts' cosines decides, rather than the cosine."""
+        return hasattr(self.calibration, "candidate_cut")
+
+    def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each."""
+        places = self._places.values()
+        return np.stack([
+            np.vecdot(unit_rows(vectors[:, place]), unit_rows(others[:, place])) for place in places
+        ], axis=1)  # fmt: skip
+
+    def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """What decides about pairs of vectors, [n, d] each: float [n], compared with the threshold.
+
+        It is their cosine, or, where the model has a curve of its parts' cosines, their probability.
+        """
+        if self.decides_by_parts:
+            return self.calibration(self.part_cosines(vectors, others))
+        return cosines_with(vectors, others)
+
+    def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
+        """The probabilities that belong to scores, float64 of the same shape."""
+        return scores if self.decides_by_parts else self.calibration(np.asarray(scores, np.float64))
+
+    def border(self, threshold: float | None = None) -> float:
+        """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
+        return min(self.threshold if threshold is None else threshold, EQUAL)
+
+    def candidate_cut(self, threshold: float | None = None) -> float:
+        """The cosine below which hardly any pair has a score above a threshold."""
+        cut = self.border(threshold)
+        return self.calibration.candidate_cut(cut) if self.decides_by_parts else cut
+
+    def judged(
+        self, vectors: np.ndarray, others: np.ndarray, threshold: float | None = None
+    ) -> list[tuple[float, float | None, bool]]:
+        """(cosine, probability or None, is it a duplicate) of pairs of vectors, float32 [n, d] each."""
+        scores, cut = self.scores_of(vectors, others), self.border(threshold)
+        cosines = cosines_with(vectors, others)
+        known = self.calibration is not None and len(scores)
+        probabilities = self.probabilities_of(scores).tolist() if known else [None] * len(scores)
+        return list(zip(cosines.tolist(), probabilities, (scores > cut).tolist()))
 
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model has never seen, in order: a usual reason for surprise.
@@ -402,3 +485,9 @@ class DuplicateDetector:
             ],
             bool,
         )
+
+
+def _answer(question1: Any, question2: Any, values: np.ndarray) -> Any:
+    """The one value of two texts as a float, or the values of lists."""
+    single = isinstance(question1, str) and isinstance(question2, str)
+    return float(values[0]) if single else values

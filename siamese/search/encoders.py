@@ -151,7 +151,7 @@ def same_encoder(first: str, second: str) -> bool:
     if first == second or not (first.startswith(PROBED) and second.startswith(PROBED)):
         return first == second
     one, other = (np.array(fingerprint.split()[1:], np.float64) for fingerprint in (first, second))
-    return len(one) == len(other) and bool(np.vecdot(*_unit_rows(np.stack([one, other]))) >= SAME)
+    return len(one) == len(other) and bool(np.vecdot(*unit_rows(np.stack([one, other]))) >= SAME)
 
 
 def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
@@ -163,7 +163,7 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
 
     def vectors(texts: list[str], processes: int | None) -> np.ndarray:
         sides = [part.encode(texts, processes=processes) for part in parts]
-        return _unit_rows(np.concatenate(sides, axis=1))
+        return unit_rows(np.concatenate(sides, axis=1))
 
     name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
     return FrozenEncoder(name, hashlib.sha256(fingerprints.encode()).hexdigest(), size, vectors)
@@ -181,7 +181,7 @@ def _static(name: str, fingerprint: str, table: np.ndarray, token_ids: Callable)
         ids = token_ids(texts, processes)
         ones = np.ones(len(ids.values), np.float32)
         counts = csr_array((ones, ids.values, ids.offsets), shape=(len(texts), len(table)))
-        return _unit_rows(counts @ table)
+        return unit_rows(counts @ table)
 
     return FrozenEncoder(name, fingerprint, table.shape[1], vectors)
 
@@ -216,7 +216,7 @@ def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
     if array.shape == (count, size) and size and array.dtype.kind in "fiu":
         array = array.astype(np.float64)
         if np.isfinite(array).all():
-            return _unit_rows(array)
+            return unit_rows(array)
     raise ArgumentError(
         f"The encoder {name!r} returned {array.dtype} {list(array.shape)} for {count} texts; it "
         f"must return finite numbers [{count}, {size or 'size'}]."
@@ -349,7 +349,7 @@ def valid_unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _unit_rows(values: np.ndarray) -> np.ndarray:
+def unit_rows(values: np.ndarray) -> np.ndarray:
     """Rows of finite numbers scaled to length 1, float32; rows of zeros stay."""
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
     return (values / np.where(lengths, lengths, 1)).astype(np.float32, copy=False)

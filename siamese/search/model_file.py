@@ -3,8 +3,8 @@
 The file holds arrays, and one JSON text under ``siamese`` in its metadata: format, kind, version, SHA-256
 and more facts. A writer replaces the file as a whole (`siamese.storage.atomic`).
 
-The facts of a model: tower, vocabulary (words, folded, unknown_ids), encoder (name, share, fingerprint),
-threshold, calibration, card.
+The arrays of a model are the tower's weights and the head. Its facts: tower, vocabulary (words, folded,
+unknown_ids), encoder (name, fingerprint), shares, threshold, calibration, card.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from siamese.storage.atomic import explained, open_atomically
 if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector
 
-FORMAT, VERSION = "siamese", 1
+FORMAT, VERSION = "siamese", 2
 TOWER = ("vocab_size", "d_model", "mask_padding", "bidirectional")
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 
@@ -119,8 +119,14 @@ def write_model(path: str | os.PathLike, detector: DuplicateDetector) -> Path:
     path, calibration = model_path(path), detector.calibration
     facts = {**vector_facts(detector), "threshold": detector.threshold, "card": detector.card}
     facts["calibration"] = calibration.to_dict() if calibration else None
-    write_file(path, "model", detector.weights, facts)
+    write_file(path, "model", arrays_of(detector), facts)
     return path
+
+
+def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
+    """A detector's arrays by name: the tower's weights, and the head where there is one."""
+    head = {} if detector.head is None else {"head": detector.head}
+    return {**detector.weights, **head}
 
 
 def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetector:
@@ -129,8 +135,8 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
     Raises:
       CheckpointError: see `read_file` and `saved_encoder`; or the file's parts do not fit together.
     """
-    from siamese.evaluation.calibration import Calibration
     from siamese.search.detector import DuplicateDetector
+    from siamese.search.parts import calibration_of
 
     path = model_path(path)
     arrays, facts = read_file(path, "model")
@@ -140,13 +146,13 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
         encoder = find_encoder(encoder, facts["encoder"].get("name"))
     try:
         tower, words, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
-        options = {"threshold": facts["threshold"], "card": dict(facts["card"])}
+        options = {name: facts[name] for name in ("threshold", "shares")}
+        options |= {"card": dict(facts["card"]), "head": arrays.pop("head", None)}
         if not math.isfinite(options["threshold"]):
             raise ValueError(f"its threshold is {options['threshold']}")
         if facts["calibration"] is not None:
-            options["calibration"] = Calibration.from_dict(facts["calibration"])
+            options["calibration"] = calibration_of(facts["calibration"])
         if frozen is not None:
-            options["encoder_share"] = frozen["share"]
             options["encoder"] = saved_encoder(path, frozen, encoder)
         if tower is None:
             return DuplicateDetector(None, None, None, **options)
@@ -172,13 +178,14 @@ def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
         "tower": tower and {name: getattr(tower, name) for name in TOWER},
         "vocabulary": tower and {name: getattr(words, name) for name in names},
         "encoder": encoder_facts(detector),
+        "shares": detector.shares,
     }
 
 
 def encoder_facts(detector: DuplicateDetector) -> dict[str, Any] | None:
-    """A detector's encoder as JSON values: name, share, fingerprint; None without an encoder."""
-    encoder, share = detector.encoder, detector.encoder_share
-    return encoder and {"name": encoder.name, "share": share, "fingerprint": encoder.fingerprint}
+    """A detector's encoder as JSON values: name and fingerprint; None without an encoder."""
+    encoder = detector.encoder
+    return encoder and {"name": encoder.name, "fingerprint": encoder.fingerprint}
 
 
 def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any], encoder: Any = None) -> Any:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from siamese.course.generator import DataGenerator
+from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
 from siamese.training.pair_batches import PairBatches
 from siamese.training.prepare import TrainingData
@@ -20,6 +23,9 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     The course's generator draws from Python's `random` as soon as its first batch is asked for.
     """
     ids, count = data.ids, len(data.valid[0])
+    if config.network == "head":  # A question is the row of its vector, a token of its own.
+        rows = np.arange(len(ids) + 1)
+        ids = Ragged(rows[:-1].astype(np.int32), rows)
     size = min(
         config.batch_size, max(2, count)
     )  # A loss over the other pairs of a batch needs two.

@@ -40,6 +40,12 @@ class TrainConfig:
     """
 
     # The text and the model
+    network: str = _choice(
+        ("tower", "head"),
+        "what trains: an LSTM tower, or a head on the vectors of an encoder",
+        encoder=True,
+        batches="bucketed",
+    )
     folded: bool = _choice(False, "fold case, quotes, Unicode forms and markup of texts")
     vocabulary: str = _choice(
         ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
@@ -60,7 +66,7 @@ class TrainConfig:
     )
     embedding_dropout: float = _choice(
         0.0,
-        "share of the numbers of each word of a batch set to zero in training",
+        "share of the numbers of each word (for a head, of each encoder's vector) set to zero in training",
         least=0,
         below=1,
     )
@@ -68,10 +74,7 @@ class TrainConfig:
         0.0, "share of words replaced by the unknown word in training", least=0, below=1
     )
     encoder: str = _choice(
-        "", "frozen encoder beside the tower in the saved model, such as use or use+wordllama"
-    )
-    encoder_share: float = _choice(
-        0.75, "the encoder's share of the saved model's cosine", above=0, below=1
+        "", "frozen encoder below the head or beside the tower, such as use or use+wordllama"
     )
     # The pairs and their batches
     transitive_closure: bool = _choice(
@@ -186,6 +189,11 @@ class TrainConfig:
         """For your own data: `best`'s tower beside a frozen encoder; see docs/own_data.md."""
         return cls.preset("general", **changes)
 
+    @classmethod
+    def head(cls, **changes: Any) -> TrainConfig:
+        """A head on a frozen encoder's vectors, which trains in a minute; see `siamese.training.head`."""
+        return cls.preset("head", **changes)
+
     def changes(self, preset: str = "course") -> dict[str, Any]:
         """The fields that differ from a preset, with their values."""
         base = type(self).preset(preset)
@@ -225,7 +233,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "checkpoint_every": 500,
     },
 }
-PRESETS["general"] = {**PRESETS["best"], "encoder": "use", "encoder_share": 0.75}
+PRESETS["general"] = {**PRESETS["best"], "encoder": "use"}
+PRESETS["head"] = {
+    **PRESETS["general"],
+    "network": "head",
+    "embedding_dropout": 0.3,
+    "learning_rate": 1e-3,
+    "epochs": 4.0,
+}
 
 # The fields that have a flag of their own; the others are set by `--set name=value`.
 _FLAGS = ("seed", "steps", "epochs", "batch_size", "learning_rate")

@@ -55,8 +55,6 @@ def fine_tuning_config(start: DuplicateDetector, labels: np.ndarray, **changes: 
             "folded": start.vocabulary.folded,
             "unknown_ids": start.vocabulary.unknown_ids,
         }
-        if start.encoder:
-            fixed["encoder_share"] = start.encoder_share
     for name, value in fixed.items():
         if changes.get(name, value) != value:
             raise ArgumentError(

@@ -27,6 +27,7 @@ class TrainingData:
 
     vocabulary: Vocabulary  # The course's numbering.
     ids: Ragged  # Token ids, a row for each distinct question.
+    texts: list[str]  # The text of each row, the first of those that are equal once folded.
     # The duplicates to train on, those of the transitive closure among them: int64 [pairs] for each side.
     train: tuple[np.ndarray, np.ndarray]
     train_clusters: tuple[np.ndarray, np.ndarray]  # Likewise; questions of one are duplicates.
@@ -68,6 +69,7 @@ def prepare(
     held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
     tokenized = tokenize_questions(map(folded, texts) if config.folded else texts)
+    first_rows = np.unique(tokenized.rows, return_index=True)[1]
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
@@ -116,6 +118,7 @@ def prepare(
     return TrainingData(
         vocabulary,
         ids,
+        [texts[row] for row in first_rows.tolist()],
         tuple(side[train] for side in rows),
         tuple(side[train] for side in sides),
         tuple(validation),

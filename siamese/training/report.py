@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +14,13 @@ from siamese.data.pairs import QuestionPairs
 from siamese.data.tokens import tokenize_questions
 from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import Calibration, fit_calibration
-from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.training.prepare import TrainingData
 
 EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters for unmasked models.
+CURVE_PAIRS = 1000  # With as many held-out pairs a curve of the parts' cosines decides.
 LEAST_SPREAD = 0.01  # Cosines of which nine in ten lie closer together say nothing.
 
 
@@ -37,6 +39,8 @@ class Report:
     overlap_accuracy: float  # Of word overlap with its own tuned threshold.
     overlap_roc_auc: float
     test_pairs: int
+    encoder_accuracy: float | None = None  # Of the bare encoder, with its own tuned threshold.
+    encoder_roc_auc: float | None = None
     separates: bool = (
         True  # Whether the held-out cosines of duplicates are above those of other pairs.
     )
@@ -54,7 +58,14 @@ on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:
   accuracy at threshold {self.threshold:.3f}   {self.tuned_accuracy:.4f}   (chosen on held-out pairs)
   ROC AUC                       {self.roc_auc:.4f}
   always the more frequent      {constant:.4f}
-  word overlap                  {self.overlap_accuracy:.4f}   (ROC AUC {self.overlap_roc_auc:.4f})"""
+  word overlap                  {self.overlap_accuracy:.4f}   (ROC AUC {self.overlap_roc_auc:.4f}){self._bare}"""
+
+    @property
+    def _bare(self) -> str:
+        if self.encoder_roc_auc is None:
+            return ""
+        return f"""
+  the encoder without training  {self.encoder_accuracy:.4f}   (ROC AUC {self.encoder_roc_auc:.4f})"""
 
 
 def measure(
@@ -66,17 +77,21 @@ def measure(
     report's steps, train_loss and valid_loss.
     """
     held_out, labels = data.held_out, data.held_out.is_duplicate
+    several = len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS
+    if several:
+        detector = detector.with_curve(held_out)
     held_scores = pair_scores(detector, held_out)
     able = separates(held_scores, labels)
-    threshold = best_threshold(held_scores, labels).threshold if able else COURSE_THRESHOLD
+    if several:
+        threshold = detector.threshold
+    else:
+        threshold = best_threshold(held_scores, labels).threshold if able else COURSE_THRESHOLD
     scores = pair_scores(detector, test)
     tuned = evaluate_scores(scores, test.is_duplicate, threshold)
-    held_overlap = word_overlap(held_out.question1, held_out.question2)
-    overlap = evaluate_scores(
-        word_overlap(test.question1, test.question2),
-        test.is_duplicate,
-        best_threshold(held_overlap, labels).threshold,
-    )
+    overlap = _tuned(word_overlap, held_out, test)
+    if detector.encoder is not None:
+        bare = _tuned(DuplicateDetector.from_encoder(detector.encoder).similarity, held_out, test)
+        losses |= {"encoder_accuracy": bare.accuracy, "encoder_roc_auc": bare.roc_auc}
     report = Report(
         **losses,
         accuracy=evaluate_scores(scores, test.is_duplicate, COURSE_THRESHOLD).accuracy,
@@ -89,17 +104,28 @@ def measure(
         test_pairs=len(test),
         separates=able,
     )
+    if several:
+        return report, detector.calibration
     return report, fit_calibration(held_scores, labels) if able else None
 
 
+def _tuned(scores_of: Callable, held_out: QuestionPairs, test: QuestionPairs) -> Metrics:
+    """The figures of a function of two lists on test pairs, by the best threshold for held-out pairs."""
+    held_scores = scores_of(held_out.question1, held_out.question2)
+    threshold = best_threshold(held_scores, held_out.is_duplicate).threshold
+    return evaluate_scores(
+        scores_of(test.question1, test.question2), test.is_duplicate, threshold
+    )
+
+
 def pair_scores(detector: DuplicateDetector, pairs: QuestionPairs) -> np.ndarray:
-    """The cosines of pairs, float32 [pairs].
+    """The scores of pairs, float [pairs], see `DuplicateDetector.scores_of`.
 
     Where padding is not masked they depend on the batch: here on batches of 512, as in the course.
     """
     tower = detector.tower
-    if tower.mask_padding or detector.encoder is not None:
-        return detector.similarity(pairs.question1, pairs.question2)
+    if detector.encoder is not None or tower.mask_padding:
+        return detector.score(pairs.question1, pairs.question2)
     import jax
 
     from siamese.nn.tower import towers

@@ -14,6 +14,7 @@ import logging
 import math
 import os
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,7 @@ from siamese.storage.atomic import explained, lock_run
 from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
 from siamese.training.fine_tuning import enough_to_fit, started_weights
+from siamese.training.head import make_head_evaluation, make_head_step
 from siamese.training.losses import make_loss, plateau
 from siamese.training.monitor import (
     COLLAPSE_STEPS,
@@ -110,25 +112,12 @@ class Trainer:
             pairs, config, valid=valid, held_out_pairs=held_out_pairs,
             known_words=start.vocabulary if start else None,
         )  # fmt: skip
-        self.tower = TowerConfig(
-            data.vocabulary.size, config.d_model, config.mask_padding, config.bidirectional
-        )
         self._batches, self._valid_batches = make_batches(data, config)
         # The course's generator draws from Python's `random`: the run has a state of it of its own.
         self._random_state = random.Random(config.seed).getstate()
-        dropout = Dropout(config.embedding_dropout, config.word_dropout)
-        optimizer = make_optimizer(config, self.total_steps)
-        loss = make_loss(config)
-        self._train_step = make_step(
-            self.tower, loss, optimizer, dropout=dropout, seed=config.seed, mesh=device_mesh()
-        )
-        self._evaluate = make_evaluation(self.tower, loss)
-        if start:
-            weights = started_weights(start, data.vocabulary)
-        else:
-            key = jax.random.key(config.seed)
-            weights = init(key, self.tower, config.lstm_bias, config.embedding_std)
-        self.state = initial_state(weights, optimizer)
+        network = self._head if config.network == "head" else self._tower
+        weights = network(make_optimizer(config, self.total_steps), make_loss(config), start)
+        self.state = initial_state(weights, make_optimizer(config, self.total_steps))
         self.step, self.history, self.resumed_from = 0, [], None
         self._sums: dict[str, Any] = {}  # of the metrics of the steps since the last evaluation
         self._summed = 0  # how many steps these are
@@ -144,6 +133,33 @@ class Trainer:
                 f"{self.output_dir} holds a run of an earlier version, which is not read. Choose another "
                 "directory."
             )
+
+    def _tower(self, optimizer: Any, loss: Any, start: DuplicateDetector | None) -> dict[str, Any]:
+        """Makes the steps of a tower; returns the weights that it starts from."""
+        config, words = self.config, self.data.vocabulary
+        self.tower = tower = TowerConfig(
+            words.size, config.d_model, config.mask_padding, config.bidirectional
+        )
+        dropout = Dropout(config.embedding_dropout, config.word_dropout)
+        self._train_step = make_step(
+            tower, loss, optimizer, dropout=dropout, seed=config.seed, mesh=device_mesh()
+        )
+        self._evaluate = make_evaluation(tower, loss)
+        if start:
+            return started_weights(start, words)
+        return init(jax.random.key(config.seed), tower, config.lstm_bias, config.embedding_std)
+
+    def _head(self, optimizer: Any, loss: Any, start: DuplicateDetector | None) -> dict[str, Any]:
+        """Likewise of a head, on the vectors of the encoder, which are computed here."""
+        bare = DuplicateDetector.from_encoder(self._encoder)
+        started = time.monotonic()
+        vectors = bare.encode(self.data.texts, show_progress=not self.quiet)
+        self.encoding_s = time.monotonic() - started
+        options = {"dropout": self.config.embedding_dropout, "seed": self.config.seed}
+        self._train_step = make_head_step(vectors, loss, optimizer, **options)
+        self._evaluate = make_head_evaluation(vectors, loss)
+        head = self.init_from.head if self.init_from else None
+        return {"head": np.eye(vectors.shape[1], dtype=np.float32) if head is None else head}
 
     def __repr__(self) -> str:
         pairs, words = len(self.data.train[0]), self.data.vocabulary.size
@@ -394,12 +410,12 @@ class Trainer:
         The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
         threshold = self.init_from.threshold if self.init_from else COURSE_THRESHOLD
+        is_head = self.config.network == "head"
+        parts = (None,) * 3 if is_head else (self.weights, self.data.vocabulary, self.tower)
         detector = DuplicateDetector(
-            self.weights,
-            self.data.vocabulary,
-            self.tower,
+            *parts,
             encoder=self._encoder,
-            encoder_share=self.config.encoder_share if self._encoder else 0.0,
+            head=self.weights["head"] if is_head else None,
             threshold=report.threshold if report else threshold,
             calibration=self.calibration,
             card={

@@ -1,0 +1,166 @@
+"""The head: one square matrix over a frozen encoder's vectors, a siamese network of one linear layer.
+
+A question's vector is ``h = M e / |M e|``, where `e` is the encoder's vector of length 1, computed once, and M
+starts as the identity. Many labels train it as they train a tower, by the ranking loss with a loss of labelled
+pairs beside it (`siamese.training.losses`). On fewer than `MANY` labels the loss of labelled pairs alone does it,
+with a slope and a centre that are learned, and M is pulled towards the identity::
+
+    mean over pairs of log(1 + exp(-s_k * slope * (c_k - centre))) + PULL * |M - I|^2,  s_k = 1 or -1
+
+Where all labels are yes ("closed as a duplicate of"), each first question looks for its second one among the
+other pairs' and among questions drawn from a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from siamese.training.losses import PAIR_CENTRE, PAIR_TEMPERATURE, ranking_loss
+from siamese.training.step import State, batch_loss
+
+# Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
+MANY = 5_000  # labels
+PULL, STEPS, BATCH, LEARNING_RATE, DROPOUT = 0.03, 300, 128, 1e-3, 0.1
+DRAWN = 512  # questions of the list that are no answer, a step
+
+
+def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = None) -> Any:
+    """The head's vectors, float32 [n, d] of length 1, of an encoder's; with dropout on the numbers of these."""
+    if dropout:
+        kept = jax.random.bernoulli(key, 1 - dropout, vectors.shape)
+        vectors = vectors * kept / (1 - dropout)
+    products = jnp.matmul(vectors, matrix, precision="highest")
+    lengths = jnp.sqrt(jnp.maximum(jnp.sum(products**2, axis=-1, keepdims=True), 1e-12))
+    return products / lengths
+
+
+# ---- Many labels: a step of `siamese.training.run` ----
+
+
+def make_head_step(
+    vectors: np.ndarray,
+    loss: Callable[..., tuple[Any, Any]],
+    optimizer: optax.GradientTransformation,
+    *,
+    dropout: float,
+    seed: int,
+) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
+    """A training step of a head, as `siamese.training.step.make_step` makes one of a tower.
+
+    Args:
+      vectors: the encoder's, float32 [questions, d].
+      loss: see `siamese.training.losses.make_loss`.
+      optimizer: see `siamese.training.step.make_optimizer`.
+      dropout: share of an encoder's numbers set to zero.
+      seed: of the dropout; a step draws from the seed and its number alone.
+
+    Returns:
+      step(state, batch) -> (state, metrics); the questions of a batch are rows of `vectors`.
+    """
+
+    @partial(jax.jit, donate_argnums=0)
+    def train_step(state: State, found: Any, batch: Any) -> tuple[State, dict[str, Any]]:
+        key = jax.random.fold_in(jax.random.key(seed), state.step)
+
+        def loss_of(weights):
+            return batch_loss(loss, head_vectors(weights["head"], found, dropout, key), batch)
+
+        (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(state.weights)
+        updates, moments = optimizer.update(gradients, state.moments, state.weights)
+        weights = optax.apply_updates(state.weights, updates)
+        metrics = {"loss": mean, "gradients_l2": optax.tree.norm(gradients)}
+        return State(state.step + 1, weights, moments), metrics
+
+    return lambda state, batch: train_step(state, *_of_batch(vectors, batch))
+
+
+def make_head_evaluation(vectors: np.ndarray, loss: Any) -> Callable[[dict, tuple], Any]:
+    """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
+
+    @jax.jit
+    def evaluate(weights, found: Any, batch: Any):
+        return batch_loss(loss, head_vectors(weights["head"], found), batch)[1]
+
+    return lambda weights, batch: evaluate(weights, *_of_batch(vectors, batch))
+
+
+def _of_batch(vectors: np.ndarray, batch: tuple) -> tuple[np.ndarray, Any]:
+    """The vectors of a batch's questions, [2 * (batch + pairs), d], and what else it holds."""
+    from siamese.training.step import Batch
+
+    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), batch))
+    names = ("q1", "labelled_q1", "q2", "labelled_q2")
+    rows = np.concatenate([parts.pop(name)[:, 0] for name in names if name in parts])
+    return vectors[rows], Batch(None, None, **parts)
+
+
+# ---- Few labels: all at once, in seconds ----
+
+
+def fit_head(
+    vectors1: np.ndarray,
+    vectors2: np.ndarray,
+    labels: np.ndarray,
+    others: np.ndarray | None = None,
+    *,
+    start: np.ndarray | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """The matrix of a head, float32 [d, d], of at most some thousand labelled pairs.
+
+    Args:
+      vectors1, vectors2: the encoder's vectors of the pairs, float32 [n, d].
+      labels: bool [n].
+      others: the encoder's vectors of a list, float32 [m, d]: where all labels are yes, some of these are no
+        answers.
+      start: the matrix to go on from, and to stay near to; the identity where None.
+      seed: of the batches and of the dropout.
+    """
+    matrix = np.eye(vectors1.shape[1], dtype=np.float32) if start is None else start
+    links = bool(labels.all())
+    if links and others is None:
+        others = vectors2
+    centre = PAIR_CENTRE if links else float(np.vecdot(vectors1, vectors2).mean())
+    weights = {"head": matrix, "slope": np.float32(1 / PAIR_TEMPERATURE), "centre": centre}
+    optimizer = optax.adam(LEARNING_RATE)
+    draw = np.random.default_rng([seed, len(labels)])
+    size = min(BATCH, len(labels))
+
+    @jax.jit
+    def step(weights, moments, one, two, is_duplicate, drawn, key):
+        def loss_of(weights):
+            count = len(one)
+            every = jnp.concatenate([one, two, drawn])
+            heads = head_vectors(weights["head"], every, DROPOUT, key)
+            first, second = heads[:count], heads[count:]
+            if links:
+                wide = first @ second.T  # [pairs, pairs + drawn]
+                scores = jnp.concatenate([wide, jnp.full((len(drawn), wide.shape[1]), -1.0)])
+                loss = jnp.mean(ranking_loss(scores, "rows")[:count])
+            else:
+                cosines = jnp.sum(first * second[:count], axis=-1)
+                logits = weights["slope"] * (cosines - weights["centre"])
+                loss = jnp.mean(optax.sigmoid_binary_cross_entropy(logits, is_duplicate))
+            return loss + PULL * jnp.sum((weights["head"] - matrix) ** 2)
+
+        updates, moments = optimizer.update(jax.grad(loss_of)(weights), moments)
+        return optax.apply_updates(weights, updates), moments
+
+    weights = jax.tree.map(jnp.asarray, weights)
+    moments = optimizer.init(weights)
+    rows = np.resize(np.concatenate([draw.permutation(len(labels)) for _ in range(STEPS * size // len(labels) + 1)]), (STEPS, size))
+    for number in range(STEPS):
+        some = rows[number]
+        drawn = others[draw.integers(len(others), size=DRAWN)] if links else vectors1[:0]
+        weights, moments = step(
+            weights, moments, vectors1[some], vectors2[some], labels[some].astype(np.float32), drawn,
+            jax.random.fold_in(jax.random.key(seed), number),
+        )  # fmt: skip
+    return np.asarray(weights["head"])
