@@ -43,7 +43,8 @@ def letters(texts):
 
 def make_mixed_detector(share=0.75, **options):
     """A tower beside the encoder `letters`."""
-    return make_detector(encoder=find_encoder(letters, "letters"), encoder_share=share, **options)
+    shares = {"encoder": share, "tower": 1 - share}
+    return make_detector(encoder=find_encoder(letters, "letters"), shares=shares, **options)
 
 
 def random_questions(count, seed=1):

@@ -76,7 +76,7 @@ def _on_pairs(flags: argparse.Namespace) -> Result:
     evaluation = Evaluation(
         *(pairs.question1, pairs.question2, scores, pairs.is_duplicate, threshold),
         threshold_from=SOURCES[source],
-        probabilities=None if detector.calibration is None else detector.calibrated(scores),
+        probabilities=None if detector.calibration is None else detector.probabilities_of(scores),
     )
     text, facts = short_table(evaluation), evaluation.to_dict()
     if flags.report:

@@ -105,9 +105,6 @@ class DuplicateDetector:
         self.card = dict(card or {})
         self.tower_encoder = None if tower is None else Encoder(tower, weights)
         self.weights = {} if tower is None else self.tower_encoder.weights
-        ends = np.cumsum([self._part_size(name) for name in names])
-        # part -> its place in a question's vector
-        self._places = dict(zip(names, map(slice, [0, *ends[:-1]], ends.tolist())))
 
     def __repr__(self) -> str:
         parts = [] if self.vocabulary is None else [f"{len(self.vocabulary):,} words"]
@@ -207,6 +204,12 @@ class DuplicateDetector:
 
     def _part_size(self, part: str) -> int:
         return self.tower.output_size if part == "tower" else self.encoder.size
+
+    @property
+    def places(self) -> dict[str, slice]:
+        """The place of each part in a question's vector."""
+        ends = np.cumsum([0, *map(self._part_size, self.shares)]).tolist()
+        return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
 
     @functools.cached_property
     def checksum(self) -> str:
@@ -335,8 +338,10 @@ class DuplicateDetector:
             parts.append(unit_rows(parts[0] @ self.head))
         if self.tower is not None:
             parts.append(self.tower_encoder.encode(ids, length=length))
-        if len(parts) == 1:
-            return parts[0]
+        return parts[0] if len(parts) == 1 else self.joined(parts)
+
+    def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """The questions' vectors of those of their parts, float32 [n, size] each, in the order of `shares`."""
         weights = np.sqrt(np.array(list(self.shares.values()), np.float32))
         # A text that one part has no vector for has the others'.
         return unit_rows(np.concatenate([w * part for w, part in zip(weights, parts)], axis=1))
@@ -416,7 +421,7 @@ class DuplicateDetector:
 
     def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each."""
-        places = self._places.values()
+        places = self.places.values()
         return np.stack([
             np.vecdot(unit_rows(vectors[:, place]), unit_rows(others[:, place])) for place in places
         ], axis=1)  # fmt: skip

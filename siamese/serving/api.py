@@ -170,7 +170,7 @@ def _add_answers(app: FastAPI, index: QuestionIndex, documented: list[Any]) -> N
         explanation = explain(detector, body.question1, body.question2)
         cosine, calibrated = explanation.similarity, detector.calibration is not None
         values = explanation.as_dict() | {"is_duplicate": explanation.is_duplicate}
-        values["probability"] = detector.calibrated(cosine) if calibrated else None
+        values["probability"] = detector.probabilities_of(cosine) if calibrated else None
         return answered({**rounded(values), "note": explanation.unknown_note})
 
     @asks("encode", vectors=list[list[float]])

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from siamese.training.losses import PAIR_CENTRE, PAIR_TEMPERATURE, ranking_loss
+from siamese.training.losses import PAIR_TEMPERATURE, TEMPERATURE
 from siamese.training.step import State, batch_loss
 
 # Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
@@ -101,7 +101,7 @@ def _of_batch(vectors: np.ndarray, batch: tuple) -> tuple[np.ndarray, Any]:
     return vectors[rows], Batch(None, None, **parts)
 
 
-# ---- Few labels: all at once, in seconds ----
+# ---- Few labels: some hundred steps, in seconds ----
 
 
 def fit_head(
@@ -117,50 +117,46 @@ def fit_head(
 
     Args:
       vectors1, vectors2: the encoder's vectors of the pairs, float32 [n, d].
-      labels: bool [n].
-      others: the encoder's vectors of a list, float32 [m, d]: where all labels are yes, some of these are no
-        answers.
+      labels: bool [n]; where all are yes, the pairs are learned against `others`.
+      others: the encoder's vectors of a list, float32 [m, d]; the second questions where None.
       start: the matrix to go on from, and to stay near to; the identity where None.
       seed: of the batches and of the dropout.
     """
     matrix = np.eye(vectors1.shape[1], dtype=np.float32) if start is None else start
-    links = bool(labels.all())
-    if links and others is None:
-        others = vectors2
-    centre = PAIR_CENTRE if links else float(np.vecdot(vectors1, vectors2).mean())
+    others = vectors2 if others is None else others
+    centre = np.float32(np.vecdot(vectors1, vectors2).mean())
     weights = {"head": matrix, "slope": np.float32(1 / PAIR_TEMPERATURE), "centre": centre}
-    optimizer = optax.adam(LEARNING_RATE)
-    draw = np.random.default_rng([seed, len(labels)])
-    size = min(BATCH, len(labels))
-
-    @jax.jit
-    def step(weights, moments, one, two, is_duplicate, drawn, key):
-        def loss_of(weights):
-            count = len(one)
-            every = jnp.concatenate([one, two, drawn])
-            heads = head_vectors(weights["head"], every, DROPOUT, key)
-            first, second = heads[:count], heads[count:]
-            if links:
-                wide = first @ second.T  # [pairs, pairs + drawn]
-                scores = jnp.concatenate([wide, jnp.full((len(drawn), wide.shape[1]), -1.0)])
-                loss = jnp.mean(ranking_loss(scores, "rows")[:count])
-            else:
-                cosines = jnp.sum(first * second[:count], axis=-1)
-                logits = weights["slope"] * (cosines - weights["centre"])
-                loss = jnp.mean(optax.sigmoid_binary_cross_entropy(logits, is_duplicate))
-            return loss + PULL * jnp.sum((weights["head"] - matrix) ** 2)
-
-        updates, moments = optimizer.update(jax.grad(loss_of)(weights), moments)
-        return optax.apply_updates(weights, updates), moments
-
     weights = jax.tree.map(jnp.asarray, weights)
-    moments = optimizer.init(weights)
-    rows = np.resize(np.concatenate([draw.permutation(len(labels)) for _ in range(STEPS * size // len(labels) + 1)]), (STEPS, size))
+    moments = optax.adam(LEARNING_RATE).init(weights)
+    draw = np.random.default_rng([seed, len(labels)])
+    size, drawn = min(BATCH, len(labels)), others[:0]
     for number in range(STEPS):
-        some = rows[number]
-        drawn = others[draw.integers(len(others), size=DRAWN)] if links else vectors1[:0]
-        weights, moments = step(
-            weights, moments, vectors1[some], vectors2[some], labels[some].astype(np.float32), drawn,
-            jax.random.fold_in(jax.random.key(seed), number),
-        )  # fmt: skip
+        rows = draw.choice(len(labels), size, replace=False)
+        if labels.all():
+            drawn = others[draw.integers(len(others), size=DRAWN)]
+        key = jax.random.fold_in(jax.random.key(seed), number)
+        weights, moments = _step(
+            weights, moments, matrix, vectors1[rows], vectors2[rows], labels[rows], drawn, key
+        )
     return np.asarray(weights["head"])
+
+
+@jax.jit
+def _step(weights, moments, matrix, one, two, is_duplicate, drawn, key):
+    """One step of Adam on pairs, [n, d] each; where questions were drawn, [m, d], all pairs are duplicates."""
+
+    def loss_of(weights):
+        heads = head_vectors(weights["head"], jnp.concatenate([one, two, drawn]), DROPOUT, key)
+        first, second = heads[: len(one)], heads[len(one) :]
+        if len(drawn):
+            logits = first @ second.T / TEMPERATURE  # [n, n + m]
+            losses = optax.softmax_cross_entropy_with_integer_labels(logits, jnp.arange(len(one)))
+        else:
+            cosines = jnp.sum(first * second, axis=-1)
+            logits = weights["slope"] * (cosines - weights["centre"])
+            losses = optax.sigmoid_binary_cross_entropy(logits, is_duplicate.astype(np.float32))
+        return jnp.mean(losses) + PULL * jnp.sum((weights["head"] - matrix) ** 2)
+
+    gradients = jax.grad(loss_of)(weights)
+    updates, moments = optax.adam(LEARNING_RATE).update(gradients, moments)
+    return optax.apply_updates(weights, updates), moments

@@ -58,14 +58,12 @@ on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:
   accuracy at threshold {self.threshold:.3f}   {self.tuned_accuracy:.4f}   (chosen on held-out pairs)
   ROC AUC                       {self.roc_auc:.4f}
   always the more frequent      {constant:.4f}
-  word overlap                  {self.overlap_accuracy:.4f}   (ROC AUC {self.overlap_roc_auc:.4f}){self._bare}"""
-
-    @property
-    def _bare(self) -> str:
-        if self.encoder_roc_auc is None:
-            return ""
-        return f"""
+  word overlap                  {self.overlap_accuracy:.4f}   (ROC AUC {self.overlap_roc_auc:.4f})""" + (
+            ""
+            if self.encoder_roc_auc is None
+            else f"""
   the encoder without training  {self.encoder_accuracy:.4f}   (ROC AUC {self.encoder_roc_auc:.4f})"""
+        )
 
 
 def measure(
@@ -109,13 +107,30 @@ def measure(
     return report, fit_calibration(held_scores, labels) if able else None
 
 
+def with_tower(
+    head: DuplicateDetector, tower: DuplicateDetector, held_out: QuestionPairs
+) -> tuple[DuplicateDetector, float]:
+    """A head and a tower as one model, decided by a curve of held-out pairs, and what the tower adds.
+
+    That is the ROC AUC on these pairs less that of the head and its encoder alone.
+    """
+    both = DuplicateDetector(
+        tower.weights, tower.vocabulary, tower.tower, encoder=head.encoder, head=head.head,
+        card=tower.card,
+    )  # fmt: skip
+    models = [model.with_curve(held_out) for model in (head, both)]
+    one, two = (
+        evaluate_scores(pair_scores(model, held_out), held_out.is_duplicate).roc_auc
+        for model in models
+    )
+    return models[1], two - one
+
+
 def _tuned(scores_of: Callable, held_out: QuestionPairs, test: QuestionPairs) -> Metrics:
     """The figures of a function of two lists on test pairs, by the best threshold for held-out pairs."""
     held_scores = scores_of(held_out.question1, held_out.question2)
     threshold = best_threshold(held_scores, held_out.is_duplicate).threshold
-    return evaluate_scores(
-        scores_of(test.question1, test.question2), test.is_duplicate, threshold
-    )
+    return evaluate_scores(scores_of(test.question1, test.question2), test.is_duplicate, threshold)
 
 
 def pair_scores(detector: DuplicateDetector, pairs: QuestionPairs) -> np.ndarray:

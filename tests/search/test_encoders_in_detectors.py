@@ -64,7 +64,10 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts():
         def encode(self, texts):
             return [[text.count(vowel) for vowel in "aeiou"] for text in texts]
 
-    tower, detector = make_detector(), make_detector(encoder=Vowels(), encoder_share=0.5)
+    tower, detector = (
+        make_detector(),
+        make_detector(encoder=Vowels(), shares={"encoder": 0.5, "tower": 0.5}),
+    )
     vector = detector.encode("xyzzy ?")
     np.testing.assert_array_equal(vector[:5], 0)
     np.testing.assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
@@ -78,7 +81,7 @@ def test_a_threshold_is_given_fitted_or_the_default():
     detector = made(threshold=None).fitted(pairs)
     scores = detector.similarity(first, second)
     assert (scores[: len(TEXTS)] > detector.threshold).all()
-    assert detector.calibrated(detector.threshold) == pytest.approx(0.5, abs=1e-6)
+    assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)
     assert detector.threshold_from == "labels" and made().threshold_from == "model"
     default = made(threshold=None)
     assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
@@ -93,10 +96,15 @@ def test_parts_that_do_not_fit_are_refused():
         ((None, None, None), {}),
         ((None, *parts[1:]), {}),
         ((None, *parts[1:]), {"encoder": find_encoder(letters, "letters")}),
-        (parts, {"encoder_share": 0.5}),
-        (parts, {"encoder": find_encoder(letters, "letters"), "encoder_share": 1.5}),
+        (parts, {"shares": {"encoder": 0.5, "tower": 0.5}}),
+        (parts, {"head": np.eye(2)}),
+        (parts, {"encoder": find_encoder(letters, "letters"), "head": np.eye(2)}),
+        (
+            parts,
+            {"encoder": find_encoder(letters, "letters"), "shares": {"encoder": 1.0, "tower": 0.0}},
+        ),
     ):
-        with pytest.raises(ArgumentError, match=r"tower together|encoder_share"):
+        with pytest.raises(ArgumentError, match=r"tower together|shares must|square matrix"):
             DuplicateDetector(*arguments, **options)
 
 
@@ -126,10 +134,10 @@ def test_a_model_over_an_object_needs_that_object_to_load(tmp_path, make):
 
 
 def test_a_model_names_its_encoder_and_refuses_another_fingerprint(tmp_path):
-    detector = make_detector(encoder=find_encoder(NAMED), encoder_share=0.5)
+    detector = make_detector(encoder=find_encoder(NAMED), shares={"encoder": 0.5, "tower": 0.5})
     path = detector.save(tmp_path / "model.safetensors")
     loaded = DuplicateDetector.load(path)
-    assert loaded.encoder.name == NAMED and loaded.encoder_share == 0.5
+    assert loaded.encoder.name == NAMED and loaded.shares == detector.shares
     np.testing.assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
     arrays, facts = read_file(path, "model")
     facts["encoder"]["fingerprint"] = "0" * 64
@@ -143,7 +151,9 @@ def test_a_model_over_a_file_of_word_vectors_is_loaded_from_where_the_file_is_no
     vectors.write_text("how 1 0 0\nfar 0 1 0\nold 0 0.6 0.8\n")
     detector = DuplicateDetector.load(str(vectors))
     assert detector.similarity("far", "old") == pytest.approx(0.6)
-    path = make_detector(encoder=detector.encoder, encoder_share=0.5).save(tmp_path / "model")
+    path = make_detector(encoder=detector.encoder, shares={"encoder": 0.5, "tower": 0.5}).save(
+        tmp_path / "model"
+    )
     vectors.rename(moved)
     with pytest.raises(SiameseError, match=r"vectors\.txt' is neither .* nor an existing file"):
         DuplicateDetector.load(path)

@@ -113,7 +113,7 @@ def test_the_saved_model_answers_as_the_trained_one(tmp_path, changes):
 def test_an_encoder_stands_beside_the_tower_and_changes_nothing_in_its_training(tmp_path):
     runs = {}
     for encoder in ("", "use"):
-        config = dataclasses.replace(SMALL, encoder=encoder, encoder_share=0.75, steps=2)
+        config = dataclasses.replace(SMALL, encoder=encoder, steps=2)
         trainer = Trainer(TRAIN, config, tmp_path / f"run{encoder}", valid=VALID, quiet=True)
         trainer.train()
         trainer.save(trainer.evaluate(VALID))
