@@ -21,6 +21,7 @@ from siamese.training.head import fit_head, head_vectors
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 CURVE_LABELS = 1000  # With as many labels a curve of the parts' cosines decides.
+FEW_SHARES = 0.25, 0.75  # of encoder and head, which is of the topic itself: chosen on a forum
 DEPTH = 100  # places in which a link's second question is looked for
 
 
@@ -78,7 +79,7 @@ def teach(
     vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
     names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
     model = copy.copy(start)
-    model.shares = dict(zip(names, SHARES[names]))
+    model.shares = dict(zip(names, SHARES[names] if start.tower else FEW_SHARES))
 
     def learned(part: np.ndarray) -> np.ndarray:
         sides = vectors[rows[part, 0]], vectors[rows[part, 1]]
