@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
-import threading
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.data.arguments import as_number, one_of, text_list, whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.data.text import folded
+from siamese.errors import ArgumentError, CheckpointError, DataError, MissingDependencyError
+from siamese.search import index_file, index_groups
 from siamese.search.detector import DuplicateDetector
+from siamese.search.encoders import valid_unicode
 from siamese.search.groups import Member, groups_of
-from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
+from siamese.search.index_file import (
+    IndexFile,
+    State,
+    as_text,
+    rows_where,
+    settings,
+    text_key,
+    write_settings,
+)
+from siamese.search.lexical import (
+    DEPTH,
+    ENCODER_VECTOR_WEIGHT,
+    MODES,
+    VECTOR_WEIGHT,
+    ranked,
+    words_in,
+)
+from siamese.search.model_file import encoder_facts, model_path, saved_encoder
 from siamese.search.nearest import NONE
-from siamese.search.stored import changes
-from siamese.search.stored import file as index_file
-from siamese.search.stored import groups as stored_groups
-from siamese.search.stored.changes import Added
-from siamese.search.stored.file import IndexFile
-from siamese.search.stored.model import detector_of, model_facts
-from siamese.search.stored.ranking import MODES, State, hits_of, left_out, ranked, same_marked
+from siamese.storage.atomic import open_atomically
+
+
+class Hit(NamedTuple):
+    """An old question, with its similarity (cosine) to the new one.
+
+    `probability` is None where the model has no calibration. The ranks, from 1, are those by cosine and by
+    words; None where the question is not in that list. `same` are the ids of the other hits with the same
+    text but for case, blanks and quotes.
+    """
+
+    id: str
+    question: str
+    similarity: float
+    probability: float | None
+    is_duplicate: bool
+    columns: dict[str, Any]
+    vector_rank: int | None = None
+    word_rank: int | None = None
+    same: tuple[str, ...] = ()
+
+
+class Added(NamedTuple):
+    """What `QuestionIndex.add` did: each question's id; how many were new, replaced one, were there."""
+
+    ids: list[str]
+    added: int
+    replaced: int
+    skipped: int
 
 
 class QuestionIndex:
@@ -41,20 +84,19 @@ class QuestionIndex:
       'How old are you?'
     """
 
-    def __init__(self, detector: DuplicateDetector, file: IndexFile):
-        """Takes an open file whose model is `detector`; `build` and `open` call it."""
-        self._detector, self._file = detector, file
+    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State, removal: str):
+        """Takes an open file, its model, its questions and its last removal; for `build` and `open`."""
+        self._detector, self._file, self._state, self._removal = detector, file, state, removal
         self._model = detector  # without the index's own threshold
-        self._lock = threading.RLock()  # held while the connection is used
-        self._state, self._version = State.empty(detector.output_size), -1
+        self._version: Any = None  # of the file, at the moment that is known here
         self._weight, self._fit = VECTOR_WEIGHT, None
-        self._columns: tuple[State, dict] = self._state, {}  # column -> value -> rows
+        self._rows_of: dict[str, dict[str, list[int]]] = {}  # column -> value -> rows
 
     @property
     def detector(self) -> DuplicateDetector:
         """The model, with the threshold and calibration that the file has now."""
-        self._current()
-        return self._detector
+        with self._moment():
+            return self._detector
 
     def __repr__(self) -> str:
         return f"QuestionIndex({len(self):,} questions)"
@@ -67,8 +109,7 @@ class QuestionIndex:
 
     def close(self) -> None:
         """Closes the file."""
-        with self._lock:
-            self._file.close()
+        self._file.close()
 
     @classmethod
     def build(
@@ -100,22 +141,20 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be written, or holds something else.
         """
-        questions, ids, columns = changes.checked(questions, ids, columns)
+        questions, ids, columns = _checked(questions, ids, columns)
         options = {"processes": processes, "show_progress": show_progress}
-        vectors = changes.encoded(detector, questions, range(len(questions)), **options)
+        vectors = _encoded(detector, questions, range(len(questions)), **options)
+        facts = _model_facts(detector, path, model)
+        facts |= {"size": detector.output_size, "next_id": 0, "removal": secrets.token_hex(8)}
+        columns = columns or ["{}"] * len(questions)
         file = IndexFile(path, create=True)
         try:
-            index = cls(detector, file)
-            with file.writing() as db:
-                file.make(db)
-                weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
-                # The rows of another index in this file are never taken for these.
-                facts = {"vector_weight": weight, "next_id": 0, "made": secrets.token_hex(8)}
-                facts |= {"removals": 0, "size": detector.output_size}
-                index_file.write_settings(db, **model_facts(detector, path, model), **facts)
-                changes.written(db, detector, questions, ids, columns, vectors)
-            file.make_shared()
-            index._current()
+            with file.made() as db:
+                write_settings(db, **facts)
+                options = {"in_memory": path is None}
+                _, state = index_file.insert(db, questions, ids, columns, vectors, **options)
+            index = cls(detector, file, state, facts["removal"])
+            len(index)  # It reads the settings.
         except BaseException:
             file.close()
             raise
@@ -135,13 +174,12 @@ class QuestionIndex:
         """
         file = IndexFile(path)
         try:
-            with ThreadPoolExecutor(1) as pool, file.reading() as db:
-                facts = index_file.settings(db)
-                loading = pool.submit(detector_of, path, facts, detector)
-                state = State.of(db, facts)  # meanwhile
-            index = cls(loading.result(), file)
-            index._state = state
-            index._current()
+            with ThreadPoolExecutor(1) as pool, file.transaction() as db:
+                facts = settings(db)
+                loading = pool.submit(_detector_of, path, facts, detector)
+                state = State.empty(facts["size"]).followed(db, False)  # meanwhile
+            index = cls(loading.result(), file, state, facts["removal"])
+            len(index)  # It reads the settings.
         except BaseException:
             file.close()
             raise
@@ -169,29 +207,33 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be changed.
         """
-        questions, ids, columns = changes.checked(questions, ids, columns)
-        with self._lock, self._file.reading() as db:
-            new, _, _ = changes.compared(db, questions, ids)
-        options = {"processes": processes}
-        vectors = dict(zip(new, changes.encoded(self._detector, questions, new, **options)))
+        questions, ids, columns = _checked(questions, ids, columns)
+        vectors: dict[int, np.ndarray] = {}
+
+        def encode(places: list[int]) -> None:
+            late = [at for at in places if at not in vectors]
+            encoded = _encoded(self._model, questions, late, processes=processes)
+            vectors.update(zip(late, encoded))
+
+        with self._moment() as db:
+            new, *_ = _compared(db, questions, ids, columns)
+        encode(new)
         with self._changing() as db:
-            new, replaced, answer = changes.compared(db, questions, ids)
-            late = [at for at in new if at not in vectors]  # Others may have removed some since.
-            vectors.update(zip(late, changes.encoded(self._detector, questions, late, **options)))
+            new, replaced, changed, answer = _compared(db, questions, ids, columns)
+            encode(new)  # Others may have removed some since.
             index_file.delete(db, replaced)
-            changed = changes.update_columns(db, ids, columns)
-            new_ids = changes.written(
+            db.executemany("update question set columns = ? where row = ?", changed)
+            new_ids, _ = index_file.insert(
                 db,
-                self._detector,
                 [questions[at] for at in new],
                 ids and [ids[at] for at in new],
-                columns and [columns[at] for at in new],
+                [columns[at] if columns else "{}" for at in new],
                 [vectors[at] for at in new],
             )
         for at, i in zip(new, new_ids):
             answer[at] = i
-        fresh, changed = len(new) - len(replaced), changed + len(replaced)
-        return Added(answer, fresh, changed, len(questions) - fresh - changed)
+        fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
+        return Added(answer, fresh, others, len(questions) - fresh - others)
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many.
@@ -202,7 +244,7 @@ class QuestionIndex:
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._changing() as db:
-            rows = [row for row, *_ in changes.stored(db, ids)]
+            rows = [row for row, *_ in _stored(db, ids)]
             index_file.delete(db, rows)
         return len(rows)
 
@@ -214,20 +256,20 @@ class QuestionIndex:
             replaced by one with these.
         """
         with self._changing() as db:
-            index_file.write_settings(db, fit=dict(fit))
+            write_settings(db, fit=dict(fit))
 
     @property
     def vector_weight(self) -> float:
         """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Setting it stores it."""
-        self._current()
-        return self._weight
+        with self._moment():
+            return self._weight
 
     @vector_weight.setter
     def vector_weight(self, weight: float) -> None:
         if not 0 <= as_number(weight, "vector_weight") <= 1:
             raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
         with self._changing() as db:
-            index_file.write_settings(db, vector_weight=float(weight))
+            write_settings(db, vector_weight=float(weight))
 
     # ---- Groups and answers ----
 
@@ -252,32 +294,41 @@ class QuestionIndex:
           ArgumentError: stored groups were made with another threshold or bound.
           DataError: answers that contradict each other.
         """
-        with self._lock, self._file.reading() as db:
-            state = self._read(db)
-            labels = None if regroup else stored_groups.read(db, state, threshold, largest)
-            answers, unknown = stored_groups.read_answers(db), index_file.all_rows(db, "unknown")
+        labels = None
+        with self._moment() as db:
+            state, answers = self._state, index_groups.read_answers(db)
+            if not regroup:
+                options = {"threshold": threshold, "largest": largest}
+                labels = index_groups.stored_labels(db, state, **options)
+            if labels is None:
+                texts = [text for (text,) in db.execute("select text from question order by row")]
         if labels is None:
             cut = self._detector.threshold if threshold is None else float(threshold)
-            labels = stored_groups.make(state, answers, unknown, cut, largest)
+            alone = self._model.without_known_words(texts)
+            labels = index_groups.make_labels(state, alone, answers, cut, largest)
             if not self._file.read_only:
                 with self._changing() as db:
-                    same_answers = np.array_equal(answers, stored_groups.read_answers(db))
-                    if same_answers and self._state.made == state.made:
-                        stored_groups.write(db, state, labels, cut, largest)
-                        stored_groups.extend(db, self._state, state.last)
+                    now = self._state
+                    same_answers = np.array_equal(answers, index_groups.read_answers(db))
+                    # Other answers may forbid these groups; another index may be in the file.
+                    if same_answers and np.isin(state.rows, now.rows).any():
+                        options = {"threshold": cut, "largest": largest}
+                        index_groups.write_labels(db, state, labels, now, **options)
+                        self._extend_groups(db, state)
         return groups_of(state.vectors, labels)
 
     def without_known_words(self) -> list[dict[str, Any]]:
         """The questions, as in `entries`, without any word that the model knows: it cannot compare them."""
-        with self._lock, self._file.reading() as db:
-            rows = index_file.all_rows(db, "unknown").tolist()
-            return list(map(changes.entry, index_file.rows_where(db, "row", rows)))
+        with self._moment() as db:
+            rows = db.execute("select * from question order by row").fetchall()
+        unknown = self._model.without_known_words([text for _, _, _, text, _ in rows])
+        return [_entry(rows[at]) for at in np.flatnonzero(unknown)]
 
     @property
     def grouping(self) -> dict[str, Any] | None:
         """The threshold and the bound (`largest`) of the stored groups; None where there are none."""
-        with self._lock, self._file.reading() as db:
-            return index_file.settings(db).get("grouping")
+        with self._moment() as db:
+            return settings(db).get("grouping")
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
@@ -291,40 +342,35 @@ class QuestionIndex:
           forget: take back the answers to these pairs instead.
         """
         with self._changing() as db:
-            return stored_groups.add_answers(db, pairs, forget)
+            return index_groups.add_answers(db, pairs, forget)
 
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""
-        with self._lock, self._file.reading() as db:
-            rows = stored_groups.answered_texts(db)
+        with self._moment() as db:
+            rows = index_groups.answered_texts(db)
         return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
     # ---- Asking ----
 
     def __len__(self) -> int:
-        return len(self._current().rows)
-
-    def __contains__(self, i: str | int) -> bool:
-        """Whether there is a question with the id `i`."""
-        with self._lock, self._file.reading() as db:
-            return bool(index_file.rows_where(db, "id", [str(i)]))
+        return len(self.vectors)
 
     def entry(self, i: str | int) -> dict[str, Any]:
         """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
-        with self._lock, self._file.reading() as db:
-            return changes.entry(changes.stored(db, [i])[0])
+        with self._moment() as db:
+            return _entry(_stored(db, [i])[0])
 
     @property
     def vectors(self) -> np.ndarray:
-        """The questions' vectors, float32 [questions, d]."""
-        return self._current().vectors
+        """The questions' vectors, float32 [questions, d]; the same array until a question changes."""
+        with self._moment():
+            return self._state.vectors
 
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Each question as a dict: id, question, columns. It reads all of them."""
-        with self._lock, self._file.reading() as db:
-            self._read(db)
-            return list(map(changes.entry, db.execute("select * from question order by row")))
+        with self._moment() as db:
+            return list(map(_entry, db.execute("select * from question order by row")))
 
     def search(
         self,
@@ -360,63 +406,93 @@ class QuestionIndex:
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
-        state, detector = self._current(), self._detector
-        if min_probability is not None and detector.calibration is None:
-            raise ArgumentError("This model has no calibration, so no probabilities to choose by.")
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
-        queries = detector.encode(asked)
-        weight = self._weight if vector_weight is None else vector_weight
+        queries = self._model.encode(asked)
+        words = [[] if mode == "vectors" else words_in(text) for text in asked]
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
-        while True:
-            stems = None
-            if mode != "vectors":
-                with self._lock, self._file.reading() as db:
-                    stems = index_file.known_stems(db, list(map(words_in, asked)))
-            skip = self._left_out(state, where) if where else NONE
+        entries = None
+        while entries is None:
+            with self._moment() as db:
+                state, detector, weight = self._state, self._detector, self._weight
+                stems = index_file.stem_numbers(db, words)
+                skip = self._left_out(db, where or {})
+            if min_probability is not None and detector.calibration is None:
+                raise ArgumentError(
+                    "This model has no calibration, so no probabilities to choose by."
+                )
+            weight = weight if vector_weight is None else vector_weight
             rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
-            with self._lock, self._file.reading() as db:
-                entries = changes.entries_at(db, state.rows, [places for places, *_ in rankings])
-            if entries is not None:
-                break
-            state = self._current()  # A question was removed meanwhile.
+            places = np.unique(np.concatenate([NONE, *(places for places, *_ in rankings)]))
+            with self._moment() as db:
+                stored = rows_where(db, "row", state.rows[places].tolist())
+            if len(stored) == len(places):  # Else a question was removed meanwhile.
+                entries = dict(zip(places.tolist(), map(_entry, stored)))
         answers = []
         for ranking, query in zip(rankings, queries):
-            hits = hits_of(detector, ranking, entries, threshold)
+            hits = _hits(ranking, detector.judged(ranking[1], threshold), entries)
             if min_probability is not None:
                 hits = [hit for hit in hits if hit.probability >= min_probability]
-            answers.append(same_marked(hits, k, merge_same) if query.any() else [])
+            answers.append(_same_marked(hits, k, merge_same) if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
 
-    def _left_out(self, state: State, where: Mapping[str, Any]) -> np.ndarray:
-        with self._lock, self._file.reading() as db:
-            if self._columns[0] is not state:
-                self._columns = state, {}
-            return left_out(db, state, where, self._columns[1])
+    def _left_out(self, db: Any, where: Mapping[str, Any]) -> np.ndarray:
+        """The places of the questions whose columns have other values than these, int64, rising."""
+        rows, fits = self._state.rows, np.ones(len(self._state.rows), bool)
+        for column, value in where.items():
+            if column not in self._rows_of:
+                self._rows_of[column] = index_file.rows_by_value(db, column)
+            fits &= np.isin(rows, self._rows_of[column].get(as_text(value), []))
+        return np.flatnonzero(~fits)
 
     def export(self, path: str | os.PathLike) -> int:
-        """Writes the questions as a Parquet file; see `siamese.search.stored.export.export_parquet`."""
-        from siamese.search.stored.export import export_parquet
+        """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
 
-        with self._lock:
+        Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
+        name with ``column_`` before it) and ``vector`` (a list of d float32).
+
+        Raises:
+          MissingDependencyError: pyarrow is not installed.
+          ArgumentError: the file cannot be written.
+        """
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
+
+        def text(value: Any) -> str | None:  # UTF-8 has no lone surrogates.
+            return None if value is None else valid_unicode(as_text(value))
+
+        with self._file.lock:
             entries, vectors = self.entries, self._state.vectors
-        return export_parquet(path, entries, vectors)
+        table = {name: [text(entry[name]) for entry in entries] for name in ("id", "question")}
+        own = {*table, "vector"}
+        for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
+            values = [text(entry["columns"].get(name)) for entry in entries]
+            table[f"column_{name}" if name in own else text(name)] = values
+        table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
+        flat = pyarrow.array(vectors.ravel())
+        table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+        with open_atomically(path, ArgumentError) as file:
+            parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
+        return len(entries)
 
     # ---- The file ----
 
-    def _current(self) -> State:
-        """What is searched now; what others wrote is read first."""
-        with self._lock:
-            version = self._file.data_version
+    @contextmanager
+    def _moment(self, change: bool = False) -> Iterator[Any]:
+        """A transaction; state and settings are those of its moment."""
+        with self._file.transaction(change) as db:
+            version = self._file.version
             if version != self._version:
-                with self._file.reading() as db:
-                    self._read(db)
+                self._read(db)
                 self._version = version
-            return self._state
+            yield db
 
-    def _read(self, db: Any) -> State:
+    def _read(self, db: Any) -> None:
         """Takes settings and questions from the file, in a transaction."""
-        facts = index_file.settings(db)
-        if self._detector.checksum != facts["model_checksum"]:
+        facts = settings(db)
+        if self._model.checksum != facts["model_checksum"]:
             raise CheckpointError(
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
                 f"model that made it. {index_file.REMAKE}"
@@ -424,27 +500,181 @@ class QuestionIndex:
         self._weight, fit = facts["vector_weight"], facts.get("fit")
         if fit != self._fit:
             self._detector, self._fit = self._model.with_fit(fit) if fit else self._model, fit
-        state = self._state
-        if facts["made"] != state.made:
-            state = State.of(db, facts)
-        elif facts["removals"] != state.removals:
-            state = state.without_removed(db, facts["removals"])
-        self._state = state.added(db)
-        return self._state
+        self._state = self._state.followed(db, facts["removal"] != self._removal)
+        self._removal, self._rows_of = facts["removal"], {}
 
     @contextmanager
     def _changing(self) -> Iterator[Any]:
         """A transaction that changes the file; the state is current at its start and after it."""
-        with self._lock:
-            state = self._current()
+        with self._file.lock:
+            before = self._state, self._removal
             try:
-                with self._file.writing() as db:
-                    state = self._read(db)
+                with self._moment(change=True) as db:
+                    state = self._state
                     yield db
                     self._read(db)
-                    stored_groups.extend(db, self._state, state.last)
+                    self._extend_groups(db, state)
             except BaseException:
-                self._version = -1  # Settings may be those that were not committed,
-                if self._state is not state:  # and questions, too.
-                    self._state = State.empty(self._detector.output_size)
+                (self._state, self._removal), self._version = before, None
                 raise
+
+    def _extend_groups(self, db: Any, state: State) -> None:
+        """Lets the questions after those of an earlier state join the stored groups."""
+        last = state.rows.max(initial=0)
+        index_groups.extend(db, self._state, last, self._model.without_known_words)
+
+
+# ---- Questions in and out ----
+
+
+def _checked(
+    questions: Any, ids: Any, columns: Any
+) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """Questions, ids as text, and columns as JSON."""
+    questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
+    for name, values in (("ids", ids), ("columns", columns)):
+        if values is not None and len(values) != len(questions):
+            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
+    if ids is not None:
+        for i in ids:
+            is_id = isinstance(i, (str, int, np.integer)) and not isinstance(i, bool)
+            if not is_id or "\0" in str(i):
+                raise DataError(f"An id must be text or a whole number, not {i!r:.40}.")
+        ids = [valid_unicode(str(i)) for i in ids]
+        for i, times in Counter(ids).most_common(1):
+            if times > 1:
+                raise DataError(
+                    f"The id {i!r} stands there {times} times; ids must be all different."
+                )
+    if columns is not None:
+        columns = [json.dumps(values or {}) for values in columns]
+    return list(map(valid_unicode, questions)), ids, columns
+
+
+def _encoded(
+    detector: DuplicateDetector, questions: list[str], places: Sequence[int], **options: Any
+) -> np.ndarray:
+    """The vectors of the questions at some places; DataError for one without words."""
+    vectors = detector.encode([questions[at] for at in places], **options)
+    for at in np.flatnonzero(~vectors.any(axis=1)):
+        place = places[int(at)]
+        raise DataError(
+            f"Question {place} (from 0) has no words: {questions[place][:40]!r}. Leave it out."
+        )
+    return vectors
+
+
+def _compared(
+    db: Any, questions: list[str], ids: list[str] | None, columns: list[str] | None
+) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
+    """What `add` does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
+    if ids is None:
+        keys = [text_key(folded(question)) for question in questions]
+        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
+        known = list(map(id_of.get, keys))
+        return [at for at, i in enumerate(known) if i is None], [], [], known
+    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
+    new, replaced, changed = [], [], []
+    for at, i in enumerate(ids):
+        row, text, others = stored.get(i, (None, None, None))
+        if text != questions[at]:
+            new.append(at)
+            replaced += [row] if row else []
+        elif columns is not None and json.loads(columns[at]) != json.loads(others):
+            changed.append((columns[at], row))
+    return new, replaced, changed, list(ids)
+
+
+def _stored(db: Any, ids: Iterable[str | int]) -> list[tuple]:
+    """The stored questions with some ids, each once; ArgumentError for an id that is not there."""
+    ids = list(dict.fromkeys(map(str, ids)))
+    stored = {row[1]: row for row in rows_where(db, "id", ids)}
+    for i in ids:
+        if i not in stored:
+            raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+    return list(stored.values())
+
+
+def _entry(stored: tuple) -> dict[str, Any]:
+    """A row of the table of questions as id, question and columns."""
+    _, i, _, text, columns = stored
+    return {"id": i, "question": text, "columns": json.loads(columns)}
+
+
+def _hits(
+    ranking: tuple[np.ndarray, ...], answers: list[tuple], entries: Mapping[int, Mapping[str, Any]]
+) -> list[Hit]:
+    """The hits of a question, from its row of `ranked`, what is judged of each, and the questions."""
+    places, _, *ranks = (part.tolist() for part in ranking)
+    names = Hit._fields[2:5]  # similarity, probability, is_duplicate
+    return [
+        Hit(
+            **entries[place],
+            **dict(zip(names, judged)),
+            vector_rank=by_vector or None,
+            word_rank=by_words or None,
+        )
+        for place, judged, by_vector, by_words in zip(places, answers, *ranks)
+    ]
+
+
+def _same_marked(hits: list[Hit], k: int, merge: bool) -> list[Hit]:
+    """The first k hits, each with the ids of those with the same folded text; or one of each text."""
+    hits = hits if merge else hits[:k]
+    texts, ids = [folded(hit.question) for hit in hits], defaultdict(list)
+    for text, hit in zip(texts, hits):
+        ids[text].append(hit.id)
+    return [
+        hit._replace(same=tuple(i for i in ids[text] if i != hit.id))
+        for text, hit in zip(texts, hits)
+        if not merge or hit.id == ids[text][0]
+    ][:k]
+
+
+# ---- The model of an index ----
+
+
+def _model_facts(
+    detector: DuplicateDetector, path: str | os.PathLike | None, model: str | os.PathLike | None
+) -> dict[str, Any]:
+    """What a file says of its model: checksum, encoder, places; for an encoder alone its threshold."""
+    weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
+    facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector)}
+    facts |= {"vector_weight": weight, "model": []}
+    if model is not None and os.path.exists(model):  # Else it is an encoder's name.
+        where = model_path(model).resolve()
+        # Relative first, so that model and index can be moved together.
+        folder = os.path.dirname(os.path.realpath(path or "."))
+        facts["model"] = [os.path.relpath(where, folder), str(where)]
+    elif detector.tower is None:
+        calibration = detector.calibration
+        facts["fit"] = {
+            "threshold": detector.threshold,
+            "calibration": calibration.to_dict() if calibration else None,
+            "threshold_from": detector.threshold_from,
+        }
+    return facts
+
+
+def _detector_of(
+    path: str | os.PathLike, facts: Mapping[str, Any], detector: Any
+) -> DuplicateDetector:
+    """The model of an index, from its file, or of the encoder that the index names."""
+    if isinstance(detector, DuplicateDetector):
+        if facts["encoder"] and detector.encoder is not None:
+            saved_encoder(path, facts["encoder"], detector.encoder)
+        return detector
+    if isinstance(detector, (str, os.PathLike)):
+        return DuplicateDetector.load(detector)
+    folder = os.path.dirname(os.path.abspath(path))
+    for place in facts["model"]:
+        if os.path.exists(os.path.join(folder, place)):
+            return DuplicateDetector.load(os.path.join(folder, place), detector)
+    if facts["encoder"] and not facts["model"]:
+        encoder = saved_encoder(path, facts["encoder"], detector)
+        return DuplicateDetector.from_encoder(encoder, threshold=facts["fit"]["threshold"])
+    places = "".join(f" ({place})" for place in facts["model"][1:])
+    raise CheckpointError(
+        f"{path} does not say where its model is, or it is gone from there{places}. Name the model "
+        "(--model)."
+    )

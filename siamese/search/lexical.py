@@ -9,14 +9,16 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from siamese.data.text import folded
+from siamese.search.nearest import cosines_with, top_k
 
+MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
 # Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a tower alone.
 ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
@@ -64,21 +66,20 @@ class WordCounts(NamedTuple):
     lengths: np.ndarray  # float32 [rows]: the words of each row
 
     @classmethod
-    def of(cls, stems: np.ndarray, lengths: np.ndarray, size: int) -> WordCounts:
+    def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
         """Counts the stems of some rows.
 
         Args:
           stems: int32 [words], the numbers of all rows' stems, row after row.
           lengths: int [rows], the words of each row.
-          size: a number above every stem's.
         """
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        ones = np.ones(len(stems), np.float32)
-        counts = coo_array((ones, (rows, stems)), shape=(len(lengths), size)).tocsc()
+        shape = len(lengths), int(stems.max(initial=0)) + 1
+        counts = coo_array((np.ones(len(stems), np.float32), (rows, stems)), shape=shape).tocsc()
         return cls(counts, lengths.astype(np.float32))
 
 
-def bm25(parts: Sequence[WordCounts], stems: Sequence[int]) -> np.ndarray:
+def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
 
     score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b length / mean length)),
@@ -87,31 +88,26 @@ def bm25(parts: Sequence[WordCounts], stems: Sequence[int]) -> np.ndarray:
     Relevance Framework, section 3; with Lucene's idf, which is never negative.
 
     Args:
-      parts: the words of the rows, part after part.
+      words: those of the rows.
       stems: the numbers of the question's stems; one repeated counts twice.
 
     Example:
-      >>> part = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]), 2)
-      >>> bm25([part], [0]).round(3).tolist()
+      >>> words = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]))
+      >>> bm25(words, [0]).round(3).tolist()
       [0.609, 0.0]
     """
-    lengths = np.concatenate([part.lengths for part in parts])
+    counts, lengths = words
     n, scores = len(lengths), np.zeros(len(lengths), np.float32)
-    if not n:
-        return scores
-    saturation = K1 * (1 - B) + K1 * B / max(float(lengths.mean(dtype=np.float64)), 1e-9) * lengths
-    numbers, times = np.unique(np.asarray(stems, np.int64), return_counts=True)
-    for number, repeats in zip(numbers.tolist(), times.tolist()):
-        start, postings = 0, []
-        for counts, part_lengths in parts:
-            if number < counts.shape[1]:
-                where = slice(counts.indptr[number], counts.indptr[number + 1])
-                postings.append((counts.indices[where] + start, counts.data[where]))
-            start += len(part_lengths)
-        with_word = sum(len(rows) for rows, _ in postings)
-        idf = np.float32(np.log1p((n - with_word + 0.5) / (with_word + 0.5)) * repeats * (K1 + 1))
-        for rows, c in postings:  # No row stands there twice.
-            scores[rows] += idf * c / (c + saturation[rows])
+    mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
+    saturation = K1 * (1 - B) + K1 * B / mean * lengths
+    for number, repeats in zip(*np.unique(np.asarray(stems, np.int64), return_counts=True)):
+        if number < counts.shape[1]:
+            column = slice(*counts.indptr[number : number + 2])
+            rows, c = counts.indices[column], counts.data[column]
+            idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
+            scores[rows] += (
+                np.float32(idf) * c / (c + saturation[rows])
+            )  # No row stands there twice.
     return scores
 
 
@@ -145,3 +141,48 @@ def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.
         return (values - values.mean()) / deviation if deviation > 1e-9 else np.zeros(len(values))
 
     return weight * z(cosines) + (1 - weight) * z(scores)
+
+
+def ranked(
+    state: Any,
+    queries: np.ndarray,
+    stems: Sequence[Sequence[int]],
+    k: int,
+    mode: str,
+    skip: np.ndarray,
+    weight: float,
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """The hits of each question, best first: places, cosines, ranks by vector, ranks by words.
+
+    Ranks count from 1; 0 is for a question that is not in that list. Of a hybrid search both lists are
+    as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and cosine.
+
+    Args:
+      state: what is searched, `siamese.search.index_file.State`.
+      queries: float32 [questions, d].
+      stems: the numbers of each question's stems.
+      k: how many hits.
+      mode: one of `MODES`.
+      skip: int64, rising: places that do not count.
+      weight: of the cosine in hybrid search.
+    """
+    depth = max(k, DEPTH) if mode == "hybrid" else k
+    by_vector = np.zeros((len(queries), 0), np.int64)
+    if mode != "words":
+        by_vector, _ = top_k(state.vectors, queries, depth, skip)
+    for query, numbers, near in zip(queries, stems, by_vector):
+        worded = near[:0]
+        if mode != "vectors":
+            scores = bm25(state.words, numbers)
+            scores[skip] = 0
+            worded = best_rows(scores, depth)
+        places = np.union1d(near, worded)  # rising
+        cosines = cosines_with(state.vectors[places], query)
+        ranks = np.zeros((2, len(places)), np.int64)
+        for rank, some in zip(ranks, (near, worded)):
+            rank[np.searchsorted(places, some)] = np.arange(1, len(some) + 1)
+        order = np.argsort(ranks[int(mode == "words")])
+        if mode == "hybrid":
+            order = np.lexsort((places, -cosines, -joined_scores(cosines, scores[places], weight)))
+        order = order[:k]
+        yield places[order], cosines[order], *ranks[:, order]

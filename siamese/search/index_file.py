@@ -1,0 +1,384 @@
+"""The file of a question index: one SQLite database in WAL mode; no pickle.
+
+A change is one transaction. Readers see one moment, and learn by `pragma data_version` that another process
+has written. A killed writer leaves the file as it was before.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from siamese.data.text import folded
+from siamese.errors import ArgumentError, CheckpointError
+from siamese.search.lexical import WordCounts, stems_of
+
+MAGIC = b"SQLite format 3\0"
+APPLICATION, VERSION = 0x7369616D, 3  # "siam"
+OPTIONS = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
+AT_ONCE = 1024  # vectors that are read together
+SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
+# A changed text gets a new row: a row's text and vector never change. `key`: 64 bits of the folded text.
+SCHEMA = """
+create table setting (name text primary key, value text not null);
+create table question (row integer primary key autoincrement, id text unique not null, key integer not null,
+                       text text not null, columns text not null);
+create index question_key on question (key);
+create table encoded (row integer primary key, stems blob not null, vector blob not null);
+create table term (number integer primary key, stem text unique not null);
+create table grouped (row integer primary key, first integer not null);
+create index grouped_first on grouped (first);
+create table answer (row1 integer, row2 integer, is_duplicate integer not null, primary key (row1, row2));
+"""
+TABLES = ("answer", "grouped", "encoded", "question", "term", "setting")
+INSIDE = "in (select value from json_each(?1))"
+MAKE = "Make one: siamese index build FILE."
+REMAKE = "Make it again: siamese index build FILE."
+DISK_FULL = "the disk is full"
+FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+# Beginnings of an error's name, and what to say.
+PROBLEMS = (
+    ("SQLITE_BUSY", "another process has been writing to it for a minute. Try again later."),
+    (FULL, f"{DISK_FULL}. Free some space, or choose another directory."),
+    (
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
+        "it cannot be written there. Change the permissions, or copy it elsewhere.",
+    ),
+    ("SQLITE_IOERR", "the disk reports an error ({}). Check the disk and its free space."),
+    ("", f"it is damaged ({{}}). {REMAKE}"),
+)
+
+
+def is_index_file(path: Any) -> bool:
+    """Whether a path is an index, by the first bytes of the file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+class IndexFile:
+    """One connection to the database of an index; whoever holds `lock` uses it.
+
+    Args:
+      path: the file; None for a database in memory.
+      create: make the file where there is none.
+
+    Raises:
+      CheckpointError: the file is missing, no index, damaged or of another version.
+    """
+
+    def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
+        self.path, self.lock, self._opened = path, threading.RLock(), 0
+        if path is not None:
+            if os.path.isdir(path):
+                raise CheckpointError(f"{path} is a directory; an index is one file. {MAKE}")
+            if not create and not os.path.exists(path):
+                raise CheckpointError(f"There is no index at {path}. {MAKE}")
+            if os.path.exists(path) and os.path.getsize(path) and not is_index_file(path):
+                raise CheckpointError(f"{path} holds no index. {MAKE}")
+        with self._explained():
+            self._open(create)
+
+    def _open(self, create: bool = False) -> None:
+        """Connects; for reading alone where nothing can be written."""
+        path = self.path and os.path.abspath(self.path)
+        places = (path, os.path.dirname(path)) if path and os.path.exists(path) else ()
+        writable = all(os.access(place, os.W_OK) for place in places)
+        self.read_only = "" if writable else "the file or its folder is read-only"
+        if writable:
+            try:
+                return self._connect(path or ":memory:", create)
+            except sqlite3.Error as error:
+                # SQLite needs 32 kB beside the file for readers that share it with writers.
+                if create or getattr(error, "sqlite_errorname", "") not in FULL:
+                    raise
+                self.read_only = DISK_FULL
+        if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
+            raise CheckpointError(
+                f"{path} was not closed, and {self.read_only}: open the index once where it can be written."
+            )
+        self._connect(f"file:{quote(path)}?immutable=1", create)
+
+    def _connect(self, place: str, create: bool) -> None:
+        self._db = sqlite3.connect(place, uri=place.startswith("file:"), **OPTIONS)
+        self._opened += 1
+        try:
+            tables, application, version = self._db.execute(
+                "select (select count(*) from sqlite_master), application_id, user_version "
+                "from pragma_application_id, pragma_user_version"
+            ).fetchone()
+            if application != APPLICATION and (tables or not create):
+                raise CheckpointError(f"{self.path} holds no index. {MAKE}")
+            if version != VERSION and (tables or not create):
+                raise CheckpointError(
+                    f"{self.path} has format version {version}; this siamese reads {VERSION}. {REMAKE}"
+                )
+            self._db.execute("pragma page_size = 16384")  # of a new file
+            self._db.execute("pragma synchronous = full")
+            if tables and not self.read_only:
+                self._db.execute("pragma journal_mode = wal")
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connection; the last one leaves the database in its one file."""
+        with self.lock:
+            self._db.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Raises an error of SQLite's as a CheckpointError that says what to do."""
+        try:
+            yield
+        except sqlite3.ProgrammingError as error:
+            raise CheckpointError(f"{self.path}: it was closed. Open it again.") from error
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", "")
+            why = next(why for starts, why in PROBLEMS if name.startswith(starts))
+            raise CheckpointError(f"{self.path}: {why.format(error)}") from error
+
+    @contextmanager
+    def transaction(self, change: bool = False) -> Iterator[sqlite3.Connection]:
+        """A transaction that sees one moment; a change is made at its end, or not at all."""
+        with self.lock, self._explained():
+            if self.read_only == DISK_FULL:  # There may be space again.
+                self._db.close()
+                self._open()
+            if change and self.read_only:
+                raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
+            self._db.execute("begin immediate" if change else "begin")
+            try:
+                yield self._db
+                self._db.execute("commit")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
+                raise
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What changes when another connection changes the file; in a transaction, of its moment."""
+        return self._opened, self._db.execute("pragma data_version").fetchone()[0]
+
+    @contextmanager
+    def made(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that replaces what the file holds by empty tables; others share the file after it.
+
+        The numbers of rows go on, so that no reader takes a new question for an older one.
+        """
+        with self.transaction(change=True) as db:
+            tables = {name for (name,) in db.execute("select name from sqlite_master").fetchall()}
+            last = last_row(db) if "question" in tables else 0
+            for name in tables.intersection(TABLES):
+                db.execute(f"drop table {name}")
+            for statement in SCHEMA.split(";"):
+                db.execute(statement)
+            db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
+            db.execute(f"pragma application_id = {APPLICATION}")
+            db.execute(f"pragma user_version = {VERSION}")
+            yield db
+        with self._explained():
+            self._db.execute("pragma journal_mode = wal")
+
+
+# ---- Inside a transaction ----
+
+
+def settings(db: sqlite3.Connection) -> dict[str, Any]:
+    """All settings, JSON values by name."""
+    return {name: json.loads(value) for name, value in db.execute("select * from setting")}
+
+
+def write_settings(db: sqlite3.Connection, **values: Any) -> None:
+    """Writes some settings, JSON values."""
+    rows = [(name, json.dumps(value)) for name, value in values.items()]
+    db.executemany("insert or replace into setting values (?, ?)", rows)
+
+
+def last_row(db: sqlite3.Connection) -> int:
+    """The last row that a question has had; 0 where there was none."""
+    return db.execute("select coalesce(max(seq), 0) from sqlite_sequence").fetchone()[0]
+
+
+def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> list[tuple]:
+    """(row, id, key, text, columns) of the questions whose column `row`, `id` or `key` is among values."""
+    query = f"select * from question where {column} {INSIDE} order by row"
+    return db.execute(query, (json.dumps(list(values)),)).fetchall()
+
+
+def rows_by_value(db: sqlite3.Connection, column: str) -> dict[str, list[int]]:
+    """The rows of each value of a column, as text; a list counts for each of its values.
+
+    Raises:
+      ArgumentError: a column that no question has.
+    """
+    rows: dict[str, list[int]] = {}
+    names: set[str] = set()
+    for row, columns in db.execute("select row, columns from question"):
+        entry = json.loads(columns)
+        names.update(entry)
+        if column in entry:
+            value = entry[column]
+            for one in value if isinstance(value, list) else [value]:
+                rows.setdefault(as_text(one), []).append(row)
+    if column not in names and rows_where(db, "row", [last_row(db)]):
+        has = ", ".join(sorted(names)) or "none"
+        raise ArgumentError(f"The index has no column {column!r}. It has {has}.")
+    return rows
+
+
+def as_text(value: Any) -> str:
+    """A column's value as text: what is not text as JSON has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def text_key(text: str) -> int:
+    """64 bits of the BLAKE2 of a folded text, signed as SQLite's numbers are."""
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.ndarray]:
+    """The numbers of each text's stems, int32; a stem that no question has is left out."""
+    distinct = json.dumps(list({stem for stems in texts for stem in stems}))
+    query = f"select stem, number from term where stem {INSIDE}"
+    number_of = dict(db.execute(query, (distinct,)).fetchall())
+    return [np.array([number_of[s] for s in stems if s in number_of], np.int32) for stems in texts]
+
+
+def insert(
+    db: sqlite3.Connection,
+    questions: Sequence[str],
+    ids: Sequence[str] | None,
+    columns: Sequence[str],
+    vectors: Sequence[np.ndarray],
+    *,
+    in_memory: bool = False,
+) -> tuple[list[str], State]:
+    """Adds questions; returns their ids, the next free numbers where there are none, and what is searched.
+
+    With `in_memory` stems and vectors are not stored.
+    """
+    following = settings(db)["next_id"]
+    if ids is None:
+        ids = [str(following + n) for n in range(len(questions))]
+    numbers = [int(i) + 1 for i in ids if i.isdecimal() and len(i) < 18]
+    write_settings(db, next_id=max([following, *numbers]))
+    rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
+    entries = zip(rows.tolist(), ids, map(text_key, texts), questions, columns)
+    db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
+    words = list(map(stems_of, texts))
+    distinct = dict.fromkeys(stem for stems in words for stem in stems)
+    db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
+    stems = stem_numbers(db, words)
+    if not in_memory:
+        values = zip(
+            rows.tolist(), *((part.tobytes() for part in parts) for parts in (stems, vectors))
+        )
+        db.executemany("insert into encoded values (?, ?, ?)", values)
+    lengths = np.array(list(map(len, words)), np.int64)
+    flat = np.concatenate([np.zeros(0, np.int32), *stems])
+    return ids, State(rows, np.asarray(vectors), flat, lengths)
+
+
+def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
+    """Removes questions by their rows; a group whose first is removed goes to its next one."""
+    if not rows:
+        return
+    some = (json.dumps(list(rows)),)
+    query = f"select row from grouped where row = first and row {INSIDE}"
+    heads = db.execute(query, some).fetchall()
+    for table in ("question", "encoded", "grouped"):
+        db.execute(f"delete from {table} where row {INSIDE}", some)
+    db.execute(f"delete from answer where row1 {INSIDE} or row2 {INSIDE}", some)
+    following = "(select min(row) from grouped where first = ?1)"
+    db.executemany(f"update grouped set first = {following} where first = ?1", heads)
+    write_settings(db, removal=secrets.token_hex(8))
+
+
+# ---- In memory ----
+
+
+@dataclass
+class State:
+    """What is searched, at one moment; a change makes another one."""
+
+    rows: np.ndarray  # int64 [n], rising: each question's row in the file
+    vectors: np.ndarray  # float32 [n, d]
+    stems: np.ndarray  # int32 [words], the numbers of each question's stems, one after the other
+    lengths: np.ndarray  # int64 [n]: how many each question has
+
+    @functools.cached_property
+    def words(self) -> WordCounts:
+        """The words of all questions, counted when they are first asked for."""
+        return WordCounts.of(self.stems, self.lengths)
+
+    @classmethod
+    def empty(cls, size: int) -> State:
+        """No questions; their vectors have `size` numbers."""
+        none = np.zeros(0, np.int64)
+        return cls(none, np.zeros((0, size), np.float32), none.astype(np.int32), none)
+
+    def extended(self, more: State) -> State:
+        """With more questions, whose vectors come into the memory beyond the others where it suffices."""
+        n, end = len(self.rows), len(self.rows) + len(more.rows)
+        if not n:
+            return more
+        base = self.vectors.base
+        if base is None or len(base) < end:
+            base = np.empty((end + SPARE, self.vectors.shape[1]), np.float32)
+            base[:n] = self.vectors
+        base[n:end] = more.vectors
+        names = "rows", "stems", "lengths"
+        parts = {n: np.concatenate([getattr(self, n), getattr(more, n)]) for n in names}
+        return State(vectors=base[:end], **parts)
+
+    def followed(self, db: sqlite3.Connection, removed: bool) -> State:
+        """With the questions that the file has after the last row; some were removed where `removed`."""
+        state = self
+        if removed:
+            rows = np.array(db.execute("select row from question").fetchall(), np.int64)
+            live = np.isin(self.rows, rows)
+            stems = self.stems[np.repeat(live, self.lengths)]
+            state = State(self.rows[live], self.vectors[live], stems, self.lengths[live])
+        last = int(state.rows.max(initial=0))
+        query = "select count(*) from question where row > ?"
+        (count,) = db.execute(query, (last,)).fetchone()
+        size = self.vectors.shape[1]
+        return state.extended(_read_encoded(db, last, count, size)) if count else state
+
+
+def _read_encoded(db: sqlite3.Connection, last: int, count: int, size: int) -> State:
+    """The `count` questions after a row."""
+    vectors = np.empty((count + SPARE, size), np.float32)
+    rows: list[int] = []
+    stems: list[bytes] = []
+    query = "select row, stems, vector from encoded where row > ? order by row"
+    answer = db.execute(query, (last,))
+    while part := answer.fetchmany(AT_ONCE):
+        numbers, words, blobs = zip(*part)
+        if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
+            break
+        flat = np.frombuffer(b"".join(blobs), np.float32)
+        vectors[len(rows) : len(rows) + len(part)] = flat.reshape(-1, size)
+        rows += numbers
+        stems += words
+    if len(rows) < count or not np.isfinite(vectors[:count].sum()):
+        raise sqlite3.DatabaseError(f"its vectors are not {size} finite numbers each")
+    lengths = np.array(list(map(len, stems)), np.int64) // 4
+    return State(np.array(rows), vectors[:count], np.frombuffer(b"".join(stems), np.int32), lengths)

@@ -1,0 +1,171 @@
+"""The groups that an index stores, and the answers that bind them; in a transaction of its file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from siamese.data.clusters import connected_groups
+from siamese.data.text import folded
+from siamese.errors import ArgumentError, DataError
+from siamese.search.groups import bound_labels, join_groups
+from siamese.search.index_file import INSIDE, State, rows_where, settings, text_key, write_settings
+from siamese.search.linkage import average_linkage
+from siamese.search.nearest import similar_rows
+
+
+def stored_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray | None:
+    """The label of each question, int64: equal ones are a group. None where no groups are stored.
+
+    Raises:
+      ArgumentError: they were made with another of the options `threshold` and `largest`.
+    """
+    grouping = settings(db).get("grouping")
+    if not grouping:
+        return None
+    for name, value in options.items():
+        if value is not None and value != grouping[name]:
+            raise ArgumentError(
+                f"The index has groups with {name} {grouping[name]}. Make them again with {value}: "
+                f"siamese duplicates INDEX --{name} {value} --regroup."
+            )
+    grouped = db.execute("select row, first from grouped").fetchall()
+    places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
+    labels = np.arange(len(state.rows))
+    labels[places[:, 0]] = places[:, 1]
+    return labels
+
+
+def make_labels(
+    state: State, alone: np.ndarray, answers: np.ndarray, threshold: float, largest: int | None
+) -> np.ndarray:
+    """Groups by average linkage that obey the answers, int64 labels.
+
+    Args:
+      state: the questions.
+      alone: bool [questions]: those that are in no group but by an answer.
+      answers: of `read_answers`.
+      threshold: a cosine.
+      largest: a bound on the questions of a group.
+    """
+    labels, vectors = np.arange(len(alone)), state.vectors
+    linkage = average_linkage(vectors[~alone] if alone.any() else vectors, threshold, largest)
+    labels[~alone] = linkage.labels(threshold) + len(alone)
+    pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
+    return bound_labels(vectors, labels, pairs[same], pairs[~same], threshold)
+
+
+def write_labels(
+    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, **grouping: Any
+) -> None:
+    """Writes all groups anew, but for the questions of `state` that are gone `now`."""
+    live = np.isin(state.rows, now.rows)
+    rows, labels = state.rows[live], labels[live]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    several = np.bincount(inverse)[inverse] > 1
+    values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
+    db.execute("delete from grouped")
+    db.executemany("insert into grouped values (?, ?)", values)
+    write_settings(db, grouping=grouping)
+
+
+def extend(
+    db: sqlite3.Connection, state: State, last: int, unknown: Callable[[list[str]], np.ndarray]
+) -> None:
+    """Lets the questions after a row join the groups, where some are stored.
+
+    Args:
+      db: the file's connection.
+      state: all questions.
+      last: the row.
+      unknown: tells of texts whether the model can compare them with none; those stay alone.
+    """
+    grouping = settings(db).get("grouping")
+    n = int(np.searchsorted(state.rows, last, "right"))
+    if not grouping or n == len(state.rows):
+        return
+
+    def known(rows: np.ndarray) -> np.ndarray:
+        texts = [text for _, _, _, text, _ in rows_where(db, "row", rows.tolist())]
+        return rows[~unknown(texts)]
+
+    rows, vectors = state.rows, state.vectors
+    new = np.searchsorted(rows, known(rows[n:]))
+    near = known(rows[similar_rows(vectors[:n], vectors[new], grouping["threshold"])]).tolist()
+    query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
+    first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
+    firsts = np.array(list(first_of.values()), np.int64)
+    old = vectors[np.searchsorted(rows, np.array(list(first_of), np.int64))]
+    joined = join_groups(old, firsts, vectors[new], rows[new], **grouping).tolist()
+    pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
+    values = [*pairs, *((first, first) for _, first in pairs)]
+    db.executemany("insert or ignore into grouped values (?, ?)", values)
+
+
+# ---- Answers ----
+
+
+def read_answers(db: sqlite3.Connection) -> np.ndarray:
+    """The answers, int64 [answers, 3]: two rows, and whether they are duplicates."""
+    return np.array(db.execute("select * from answer").fetchall(), np.int64).reshape(-1, 3)
+
+
+def answered_texts(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """The answers with the questions' texts, in the order in which they came."""
+    query = (
+        "select one.text, two.text, is_duplicate from answer join question one on one.row = row1 "
+        "join question two on two.row = row2 order by answer.rowid"
+    )
+    return db.execute(query).fetchall()
+
+
+def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
+    """Writes, or forgets, the answers to those pairs whose questions are stored; returns how many.
+
+    Groups that one of them contradicts, or that it shaped, are made again when they are asked for.
+
+    Raises:
+      DataError: two questions were answered "different", and by way of others "duplicate".
+    """
+    sides = pairs.question1, pairs.question2
+    keys = [[text_key(folded(text)) for text in side] for side in sides]
+    row_of = {key: row for row, _, key, *_ in rows_where(db, "key", {*keys[0], *keys[1]})[::-1]}
+    rows = ([row_of.get(key) for key in side] for side in keys)
+    answers = [
+        (min(pair), max(pair), int(label))
+        for *pair, label in zip(*rows, pairs.is_duplicate)
+        if all(pair) and pair[0] != pair[1]
+    ]
+    if forget:
+        query = "delete from answer where (row1, row2) = (?, ?)"
+        changed = db.executemany(query, [answer[:2] for answer in answers]).rowcount > 0
+    else:
+        db.executemany("insert or replace into answer values (?, ?, ?)", answers)
+        _check_answers(db)
+        query = (
+            "select 1 from answer left join grouped one on one.row = row1 "
+            "left join grouped two on two.row = row2 "
+            "where is_duplicate != (coalesce(one.first, row1) = coalesce(two.first, row2))"
+        )
+        changed = db.execute(query).fetchone()
+    if changed:
+        write_settings(db, grouping=None)
+    return len(answers)
+
+
+def _check_answers(db: sqlite3.Connection) -> None:
+    """Raises a DataError where answers contradict each other."""
+    answers = read_answers(db)
+    rows, ends = np.unique(answers[:, :2], return_inverse=True)
+    ends, same = ends.reshape(-1, 2), answers[:, 2] == 1
+    linked = connected_groups(len(rows), ends[same])
+    for pair in ends[~same & (linked[ends[:, 0]] == linked[ends[:, 1]])]:
+        texts = [row[3] for row in rows_where(db, "row", rows[pair].tolist())]
+        raise DataError(
+            f"The answers contradict each other: {texts[0][:80]!r} and {texts[1][:80]!r} differ, and other "
+            "answers make them duplicates. None of these answers was stored in the index; correct them."
+        )
