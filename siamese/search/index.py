@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,51 +14,18 @@ import numpy as np
 
 from siamese.data.arguments import as_number, one_of, text_list, whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.data.text import folded
 from siamese.errors import ArgumentError, CheckpointError, DataError, MissingDependencyError
 from siamese.search import index_file, index_groups
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.groups import Member, groups_of
-from siamese.search.index_file import (
-    IndexFile,
-    State,
-    as_text,
-    rows_where,
-    settings,
-    text_key,
-    write_settings,
-)
-from siamese.search.lexical import (
-    DEPTH,
-    ENCODER_VECTOR_WEIGHT,
-    MODES,
-    VECTOR_WEIGHT,
-    ranked,
-    words_in,
-)
+from siamese.search.index_file import IndexFile, as_text, settings, write_settings
+from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
 from siamese.search.model_file import encoder_facts, model_path, saved_encoder
-from siamese.search.nearest import NONE
+from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
 from siamese.storage.atomic import open_atomically
 
-
-class Hit(NamedTuple):
-    """An old question, with its similarity (cosine) to the new one.
-
-    `probability` is None where the model has no calibration. The ranks, from 1, are those by cosine and by
-    words; None where the question is not in that list. `same` are the ids of the other hits with the same
-    text but for case, blanks and quotes.
-    """
-
-    id: str
-    question: str
-    similarity: float
-    probability: float | None
-    is_duplicate: bool
-    columns: dict[str, Any]
-    vector_rank: int | None = None
-    word_rank: int | None = None
-    same: tuple[str, ...] = ()
+__all__ = ["Added", "Hit", "QuestionIndex"]
 
 
 class Added(NamedTuple):
@@ -84,13 +50,12 @@ class QuestionIndex:
       'How old are you?'
     """
 
-    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State, removal: str):
-        """Takes an open file, its model, its questions and its last removal; for `build` and `open`."""
-        self._detector, self._file, self._state, self._removal = detector, file, state, removal
-        self._model = detector  # without the index's own threshold
-        self._version: Any = None  # of the file, at the moment that is known here
-        self._weight, self._fit = VECTOR_WEIGHT, None
-        self._rows_of: dict[str, dict[str, list[int]]] = {}  # column -> value -> rows
+    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State, facts: Mapping):
+        """Takes an open file, its model, questions and settings; `build` and `open` call it."""
+        self._model, self._file, self._state, self._facts = detector, file, state, facts
+        self._version: Any = None  # of the file when it was last read
+        self._columns: list[dict] | None = None  # of each question, once they were asked for
+        len(self)  # reads what the file has
 
     @property
     def detector(self) -> DuplicateDetector:
@@ -144,21 +109,15 @@ class QuestionIndex:
         questions, ids, columns = _checked(questions, ids, columns)
         options = {"processes": processes, "show_progress": show_progress}
         vectors = _encoded(detector, questions, range(len(questions)), **options)
-        facts = _model_facts(detector, path, model)
-        facts |= {"size": detector.output_size, "next_id": 0, "removal": secrets.token_hex(8)}
-        columns = columns or ["{}"] * len(questions)
-        file = IndexFile(path, create=True)
-        try:
+        ids, columns = ids or [None] * len(questions), columns or ["{}"] * len(questions)
+        with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
-                write_settings(db, **facts)
-                options = {"in_memory": path is None}
+                write_settings(db, **_model_facts(detector, path, model))
+                # What is in memory is not stored a second time.
+                options = {"encoded": path is not None}
                 _, state = index_file.insert(db, questions, ids, columns, vectors, **options)
-            index = cls(detector, file, state, facts["removal"])
-            len(index)  # It reads the settings.
-        except BaseException:
-            file.close()
-            raise
-        return index
+                facts = settings(db)
+            return cls(detector, file, state, facts)
 
     @classmethod
     def open(cls, path: str | os.PathLike, detector: Any = None) -> QuestionIndex:
@@ -172,18 +131,12 @@ class QuestionIndex:
         Raises:
           CheckpointError: missing, damaged, or made by another model.
         """
-        file = IndexFile(path)
-        try:
+        with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
                 facts = settings(db)
                 loading = pool.submit(_detector_of, path, facts, detector)
-                state = State.empty(facts["size"]).followed(db, False)  # meanwhile
-            index = cls(loading.result(), file, state, facts["removal"])
-            len(index)  # It reads the settings.
-        except BaseException:
-            file.close()
-            raise
-        return index
+                state = State.empty(facts["size"]).followed(db)  # meanwhile
+            return cls(loading.result(), file, state, facts)
 
     # ---- Changing ----
 
@@ -216,24 +169,20 @@ class QuestionIndex:
             vectors.update(zip(late, encoded))
 
         with self._moment() as db:
-            new, *_ = _compared(db, questions, ids, columns)
+            new, *_ = index_file.compared(db, questions, ids, columns)
         encode(new)
-        with self._changing() as db:
-            new, replaced, changed, answer = _compared(db, questions, ids, columns)
+        with self._moment(change=True) as db:
+            new, replaced, changed, known = index_file.compared(db, questions, ids, columns)
             encode(new)  # Others may have removed some since.
             index_file.delete(db, replaced)
             db.executemany("update question set columns = ? where row = ?", changed)
-            new_ids, _ = index_file.insert(
-                db,
-                [questions[at] for at in new],
-                ids and [ids[at] for at in new],
-                [columns[at] if columns else "{}" for at in new],
-                [vectors[at] for at in new],
-            )
+            parts = questions, known, columns or ["{}"] * len(questions), vectors
+            parts = ([part[at] for at in new] for part in parts)
+            new_ids, _ = index_file.insert(db, *parts)
         for at, i in zip(new, new_ids):
-            answer[at] = i
+            known[at] = i
         fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
-        return Added(answer, fresh, others, len(questions) - fresh - others)
+        return Added(known, fresh, others, len(questions) - fresh - others)
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many.
@@ -243,8 +192,8 @@ class QuestionIndex:
           CheckpointError: the file cannot be changed.
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
-        with self._changing() as db:
-            rows = [row for row, *_ in _stored(db, ids)]
+        with self._moment(change=True) as db:
+            rows = [row for row, *_ in index_file.stored(db, ids)]
             index_file.delete(db, rows)
         return len(rows)
 
@@ -255,20 +204,20 @@ class QuestionIndex:
           fit: as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it; its detector is
             replaced by one with these.
         """
-        with self._changing() as db:
+        with self._moment(change=True) as db:
             write_settings(db, fit=dict(fit))
 
     @property
     def vector_weight(self) -> float:
         """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Setting it stores it."""
         with self._moment():
-            return self._weight
+            return self._facts["vector_weight"]
 
     @vector_weight.setter
     def vector_weight(self, weight: float) -> None:
         if not 0 <= as_number(weight, "vector_weight") <= 1:
             raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
-        with self._changing() as db:
+        with self._moment(change=True) as db:
             write_settings(db, vector_weight=float(weight))
 
     # ---- Groups and answers ----
@@ -307,7 +256,7 @@ class QuestionIndex:
             alone = self._model.without_known_words(texts)
             labels = index_groups.make_labels(state, alone, answers, cut, largest)
             if not self._file.read_only:
-                with self._changing() as db:
+                with self._moment(change=True) as db:
                     now = self._state
                     same_answers = np.array_equal(answers, index_groups.read_answers(db))
                     # Other answers may forbid these groups; another index may be in the file.
@@ -322,13 +271,13 @@ class QuestionIndex:
         with self._moment() as db:
             rows = db.execute("select * from question order by row").fetchall()
         unknown = self._model.without_known_words([text for _, _, _, text, _ in rows])
-        return [_entry(rows[at]) for at in np.flatnonzero(unknown)]
+        return [index_file.entry(rows[at]) for at in np.flatnonzero(unknown)]
 
     @property
     def grouping(self) -> dict[str, Any] | None:
         """The threshold and the bound (`largest`) of the stored groups; None where there are none."""
-        with self._moment() as db:
-            return settings(db).get("grouping")
+        with self._moment():
+            return self._facts.get("grouping")
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
@@ -341,7 +290,7 @@ class QuestionIndex:
           pairs: `QuestionPairs`.
           forget: take back the answers to these pairs instead.
         """
-        with self._changing() as db:
+        with self._moment(change=True) as db:
             return index_groups.add_answers(db, pairs, forget)
 
     def answers(self) -> QuestionPairs:
@@ -358,7 +307,7 @@ class QuestionIndex:
     def entry(self, i: str | int) -> dict[str, Any]:
         """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
         with self._moment() as db:
-            return _entry(_stored(db, [i])[0])
+            return index_file.entry(index_file.stored(db, [i])[0])
 
     @property
     def vectors(self) -> np.ndarray:
@@ -370,7 +319,7 @@ class QuestionIndex:
     def entries(self) -> list[dict[str, Any]]:
         """Each question as a dict: id, question, columns. It reads all of them."""
         with self._moment() as db:
-            return list(map(_entry, db.execute("select * from question order by row")))
+            return list(map(index_file.entry, db.execute("select * from question order by row")))
 
     def search(
         self,
@@ -410,10 +359,9 @@ class QuestionIndex:
         queries = self._model.encode(asked)
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
-        entries = None
-        while entries is None:
+        while True:
             with self._moment() as db:
-                state, detector, weight = self._state, self._detector, self._weight
+                state, detector, weight = self._state, self._detector, self._facts["vector_weight"]
                 stems = index_file.stem_numbers(db, words)
                 skip = self._left_out(db, where or {})
             if min_probability is not None and detector.calibration is None:
@@ -422,26 +370,33 @@ class QuestionIndex:
                 )
             weight = weight if vector_weight is None else vector_weight
             rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
-            places = np.unique(np.concatenate([NONE, *(places for places, *_ in rankings)]))
+            rows = {row for ranking in rankings for row in ranking[0].tolist()}
             with self._moment() as db:
-                stored = rows_where(db, "row", state.rows[places].tolist())
-            if len(stored) == len(places):  # Else a question was removed meanwhile.
-                entries = dict(zip(places.tolist(), map(_entry, stored)))
-        answers = []
+                entries = {row[0]: row for row in index_file.rows_where(db, "row", rows)}
+            if len(entries) == len(rows):  # Else a question was removed meanwhile.
+                break
+        entries, answers = {row: index_file.entry(own) for row, own in entries.items()}, []
         for ranking, query in zip(rankings, queries):
-            hits = _hits(ranking, detector.judged(ranking[1], threshold), entries)
-            if min_probability is not None:
-                hits = [hit for hit in hits if hit.probability >= min_probability]
-            answers.append(_same_marked(hits, k, merge_same) if query.any() else [])
+            judged = detector.judged(ranking[1], threshold)
+            hits = hits_of(ranking, judged, entries, k, min_probability, merge_same)
+            answers.append(hits if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
 
     def _left_out(self, db: Any, where: Mapping[str, Any]) -> np.ndarray:
         """The places of the questions whose columns have other values than these, int64, rising."""
-        rows, fits = self._state.rows, np.ones(len(self._state.rows), bool)
+        if where and self._columns is None:
+            query = "select columns from question order by row"
+            self._columns = [json.loads(columns) for (columns,) in db.execute(query)]
+        fits = np.ones(len(self._state.rows), bool)
         for column, value in where.items():
-            if column not in self._rows_of:
-                self._rows_of[column] = index_file.rows_by_value(db, column)
-            fits &= np.isin(rows, self._rows_of[column].get(as_text(value), []))
+            values = [columns.get(column, []) for columns in self._columns]
+            if self._columns and not any(column in columns for columns in self._columns):
+                names = ", ".join(sorted({name for columns in self._columns for name in columns}))
+                raise ArgumentError(
+                    f"The index has no column {column!r}. It has {names or 'none'}."
+                )
+            wanted = as_text(value)
+            fits &= [wanted in map(as_text, v if isinstance(v, list) else [v]) for v in values]
         return np.flatnonzero(~fits)
 
     def export(self, path: str | os.PathLike) -> int:
@@ -481,13 +436,22 @@ class QuestionIndex:
 
     @contextmanager
     def _moment(self, change: bool = False) -> Iterator[Any]:
-        """A transaction; state and settings are those of its moment."""
-        with self._file.transaction(change) as db:
-            version = self._file.version
-            if version != self._version:
-                self._read(db)
-                self._version = version
-            yield db
+        """A transaction; state and settings are those of its moment, and of the end of a change."""
+        with self._file.lock:
+            before = self._state, self._facts
+            try:
+                with self._file.transaction(change) as db:
+                    if self._file.version != self._version:
+                        self._read(db)
+                        self._version = self._file.version
+                    state = self._state
+                    yield db
+                    if change:
+                        self._read(db)
+                        self._extend_groups(db, state)
+            except BaseException:
+                (self._state, self._facts), self._version = before, None
+                raise
 
     def _read(self, db: Any) -> None:
         """Takes settings and questions from the file, in a transaction."""
@@ -497,31 +461,14 @@ class QuestionIndex:
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
                 f"model that made it. {index_file.REMAKE}"
             )
-        self._weight, fit = facts["vector_weight"], facts.get("fit")
-        if fit != self._fit:
-            self._detector, self._fit = self._model.with_fit(fit) if fit else self._model, fit
-        self._state = self._state.followed(db, facts["removal"] != self._removal)
-        self._removal, self._rows_of = facts["removal"], {}
-
-    @contextmanager
-    def _changing(self) -> Iterator[Any]:
-        """A transaction that changes the file; the state is current at its start and after it."""
-        with self._file.lock:
-            before = self._state, self._removal
-            try:
-                with self._moment(change=True) as db:
-                    state = self._state
-                    yield db
-                    self._read(db)
-                    self._extend_groups(db, state)
-            except BaseException:
-                (self._state, self._removal), self._version = before, None
-                raise
+        fit, removed = facts.get("fit"), facts["removal"] != self._facts["removal"]
+        self._detector = self._model.with_fit(fit) if fit else self._model
+        self._state, self._facts, self._columns = self._state.followed(db, removed), facts, None
 
     def _extend_groups(self, db: Any, state: State) -> None:
         """Lets the questions after those of an earlier state join the stored groups."""
-        last = state.rows.max(initial=0)
-        index_groups.extend(db, self._state, last, self._model.without_known_words)
+        last, unknown = int(state.rows.max(initial=0)), self._model.without_known_words
+        index_groups.extend(db, self._state, last, unknown)
 
 
 # ---- Questions in and out ----
@@ -564,83 +511,13 @@ def _encoded(
     return vectors
 
 
-def _compared(
-    db: Any, questions: list[str], ids: list[str] | None, columns: list[str] | None
-) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
-    """What `add` does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
-    if ids is None:
-        keys = [text_key(folded(question)) for question in questions]
-        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
-        known = list(map(id_of.get, keys))
-        return [at for at, i in enumerate(known) if i is None], [], [], known
-    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
-    new, replaced, changed = [], [], []
-    for at, i in enumerate(ids):
-        row, text, others = stored.get(i, (None, None, None))
-        if text != questions[at]:
-            new.append(at)
-            replaced += [row] if row else []
-        elif columns is not None and json.loads(columns[at]) != json.loads(others):
-            changed.append((columns[at], row))
-    return new, replaced, changed, list(ids)
-
-
-def _stored(db: Any, ids: Iterable[str | int]) -> list[tuple]:
-    """The stored questions with some ids, each once; ArgumentError for an id that is not there."""
-    ids = list(dict.fromkeys(map(str, ids)))
-    stored = {row[1]: row for row in rows_where(db, "id", ids)}
-    for i in ids:
-        if i not in stored:
-            raise ArgumentError(f"There is no question with the id {i!r} in the index.")
-    return list(stored.values())
-
-
-def _entry(stored: tuple) -> dict[str, Any]:
-    """A row of the table of questions as id, question and columns."""
-    _, i, _, text, columns = stored
-    return {"id": i, "question": text, "columns": json.loads(columns)}
-
-
-def _hits(
-    ranking: tuple[np.ndarray, ...], answers: list[tuple], entries: Mapping[int, Mapping[str, Any]]
-) -> list[Hit]:
-    """The hits of a question, from its row of `ranked`, what is judged of each, and the questions."""
-    places, _, *ranks = (part.tolist() for part in ranking)
-    names = Hit._fields[2:5]  # similarity, probability, is_duplicate
-    return [
-        Hit(
-            **entries[place],
-            **dict(zip(names, judged)),
-            vector_rank=by_vector or None,
-            word_rank=by_words or None,
-        )
-        for place, judged, by_vector, by_words in zip(places, answers, *ranks)
-    ]
-
-
-def _same_marked(hits: list[Hit], k: int, merge: bool) -> list[Hit]:
-    """The first k hits, each with the ids of those with the same folded text; or one of each text."""
-    hits = hits if merge else hits[:k]
-    texts, ids = [folded(hit.question) for hit in hits], defaultdict(list)
-    for text, hit in zip(texts, hits):
-        ids[text].append(hit.id)
-    return [
-        hit._replace(same=tuple(i for i in ids[text] if i != hit.id))
-        for text, hit in zip(texts, hits)
-        if not merge or hit.id == ids[text][0]
-    ][:k]
-
-
-# ---- The model of an index ----
-
-
 def _model_facts(
     detector: DuplicateDetector, path: str | os.PathLike | None, model: str | os.PathLike | None
 ) -> dict[str, Any]:
     """What a file says of its model: checksum, encoder, places; for an encoder alone its threshold."""
     weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
     facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector)}
-    facts |= {"vector_weight": weight, "model": []}
+    facts |= {"size": detector.output_size, "vector_weight": weight, "model": []}
     if model is not None and os.path.exists(model):  # Else it is an encoder's name.
         where = model_path(model).resolve()
         # Relative first, so that model and index can be moved together.

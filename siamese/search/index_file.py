@@ -6,7 +6,6 @@ has written. A killed writer leaves the file as it was before.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
@@ -15,7 +14,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -23,13 +21,12 @@ import numpy as np
 
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.search.lexical import WordCounts, stems_of
+from siamese.search.lexical import stems_of
+from siamese.search.ranking import State
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION, VERSION = 0x7369616D, 3  # "siam"
 OPTIONS = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
-AT_ONCE = 1024  # vectors that are read together
-SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
 # A changed text gets a new row: a row's text and vector never change. `key`: 64 bits of the folded text.
 SCHEMA = """
 create table setting (name text primary key, value text not null);
@@ -141,6 +138,15 @@ class IndexFile:
             self._db.close()
 
     @contextmanager
+    def closed_by_errors(self) -> Iterator[IndexFile]:
+        """A context in which an exception closes it."""
+        try:
+            yield self
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
     def _explained(self) -> Iterator[None]:
         """Raises an error of SQLite's as a CheckpointError that says what to do."""
         try:
@@ -191,6 +197,7 @@ class IndexFile:
             db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
             db.execute(f"pragma application_id = {APPLICATION}")
             db.execute(f"pragma user_version = {VERSION}")
+            write_settings(db, next_id=0, removal=secrets.token_hex(8))
             yield db
         with self._explained():
             self._db.execute("pragma journal_mode = wal")
@@ -221,27 +228,6 @@ def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> li
     return db.execute(query, (json.dumps(list(values)),)).fetchall()
 
 
-def rows_by_value(db: sqlite3.Connection, column: str) -> dict[str, list[int]]:
-    """The rows of each value of a column, as text; a list counts for each of its values.
-
-    Raises:
-      ArgumentError: a column that no question has.
-    """
-    rows: dict[str, list[int]] = {}
-    names: set[str] = set()
-    for row, columns in db.execute("select row, columns from question"):
-        entry = json.loads(columns)
-        names.update(entry)
-        if column in entry:
-            value = entry[column]
-            for one in value if isinstance(value, list) else [value]:
-                rows.setdefault(as_text(one), []).append(row)
-    if column not in names and rows_where(db, "row", [last_row(db)]):
-        has = ", ".join(sorted(names)) or "none"
-        raise ArgumentError(f"The index has no column {column!r}. It has {has}.")
-    return rows
-
-
 def as_text(value: Any) -> str:
     """A column's value as text: what is not text as JSON has it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -264,19 +250,18 @@ def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.
 def insert(
     db: sqlite3.Connection,
     questions: Sequence[str],
-    ids: Sequence[str] | None,
+    ids: Sequence[str | None],
     columns: Sequence[str],
     vectors: Sequence[np.ndarray],
     *,
-    in_memory: bool = False,
+    encoded: bool = True,
 ) -> tuple[list[str], State]:
-    """Adds questions; returns their ids, the next free numbers where there are none, and what is searched.
+    """Adds questions; returns their ids, the next free number for None, and what is searched.
 
-    With `in_memory` stems and vectors are not stored.
+    Only where `encoded` are stems and vectors stored.
     """
     following = settings(db)["next_id"]
-    if ids is None:
-        ids = [str(following + n) for n in range(len(questions))]
+    ids = [str(following + n) if i is None else i for n, i in enumerate(ids)]
     numbers = [int(i) + 1 for i in ids if i.isdecimal() and len(i) < 18]
     write_settings(db, next_id=max([following, *numbers]))
     rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
@@ -286,7 +271,7 @@ def insert(
     distinct = dict.fromkeys(stem for stems in words for stem in stems)
     db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
     stems = stem_numbers(db, words)
-    if not in_memory:
+    if encoded:
         values = zip(
             rows.tolist(), *((part.tobytes() for part in parts) for parts in (stems, vectors))
         )
@@ -311,74 +296,38 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     write_settings(db, removal=secrets.token_hex(8))
 
 
-# ---- In memory ----
+def compared(
+    db: Any, questions: list[str], ids: list[str] | None, columns: list[str] | None
+) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
+    """What `add` does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
+    if ids is None:
+        keys = [text_key(folded(question)) for question in questions]
+        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
+        known = list(map(id_of.get, keys))
+        return [at for at, i in enumerate(known) if i is None], [], [], known
+    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
+    new, replaced, changed = [], [], []
+    for at, i in enumerate(ids):
+        row, text, others = stored.get(i, (None, None, None))
+        if text != questions[at]:
+            new.append(at)
+            replaced += [row] if row else []
+        elif columns is not None and json.loads(columns[at]) != json.loads(others):
+            changed.append((columns[at], row))
+    return new, replaced, changed, list(ids)
 
 
-@dataclass
-class State:
-    """What is searched, at one moment; a change makes another one."""
-
-    rows: np.ndarray  # int64 [n], rising: each question's row in the file
-    vectors: np.ndarray  # float32 [n, d]
-    stems: np.ndarray  # int32 [words], the numbers of each question's stems, one after the other
-    lengths: np.ndarray  # int64 [n]: how many each question has
-
-    @functools.cached_property
-    def words(self) -> WordCounts:
-        """The words of all questions, counted when they are first asked for."""
-        return WordCounts.of(self.stems, self.lengths)
-
-    @classmethod
-    def empty(cls, size: int) -> State:
-        """No questions; their vectors have `size` numbers."""
-        none = np.zeros(0, np.int64)
-        return cls(none, np.zeros((0, size), np.float32), none.astype(np.int32), none)
-
-    def extended(self, more: State) -> State:
-        """With more questions, whose vectors come into the memory beyond the others where it suffices."""
-        n, end = len(self.rows), len(self.rows) + len(more.rows)
-        if not n:
-            return more
-        base = self.vectors.base
-        if base is None or len(base) < end:
-            base = np.empty((end + SPARE, self.vectors.shape[1]), np.float32)
-            base[:n] = self.vectors
-        base[n:end] = more.vectors
-        names = "rows", "stems", "lengths"
-        parts = {n: np.concatenate([getattr(self, n), getattr(more, n)]) for n in names}
-        return State(vectors=base[:end], **parts)
-
-    def followed(self, db: sqlite3.Connection, removed: bool) -> State:
-        """With the questions that the file has after the last row; some were removed where `removed`."""
-        state = self
-        if removed:
-            rows = np.array(db.execute("select row from question").fetchall(), np.int64)
-            live = np.isin(self.rows, rows)
-            stems = self.stems[np.repeat(live, self.lengths)]
-            state = State(self.rows[live], self.vectors[live], stems, self.lengths[live])
-        last = int(state.rows.max(initial=0))
-        query = "select count(*) from question where row > ?"
-        (count,) = db.execute(query, (last,)).fetchone()
-        size = self.vectors.shape[1]
-        return state.extended(_read_encoded(db, last, count, size)) if count else state
+def stored(db: Any, ids: Iterable[str | int]) -> list[tuple]:
+    """The stored questions with some ids, each once; ArgumentError for an id that is not there."""
+    ids = list(dict.fromkeys(map(str, ids)))
+    stored = {row[1]: row for row in rows_where(db, "id", ids)}
+    for i in ids:
+        if i not in stored:
+            raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+    return list(stored.values())
 
 
-def _read_encoded(db: sqlite3.Connection, last: int, count: int, size: int) -> State:
-    """The `count` questions after a row."""
-    vectors = np.empty((count + SPARE, size), np.float32)
-    rows: list[int] = []
-    stems: list[bytes] = []
-    query = "select row, stems, vector from encoded where row > ? order by row"
-    answer = db.execute(query, (last,))
-    while part := answer.fetchmany(AT_ONCE):
-        numbers, words, blobs = zip(*part)
-        if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
-            break
-        flat = np.frombuffer(b"".join(blobs), np.float32)
-        vectors[len(rows) : len(rows) + len(part)] = flat.reshape(-1, size)
-        rows += numbers
-        stems += words
-    if len(rows) < count or not np.isfinite(vectors[:count].sum()):
-        raise sqlite3.DatabaseError(f"its vectors are not {size} finite numbers each")
-    lengths = np.array(list(map(len, stems)), np.int64) // 4
-    return State(np.array(rows), vectors[:count], np.frombuffer(b"".join(stems), np.int32), lengths)
+def entry(stored: tuple) -> dict[str, Any]:
+    """A row of the table of questions as id, question and columns."""
+    _, i, _, text, columns = stored
+    return {"id": i, "question": text, "columns": json.loads(columns)}

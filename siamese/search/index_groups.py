@@ -13,9 +13,10 @@ from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.groups import bound_labels, join_groups
-from siamese.search.index_file import INSIDE, State, rows_where, settings, text_key, write_settings
+from siamese.search.index_file import INSIDE, rows_where, settings, text_key, write_settings
 from siamese.search.linkage import average_linkage
 from siamese.search.nearest import similar_rows
+from siamese.search.ranking import State
 
 
 def stored_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray | None:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from siamese.data.text import folded
-from siamese.search.nearest import cosines_with, top_k
 
-MODES = ("hybrid", "vectors", "words")  # of a search's order
 DEPTH = 300  # rows of each list that are joined, at least
 # Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a tower alone.
 ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
@@ -141,48 +139,3 @@ def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.
         return (values - values.mean()) / deviation if deviation > 1e-9 else np.zeros(len(values))
 
     return weight * z(cosines) + (1 - weight) * z(scores)
-
-
-def ranked(
-    state: Any,
-    queries: np.ndarray,
-    stems: Sequence[Sequence[int]],
-    k: int,
-    mode: str,
-    skip: np.ndarray,
-    weight: float,
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """The hits of each question, best first: places, cosines, ranks by vector, ranks by words.
-
-    Ranks count from 1; 0 is for a question that is not in that list. Of a hybrid search both lists are
-    as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and cosine.
-
-    Args:
-      state: what is searched, `siamese.search.index_file.State`.
-      queries: float32 [questions, d].
-      stems: the numbers of each question's stems.
-      k: how many hits.
-      mode: one of `MODES`.
-      skip: int64, rising: places that do not count.
-      weight: of the cosine in hybrid search.
-    """
-    depth = max(k, DEPTH) if mode == "hybrid" else k
-    by_vector = np.zeros((len(queries), 0), np.int64)
-    if mode != "words":
-        by_vector, _ = top_k(state.vectors, queries, depth, skip)
-    for query, numbers, near in zip(queries, stems, by_vector):
-        worded = near[:0]
-        if mode != "vectors":
-            scores = bm25(state.words, numbers)
-            scores[skip] = 0
-            worded = best_rows(scores, depth)
-        places = np.union1d(near, worded)  # rising
-        cosines = cosines_with(state.vectors[places], query)
-        ranks = np.zeros((2, len(places)), np.int64)
-        for rank, some in zip(ranks, (near, worded)):
-            rank[np.searchsorted(places, some)] = np.arange(1, len(some) + 1)
-        order = np.argsort(ranks[int(mode == "words")])
-        if mode == "hybrid":
-            order = np.lexsort((places, -cosines, -joined_scores(cosines, scores[places], weight)))
-        order = order[:k]
-        yield places[order], cosines[order], *ranks[:, order]
