@@ -20,8 +20,8 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.groups import Member, groups_of
 from siamese.search.index_file import IndexFile, as_text, settings, write_settings
-from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
-from siamese.search.model_file import encoder_facts, model_path, saved_encoder
+from siamese.search.index_model import detector_of, model_facts
+from siamese.search.lexical import DEPTH, words_in
 from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
 from siamese.storage.atomic import open_atomically
 
@@ -112,7 +112,7 @@ class QuestionIndex:
         ids, columns = ids or [None] * len(questions), columns or ["{}"] * len(questions)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
-                write_settings(db, **_model_facts(detector, path, model))
+                write_settings(db, **model_facts(detector, path, model))
                 # What is in memory is not stored a second time.
                 options = {"encoded": path is not None}
                 _, state = index_file.insert(db, questions, ids, columns, vectors, **options)
@@ -134,7 +134,7 @@ class QuestionIndex:
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
                 facts = settings(db)
-                loading = pool.submit(_detector_of, path, facts, detector)
+                loading = pool.submit(detector_of, path, facts, detector)
                 state = State.empty(facts["size"]).followed(db)  # meanwhile
             return cls(loading.result(), file, state, facts)
 
@@ -193,7 +193,7 @@ class QuestionIndex:
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._moment(change=True) as db:
-            rows = [row for row, *_ in index_file.stored(db, ids)]
+            rows = [row for row, *_ in index_file.rows_with(db, ids)]
             index_file.delete(db, rows)
         return len(rows)
 
@@ -263,7 +263,7 @@ class QuestionIndex:
                     if same_answers and np.isin(state.rows, now.rows).any():
                         options = {"threshold": cut, "largest": largest}
                         index_groups.write_labels(db, state, labels, now, **options)
-                        self._extend_groups(db, state)
+                        index_groups.extend(db, state, now, self._model)
         return groups_of(state.vectors, labels)
 
     def without_known_words(self) -> list[dict[str, Any]]:
@@ -307,7 +307,7 @@ class QuestionIndex:
     def entry(self, i: str | int) -> dict[str, Any]:
         """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
         with self._moment() as db:
-            return index_file.entry(index_file.stored(db, [i])[0])
+            return index_file.entry(*index_file.rows_with(db, [i]))
 
     @property
     def vectors(self) -> np.ndarray:
@@ -448,7 +448,7 @@ class QuestionIndex:
                     yield db
                     if change:
                         self._read(db)
-                        self._extend_groups(db, state)
+                        index_groups.extend(db, state, self._state, self._model)
             except BaseException:
                 (self._state, self._facts), self._version = before, None
                 raise
@@ -464,11 +464,6 @@ class QuestionIndex:
         fit, removed = facts.get("fit"), facts["removal"] != self._facts["removal"]
         self._detector = self._model.with_fit(fit) if fit else self._model
         self._state, self._facts, self._columns = self._state.followed(db, removed), facts, None
-
-    def _extend_groups(self, db: Any, state: State) -> None:
-        """Lets the questions after those of an earlier state join the stored groups."""
-        last, unknown = int(state.rows.max(initial=0)), self._model.without_known_words
-        index_groups.extend(db, self._state, last, unknown)
 
 
 # ---- Questions in and out ----
@@ -509,49 +504,3 @@ def _encoded(
             f"Question {place} (from 0) has no words: {questions[place][:40]!r}. Leave it out."
         )
     return vectors
-
-
-def _model_facts(
-    detector: DuplicateDetector, path: str | os.PathLike | None, model: str | os.PathLike | None
-) -> dict[str, Any]:
-    """What a file says of its model: checksum, encoder, places; for an encoder alone its threshold."""
-    weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
-    facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector)}
-    facts |= {"size": detector.output_size, "vector_weight": weight, "model": []}
-    if model is not None and os.path.exists(model):  # Else it is an encoder's name.
-        where = model_path(model).resolve()
-        # Relative first, so that model and index can be moved together.
-        folder = os.path.dirname(os.path.realpath(path or "."))
-        facts["model"] = [os.path.relpath(where, folder), str(where)]
-    elif detector.tower is None:
-        calibration = detector.calibration
-        facts["fit"] = {
-            "threshold": detector.threshold,
-            "calibration": calibration.to_dict() if calibration else None,
-            "threshold_from": detector.threshold_from,
-        }
-    return facts
-
-
-def _detector_of(
-    path: str | os.PathLike, facts: Mapping[str, Any], detector: Any
-) -> DuplicateDetector:
-    """The model of an index, from its file, or of the encoder that the index names."""
-    if isinstance(detector, DuplicateDetector):
-        if facts["encoder"] and detector.encoder is not None:
-            saved_encoder(path, facts["encoder"], detector.encoder)
-        return detector
-    if isinstance(detector, (str, os.PathLike)):
-        return DuplicateDetector.load(detector)
-    folder = os.path.dirname(os.path.abspath(path))
-    for place in facts["model"]:
-        if os.path.exists(os.path.join(folder, place)):
-            return DuplicateDetector.load(os.path.join(folder, place), detector)
-    if facts["encoder"] and not facts["model"]:
-        encoder = saved_encoder(path, facts["encoder"], detector)
-        return DuplicateDetector.from_encoder(encoder, threshold=facts["fit"]["threshold"])
-    places = "".join(f" ({place})" for place in facts["model"][1:])
-    raise CheckpointError(
-        f"{path} does not say where its model is, or it is gone from there{places}. Name the model "
-        "(--model)."
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
+import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ MAGIC = b"SQLite format 3\0"
 APPLICATION, VERSION = 0x7369616D, 3  # "siam"
 OPTIONS = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
 # A changed text gets a new row: a row's text and vector never change. `key`: 64 bits of the folded text.
+# A group whose first question is removed goes to its next one.
 SCHEMA = """
 create table setting (name text primary key, value text not null);
 create table question (row integer primary key autoincrement, id text unique not null, key integer not null,
@@ -38,9 +39,17 @@ create table term (number integer primary key, stem text unique not null);
 create table grouped (row integer primary key, first integer not null);
 create index grouped_first on grouped (first);
 create table answer (row1 integer, row2 integer, is_duplicate integer not null, primary key (row1, row2));
+create trigger removed after delete on question begin
+    delete from encoded where row = old.row;
+    delete from answer where old.row in (row1, row2);
+    delete from grouped where row = old.row;
+    update grouped set first = (select min(row) from grouped where first = old.row) where first = old.row;
+    update setting set value = json_quote(hex(randomblob(8))) where name = 'removal';
+end;
+insert into setting values ('removal', json_quote(hex(randomblob(8)))), ('next_id', 0);
 """
 TABLES = ("answer", "grouped", "encoded", "question", "term", "setting")
-INSIDE = "in (select value from json_each(?1))"
+INSIDE = "in (select value from json_each(?))"
 MAKE = "Make one: siamese index build FILE."
 REMAKE = "Make it again: siamese index build FILE."
 DISK_FULL = "the disk is full"
@@ -80,13 +89,11 @@ class IndexFile:
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
         self.path, self.lock, self._opened = path, threading.RLock(), 0
-        if path is not None:
-            if os.path.isdir(path):
-                raise CheckpointError(f"{path} is a directory; an index is one file. {MAKE}")
-            if not create and not os.path.exists(path):
-                raise CheckpointError(f"There is no index at {path}. {MAKE}")
-            if os.path.exists(path) and os.path.getsize(path) and not is_index_file(path):
-                raise CheckpointError(f"{path} holds no index. {MAKE}")
+        exists = path is not None and os.path.exists(path)
+        if not exists and not create:
+            raise CheckpointError(f"There is no index at {path}. {MAKE}")
+        if exists and os.path.getsize(path) and not is_index_file(path):
+            raise CheckpointError(f"{path} holds no index: an index is one file. {MAKE}")
         with self._explained():
             self._open(create)
 
@@ -113,14 +120,14 @@ class IndexFile:
     def _connect(self, place: str, create: bool) -> None:
         self._db = sqlite3.connect(place, uri=place.startswith("file:"), **OPTIONS)
         self._opened += 1
-        try:
+        with self.closed_by_errors():
             tables, application, version = self._db.execute(
                 "select (select count(*) from sqlite_master), application_id, user_version "
                 "from pragma_application_id, pragma_user_version"
             ).fetchone()
-            if application != APPLICATION and (tables or not create):
+            if (tables or not create) and application != APPLICATION:
                 raise CheckpointError(f"{self.path} holds no index. {MAKE}")
-            if version != VERSION and (tables or not create):
+            if tables and version != VERSION:
                 raise CheckpointError(
                     f"{self.path} has format version {version}; this siamese reads {VERSION}. {REMAKE}"
                 )
@@ -128,9 +135,6 @@ class IndexFile:
             self._db.execute("pragma synchronous = full")
             if tables and not self.read_only:
                 self._db.execute("pragma journal_mode = wal")
-        except BaseException:
-            self._db.close()
-            raise
 
     def close(self) -> None:
         """Closes the connection; the last one leaves the database in its one file."""
@@ -192,12 +196,11 @@ class IndexFile:
             last = last_row(db) if "question" in tables else 0
             for name in tables.intersection(TABLES):
                 db.execute(f"drop table {name}")
-            for statement in SCHEMA.split(";"):
+            for statement in re.split(r"(?m)^(?=create|insert)", SCHEMA):
                 db.execute(statement)
             db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
             db.execute(f"pragma application_id = {APPLICATION}")
             db.execute(f"pragma user_version = {VERSION}")
-            write_settings(db, next_id=0, removal=secrets.token_hex(8))
             yield db
         with self._explained():
             self._db.execute("pragma journal_mode = wal")
@@ -219,13 +222,28 @@ def write_settings(db: sqlite3.Connection, **values: Any) -> None:
 
 def last_row(db: sqlite3.Connection) -> int:
     """The last row that a question has had; 0 where there was none."""
-    return db.execute("select coalesce(max(seq), 0) from sqlite_sequence").fetchone()[0]
+    return db.execute("select max(seq) from sqlite_sequence").fetchone()[0] or 0
 
 
 def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> list[tuple]:
     """(row, id, key, text, columns) of the questions whose column `row`, `id` or `key` is among values."""
     query = f"select * from question where {column} {INSIDE} order by row"
     return db.execute(query, (json.dumps(list(values)),)).fetchall()
+
+
+def rows_with(db: sqlite3.Connection, ids: Iterable[str | int]) -> list[tuple]:
+    """`rows_where` of ids, each once; ArgumentError for an id that is not there."""
+    ids = {str(i): None for i in ids}
+    rows = rows_where(db, "id", ids)
+    for i in ids.keys() - {i for _, i, *_ in rows}:
+        raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+    return rows
+
+
+def entry(row: tuple) -> dict[str, Any]:
+    """One of `rows_where` as id, question and columns."""
+    _, i, _, text, columns = row
+    return {"id": i, "question": text, "columns": json.loads(columns)}
 
 
 def as_text(value: Any) -> str:
@@ -245,6 +263,27 @@ def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.
     query = f"select stem, number from term where stem {INSIDE}"
     number_of = dict(db.execute(query, (distinct,)).fetchall())
     return [np.array([number_of[s] for s in stems if s in number_of], np.int32) for stems in texts]
+
+
+def compared(
+    db: sqlite3.Connection, questions: list[str], ids: list[str] | None, columns: list[str] | None
+) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
+    """What adding does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
+    if ids is None:
+        keys = [text_key(folded(question)) for question in questions]
+        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
+        ids = list(map(id_of.get, keys))
+        return [at for at, i in enumerate(ids) if i is None], [], [], ids
+    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
+    new, replaced, changed = [], [], []
+    for at, i in enumerate(ids):
+        row, text, others = stored.get(i, (None, None, None))
+        if text != questions[at]:
+            new.append(at)
+            replaced += [row] if row else []
+        elif columns is not None and json.loads(columns[at]) != json.loads(others):
+            changed.append((columns[at], row))
+    return new, replaced, changed, list(ids)
 
 
 def insert(
@@ -272,62 +311,13 @@ def insert(
     db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
     stems = stem_numbers(db, words)
     if encoded:
-        values = zip(
-            rows.tolist(), *((part.tobytes() for part in parts) for parts in (stems, vectors))
-        )
-        db.executemany("insert into encoded values (?, ?, ?)", values)
+        blobs = ((part.tobytes() for part in parts) for parts in (stems, vectors))
+        db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
     lengths = np.array(list(map(len, words)), np.int64)
     flat = np.concatenate([np.zeros(0, np.int32), *stems])
     return ids, State(rows, np.asarray(vectors), flat, lengths)
 
 
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
-    """Removes questions by their rows; a group whose first is removed goes to its next one."""
-    if not rows:
-        return
-    some = (json.dumps(list(rows)),)
-    query = f"select row from grouped where row = first and row {INSIDE}"
-    heads = db.execute(query, some).fetchall()
-    for table in ("question", "encoded", "grouped"):
-        db.execute(f"delete from {table} where row {INSIDE}", some)
-    db.execute(f"delete from answer where row1 {INSIDE} or row2 {INSIDE}", some)
-    following = "(select min(row) from grouped where first = ?1)"
-    db.executemany(f"update grouped set first = {following} where first = ?1", heads)
-    write_settings(db, removal=secrets.token_hex(8))
-
-
-def compared(
-    db: Any, questions: list[str], ids: list[str] | None, columns: list[str] | None
-) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
-    """What `add` does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
-    if ids is None:
-        keys = [text_key(folded(question)) for question in questions]
-        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
-        known = list(map(id_of.get, keys))
-        return [at for at, i in enumerate(known) if i is None], [], [], known
-    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
-    new, replaced, changed = [], [], []
-    for at, i in enumerate(ids):
-        row, text, others = stored.get(i, (None, None, None))
-        if text != questions[at]:
-            new.append(at)
-            replaced += [row] if row else []
-        elif columns is not None and json.loads(columns[at]) != json.loads(others):
-            changed.append((columns[at], row))
-    return new, replaced, changed, list(ids)
-
-
-def stored(db: Any, ids: Iterable[str | int]) -> list[tuple]:
-    """The stored questions with some ids, each once; ArgumentError for an id that is not there."""
-    ids = list(dict.fromkeys(map(str, ids)))
-    stored = {row[1]: row for row in rows_where(db, "id", ids)}
-    for i in ids:
-        if i not in stored:
-            raise ArgumentError(f"There is no question with the id {i!r} in the index.")
-    return list(stored.values())
-
-
-def entry(stored: tuple) -> dict[str, Any]:
-    """A row of the table of questions as id, question and columns."""
-    _, i, _, text, columns = stored
-    return {"id": i, "question": text, "columns": json.loads(columns)}
+    """Removes questions by their rows, with all that is stored of them."""
+    db.execute(f"delete from question where row {INSIDE}", (json.dumps(list(rows)),))

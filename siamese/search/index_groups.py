@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
+from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import bound_labels, join_groups
 from siamese.search.index_file import INSIDE, rows_where, settings, text_key, write_settings
 from siamese.search.linkage import average_linkage
@@ -74,27 +74,21 @@ def write_labels(
     write_settings(db, grouping=grouping)
 
 
-def extend(
-    db: sqlite3.Connection, state: State, last: int, unknown: Callable[[list[str]], np.ndarray]
-) -> None:
-    """Lets the questions after a row join the groups, where some are stored.
+def extend(db: sqlite3.Connection, old: State, now: State, detector: DuplicateDetector) -> None:
+    """Lets the questions after those of an old state join the groups, where some are stored.
 
-    Args:
-      db: the file's connection.
-      state: all questions.
-      last: the row.
-      unknown: tells of texts whether the model can compare them with none; those stay alone.
+    Those without any word that the model knows stay alone.
     """
     grouping = settings(db).get("grouping")
-    n = int(np.searchsorted(state.rows, last, "right"))
-    if not grouping or n == len(state.rows):
+    rows, vectors = now.rows, now.vectors
+    n = int(np.searchsorted(rows, old.rows.max(initial=0), "right"))
+    if not grouping or n == len(rows):
         return
 
     def known(rows: np.ndarray) -> np.ndarray:
         texts = [text for _, _, _, text, _ in rows_where(db, "row", rows.tolist())]
-        return rows[~unknown(texts)]
+        return rows[~detector.without_known_words(texts)]
 
-    rows, vectors = state.rows, state.vectors
     new = np.searchsorted(rows, known(rows[n:]))
     near = known(rows[similar_rows(vectors[:n], vectors[new], grouping["threshold"])]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"

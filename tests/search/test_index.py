@@ -326,7 +326,7 @@ def test_what_is_no_index_is_neither_read_nor_replaced(detector, tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
     sqlite3.connect(tmp_path / "mine.db").execute("create table a (b)").connection.close()
     for path, why in (
-        (tmp_path, "is a directory"), (tmp_path / "mine.txt", "holds no index"),
+        (tmp_path, "holds no index"), (tmp_path / "mine.txt", "holds no index"),
         (tmp_path / "mine.db", "holds no index"),
     ):  # fmt: skip
         before = path.read_bytes() if path.is_file() else b""
