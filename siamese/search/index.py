@@ -20,7 +20,6 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.groups import Member, groups_of
 from siamese.search.index_file import IndexFile, as_text, settings, write_settings
-from siamese.search.index_model import detector_of, model_facts
 from siamese.search.lexical import DEPTH, words_in
 from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
 from siamese.storage.atomic import open_atomically
@@ -112,7 +111,7 @@ class QuestionIndex:
         ids, columns = ids or [None] * len(questions), columns or ["{}"] * len(questions)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
-                write_settings(db, **model_facts(detector, path, model))
+                write_settings(db, **index_file.model_facts(detector, path, model))
                 # What is in memory is not stored a second time.
                 options = {"encoded": path is not None}
                 _, state = index_file.insert(db, questions, ids, columns, vectors, **options)
@@ -134,7 +133,7 @@ class QuestionIndex:
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
                 facts = settings(db)
-                loading = pool.submit(detector_of, path, facts, detector)
+                loading = pool.submit(index_file.detector_of, path, facts, detector)
                 state = State.empty(facts["size"]).followed(db)  # meanwhile
             return cls(loading.result(), file, state, facts)
 
@@ -228,8 +227,8 @@ class QuestionIndex:
         """The groups of duplicates among the questions, by average linkage; they are stored.
 
         The first call makes them, and `add` extends them. A pair that was answered "duplicate" shares a
-        group, and a pair that was answered "different" never does. Questions of `without_known_words`
-        are in no group but by an answer.
+        group, and a pair that was answered "different" never does. Questions without any word that the
+        model knows are in no group but by an answer.
 
         Args:
           threshold: a cosine; that of the stored groups where None, else the index's own.
@@ -245,33 +244,21 @@ class QuestionIndex:
         """
         labels = None
         with self._moment() as db:
-            state, answers = self._state, index_groups.read_answers(db)
-            if not regroup:
-                options = {"threshold": threshold, "largest": largest}
-                labels = index_groups.stored_labels(db, state, **options)
-            if labels is None:
+            state = self._state
+            if self._facts.get("grouping") and not regroup:
+                labels = index_groups.read_labels(db, state, threshold=threshold, largest=largest)
+            else:
+                cut = self._detector.threshold if threshold is None else float(threshold)
                 texts = [text for (text,) in db.execute("select text from question order by row")]
         if labels is None:
-            cut = self._detector.threshold if threshold is None else float(threshold)
-            alone = self._model.without_known_words(texts)
-            labels = index_groups.make_labels(state, alone, answers, cut, largest)
-            if not self._file.read_only:
-                with self._moment(change=True) as db:
-                    now = self._state
-                    same_answers = np.array_equal(answers, index_groups.read_answers(db))
-                    # Other answers may forbid these groups; another index may be in the file.
-                    if same_answers and np.isin(state.rows, now.rows).any():
-                        options = {"threshold": cut, "largest": largest}
-                        index_groups.write_labels(db, state, labels, now, **options)
-                        index_groups.extend(db, state, now, self._model)
+            options = {"threshold": cut, "largest": largest}
+            unknown, change = self._model.without_known_words(texts), not self._file.read_only
+            linked = index_groups.make_labels(state, unknown, **options)
+            with self._moment(change) as db:
+                labels = index_groups.bound(db, state, linked, cut)
+                if change:
+                    index_groups.write_labels(db, state, linked, self._state, **options)
         return groups_of(state.vectors, labels)
-
-    def without_known_words(self) -> list[dict[str, Any]]:
-        """The questions, as in `entries`, without any word that the model knows: it cannot compare them."""
-        with self._moment() as db:
-            rows = db.execute("select * from question order by row").fetchall()
-        unknown = self._model.without_known_words([text for _, _, _, text, _ in rows])
-        return [index_file.entry(rows[at]) for at in np.flatnonzero(unknown)]
 
     @property
     def grouping(self) -> dict[str, Any] | None:
@@ -283,8 +270,7 @@ class QuestionIndex:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
 
         A pair is left out where the index lacks one of its questions (or one with the same text but for
-        case, blanks and quotes). Where an answer contradicts the stored groups, the next `groups` makes
-        them again.
+        case, blanks and quotes).
 
         Args:
           pairs: `QuestionPairs`.
@@ -444,11 +430,10 @@ class QuestionIndex:
                     if self._file.version != self._version:
                         self._read(db)
                         self._version = self._file.version
-                    state = self._state
                     yield db
                     if change:
                         self._read(db)
-                        index_groups.extend(db, state, self._state, self._model)
+                        index_groups.extend(db, self._state, self._model)
             except BaseException:
                 (self._state, self._facts), self._version = before, None
                 raise

@@ -19,15 +19,13 @@ from siamese.search.nearest import similar_rows
 from siamese.search.ranking import State
 
 
-def stored_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray | None:
-    """The label of each question, int64: equal ones are a group. None where no groups are stored.
+def read_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray:
+    """The stored groups, which obey the answers: int64 labels [questions], equal ones are a group.
 
     Raises:
       ArgumentError: they were made with another of the options `threshold` and `largest`.
     """
-    grouping = settings(db).get("grouping")
-    if not grouping:
-        return None
+    grouping = settings(db)["grouping"]
     for name, value in options.items():
         if value is not None and value != grouping[name]:
             raise ArgumentError(
@@ -38,51 +36,51 @@ def stored_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.nd
     places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
-    return labels
+    return bound(db, state, labels, grouping["threshold"])
 
 
 def make_labels(
-    state: State, alone: np.ndarray, answers: np.ndarray, threshold: float, largest: int | None
+    state: State, unknown: np.ndarray, threshold: float, largest: int | None
 ) -> np.ndarray:
-    """Groups by average linkage that obey the answers, int64 labels.
+    """Groups by average linkage, int64 labels; `unknown`, bool [questions], are left alone."""
+    labels, vectors = np.arange(len(unknown)), state.vectors
+    linkage = average_linkage(vectors[~unknown] if unknown.any() else vectors, threshold, largest)
+    labels[~unknown] = linkage.labels(threshold) + len(unknown)
+    return labels
 
-    Args:
-      state: the questions.
-      alone: bool [questions]: those that are in no group but by an answer.
-      answers: of `read_answers`.
-      threshold: a cosine.
-      largest: a bound on the questions of a group.
-    """
-    labels, vectors = np.arange(len(alone)), state.vectors
-    linkage = average_linkage(vectors[~alone] if alone.any() else vectors, threshold, largest)
-    labels[~alone] = linkage.labels(threshold) + len(alone)
+
+def bound(db: sqlite3.Connection, state: State, labels: np.ndarray, threshold: float) -> np.ndarray:
+    """Groups that obey the answers, int64 labels, from groups that do not."""
+    answers = read_answers(db)
+    answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
     pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
-    return bound_labels(vectors, labels, pairs[same], pairs[~same], threshold)
+    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], threshold)
 
 
 def write_labels(
     db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, **grouping: Any
 ) -> None:
-    """Writes all groups anew, but for the questions of `state` that are gone `now`."""
+    """Writes groups anew, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
+    if not live.any():
+        return
     rows, labels = state.rows[live], labels[live]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     several = np.bincount(inverse)[inverse] > 1
     values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
-    write_settings(db, grouping=grouping)
+    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
 
 
-def extend(db: sqlite3.Connection, old: State, now: State, detector: DuplicateDetector) -> None:
-    """Lets the questions after those of an old state join the groups, where some are stored.
+def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:
+    """Lets the questions that came after the groups join them, where some are stored.
 
     Those without any word that the model knows stay alone.
     """
-    grouping = settings(db).get("grouping")
-    rows, vectors = now.rows, now.vectors
-    n = int(np.searchsorted(rows, old.rows.max(initial=0), "right"))
-    if not grouping or n == len(rows):
+    grouping, rows, vectors = settings(db).get("grouping"), state.rows, state.vectors
+    n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
+    if n == len(rows):
         return
 
     def known(rows: np.ndarray) -> np.ndarray:
@@ -95,7 +93,9 @@ def extend(db: sqlite3.Connection, old: State, now: State, detector: DuplicateDe
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
     firsts = np.array(list(first_of.values()), np.int64)
     old = vectors[np.searchsorted(rows, np.array(list(first_of), np.int64))]
-    joined = join_groups(old, firsts, vectors[new], rows[new], **grouping).tolist()
+    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
+    options = grouping["threshold"], grouping["largest"]
+    joined = join_groups(old, firsts, vectors[new], rows[new], *options).tolist()
     pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
@@ -121,8 +121,6 @@ def answered_texts(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
 def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     """Writes, or forgets, the answers to those pairs whose questions are stored; returns how many.
 
-    Groups that one of them contradicts, or that it shaped, are made again when they are asked for.
-
     Raises:
       DataError: two questions were answered "different", and by way of others "duplicate".
     """
@@ -137,18 +135,10 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
     ]
     if forget:
         query = "delete from answer where (row1, row2) = (?, ?)"
-        changed = db.executemany(query, [answer[:2] for answer in answers]).rowcount > 0
+        db.executemany(query, [answer[:2] for answer in answers])
     else:
         db.executemany("insert or replace into answer values (?, ?, ?)", answers)
         _check_answers(db)
-        query = (
-            "select 1 from answer left join grouped one on one.row = row1 "
-            "left join grouped two on two.row = row2 "
-            "where is_duplicate != (coalesce(one.first, row1) = coalesce(two.first, row2))"
-        )
-        changed = db.execute(query).fetchone()
-    if changed:
-        write_settings(db, grouping=None)
     return len(answers)
 
 

@@ -6,10 +6,8 @@ is, are counted over all questions whenever one is asked, so that what was added
 
 from __future__ import annotations
 
-import functools
 import re
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +20,6 @@ DEPTH = 300  # rows of each list that are joined, at least
 ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
 K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
 
-_STEMMING = threading.Lock()
 _TILE = 64  # scores of which the largest is looked at first
 _WORD = re.compile(r"\w+")
 
@@ -36,25 +33,15 @@ def words_in(text: str) -> list[str]:
       >>> words_in("Which cities' parks?")
       ['which', 'citi', 'park']
     """
-    return stems_of(folded(text))
+    return stems_of([folded(text)])[0]
 
 
-def stems_of(text: str) -> list[str]:
-    """`words_in` of a text that is folded already."""
-    return [_stem(word) for word in _WORD.findall(text)]
-
-
-@functools.lru_cache(1 << 18)
-def _stem(word: str) -> str:
-    with _STEMMING:  # A stemmer holds the word it works on.
-        return _stemmer().stemWord(word)
-
-
-@functools.cache
-def _stemmer():
+def stems_of(texts: Iterable[str]) -> list[list[str]]:
+    """`words_in` of texts that are folded already."""
     import Stemmer  # Not at the top: only searches by words need it.
 
-    return Stemmer.Stemmer("english")
+    stemmer = Stemmer.Stemmer("english")  # of its own, since it holds the word it works on
+    return [stemmer.stemWords(_WORD.findall(text)) for text in texts]
 
 
 class WordCounts(NamedTuple):
