@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import numpy as np
 
 from siamese.data.arguments import as_number, one_of, text_list, whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError, DataError, MissingDependencyError
+from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError
 from siamese.search import index_file, index_groups
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
@@ -105,9 +104,9 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be written, or holds something else.
         """
-        questions, ids, columns = _checked(questions, ids, columns)
+        questions, ids, columns = index_file.checked(questions, ids, columns)
         options = {"processes": processes, "show_progress": show_progress}
-        vectors = _encoded(detector, questions, range(len(questions)), **options)
+        vectors = index_file.encoded(detector, questions, range(len(questions)), **options)
         ids, columns = ids or [None] * len(questions), columns or ["{}"] * len(questions)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
@@ -159,12 +158,12 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be changed.
         """
-        questions, ids, columns = _checked(questions, ids, columns)
+        questions, ids, columns = index_file.checked(questions, ids, columns)
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:
             late = [at for at in places if at not in vectors]
-            encoded = _encoded(self._model, questions, late, processes=processes)
+            encoded = index_file.encoded(self._model, questions, late, processes=processes)
             vectors.update(zip(late, encoded))
 
         with self._moment() as db:
@@ -449,43 +448,3 @@ class QuestionIndex:
         fit, removed = facts.get("fit"), facts["removal"] != self._facts["removal"]
         self._detector = self._model.with_fit(fit) if fit else self._model
         self._state, self._facts, self._columns = self._state.followed(db, removed), facts, None
-
-
-# ---- Questions in and out ----
-
-
-def _checked(
-    questions: Any, ids: Any, columns: Any
-) -> tuple[list[str], list[str] | None, list[str] | None]:
-    """Questions, ids as text, and columns as JSON."""
-    questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
-    for name, values in (("ids", ids), ("columns", columns)):
-        if values is not None and len(values) != len(questions):
-            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
-    if ids is not None:
-        for i in ids:
-            is_id = isinstance(i, (str, int, np.integer)) and not isinstance(i, bool)
-            if not is_id or "\0" in str(i):
-                raise DataError(f"An id must be text or a whole number, not {i!r:.40}.")
-        ids = [valid_unicode(str(i)) for i in ids]
-        for i, times in Counter(ids).most_common(1):
-            if times > 1:
-                raise DataError(
-                    f"The id {i!r} stands there {times} times; ids must be all different."
-                )
-    if columns is not None:
-        columns = [json.dumps(values or {}) for values in columns]
-    return list(map(valid_unicode, questions)), ids, columns
-
-
-def _encoded(
-    detector: DuplicateDetector, questions: list[str], places: Sequence[int], **options: Any
-) -> np.ndarray:
-    """The vectors of the questions at some places; DataError for one without words."""
-    vectors = detector.encode([questions[at] for at in places], **options)
-    for at in np.flatnonzero(~vectors.any(axis=1)):
-        place = places[int(at)]
-        raise DataError(
-            f"Question {place} (from 0) has no words: {questions[place][:40]!r}. Leave it out."
-        )
-    return vectors

@@ -12,6 +12,7 @@ import os
 import re
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,9 +20,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from siamese.data.arguments import text_list
 from siamese.data.text import folded
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.detector import DuplicateDetector
+from siamese.search.encoders import valid_unicode
 from siamese.search.lexical import ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, stems_of
 from siamese.search.model_file import encoder_facts, model_path, saved_encoder
 from siamese.search.ranking import State
@@ -206,6 +209,42 @@ class IndexFile:
             yield db
         with self._explained():
             self._db.execute("pragma journal_mode = wal")
+
+
+# ---- Questions that come in ----
+
+
+def checked(
+    questions: Any, ids: Any, columns: Any
+) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """Questions, ids as text, and columns as JSON."""
+    questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
+    for name, values in (("ids", ids), ("columns", columns)):
+        if values is not None and len(values) != len(questions):
+            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
+    if ids is not None:
+        for i in ids:
+            if isinstance(i, bool) or not isinstance(i, (str, int, np.integer)) or "\0" in str(i):
+                raise DataError(f"An id must be text or a whole number, not {i!r:.40}.")
+        ids = [valid_unicode(str(i)) for i in ids]
+        ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
+        if times > 1:
+            raise DataError(f"The id {i!r} stands there {times} times; ids must be all different.")
+    if columns is not None:
+        columns = [json.dumps(values or {}) for values in columns]
+    return list(map(valid_unicode, questions)), ids, columns
+
+
+def encoded(
+    detector: DuplicateDetector, questions: list[str], places: Sequence[int], **options: Any
+) -> np.ndarray:
+    """The vectors of the questions at some places; DataError for one without words."""
+    vectors = detector.encode([questions[at] for at in places], **options)
+    for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
+        raise DataError(
+            f"Question {at} (from 0) has no words: {questions[at][:40]!r}. Leave it out."
+        )
+    return vectors
 
 
 # ---- Inside a transaction ----
