@@ -40,8 +40,11 @@ def stems_of(texts: Iterable[str]) -> list[list[str]]:
     """`words_in` of texts that are folded already."""
     import Stemmer  # Not at the top: only searches by words need it.
 
-    stemmer = Stemmer.Stemmer("english")  # of its own, since it holds the word it works on
-    return [stemmer.stemWords(_WORD.findall(text)) for text in texts]
+    rows = list(map(_WORD.findall, texts))
+    words = list({word for row in rows for word in row})
+    # A stemmer of its own, since it holds the word it works on.
+    stem_of = dict(zip(words, Stemmer.Stemmer("english").stemWords(words)))
+    return [[stem_of[word] for word in row] for row in rows]
 
 
 class WordCounts(NamedTuple):
