@@ -51,7 +51,7 @@ _EXPORTS = {
     "explain": "search.explain",
     "QuestionIndex": "search.index",
     "duplicate_groups": "search.groups",
-    "match_questions": "search.match",
+    "match_questions": "search.nearest",
     "b_cubed": "evaluation.clustering",
     "PairClassifier": "training.estimator",
     "TrainConfig": "training.config",

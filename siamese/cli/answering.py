@@ -101,7 +101,7 @@ def match(flags: argparse.Namespace) -> Result:
     """
     from siamese.search.detector import DuplicateDetector
     from siamese.search.groups import with_columns
-    from siamese.search.match import match_questions
+    from siamese.search.nearest import match_questions
 
     detector = DuplicateDetector.load(flags.model)
     facts = threshold_facts(detector, flags)

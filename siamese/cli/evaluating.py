@@ -92,7 +92,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     Queries that share an answer, directly or through others, are in one half.
     """
     from siamese.evaluation.retrieval import evaluate_retrieval
-    from siamese.search.stored.ranking import MODES
+    from siamese.search.ranking import MODES
 
     kind = kind_of(flags.target)
     if kind == "model" or (flags.save_weight and kind == "questions"):

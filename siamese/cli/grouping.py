@@ -154,7 +154,9 @@ def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[
 
 def _name_unknown(index: Any) -> None:
     """Names the questions of unknown words alone, which look alike whatever they ask."""
-    entries = index.without_known_words()
+    entries = index.entries
+    unknown = index.detector.without_known_words([entry["question"] for entry in entries])
+    entries = [entries[at] for at in np.flatnonzero(unknown)]
     if entries:
         names = [f"{entry['id']} ({entry['question']:.40})" for entry in entries[:NAMED]]
         note(

@@ -98,7 +98,7 @@ def note_cut(detector: Any, questions: Any) -> None:
 def kind_of(path: str) -> str:
     """What a path or a name stands for: 'index', 'model', 'questions' (a file to read) or 'nothing'."""
     from siamese.search.encoders import is_encoder_name
-    from siamese.search.stored.file import is_index_file
+    from siamese.search.index_file import is_index_file
 
     if path == "-":
         return "questions"

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
-import secrets
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from siamese.data.arguments import as_number, one_of, text_list, whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError
+from siamese.search import index_file, index_groups
 from siamese.search.detector import DuplicateDetector
+from siamese.search.encoders import valid_unicode
 from siamese.search.groups import Member, groups_of
-from siamese.search.lexical import DEPTH, ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
-from siamese.search.nearest import NONE
-from siamese.search.stored import changes
-from siamese.search.stored import file as index_file
-from siamese.search.stored import groups as stored_groups
-from siamese.search.stored.changes import Added
-from siamese.search.stored.file import IndexFile
-from siamese.search.stored.model import detector_of, model_facts
-from siamese.search.stored.ranking import MODES, State, hits_of, left_out, ranked, same_marked
+from siamese.search.index_file import IndexFile, as_text, settings, write_settings
+from siamese.search.lexical import DEPTH, words_in
+from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
+from siamese.storage.atomic import open_atomically
+
+__all__ = ["Added", "Hit", "QuestionIndex"]
+
+
+class Added(NamedTuple):
+    """What `QuestionIndex.add` did: each question's id; how many were new, replaced one, were there."""
+
+    ids: list[str]
+    added: int
+    replaced: int
+    skipped: int
 
 
 class QuestionIndex:
@@ -41,20 +48,18 @@ class QuestionIndex:
       'How old are you?'
     """
 
-    def __init__(self, detector: DuplicateDetector, file: IndexFile):
-        """Takes an open file whose model is `detector`; `build` and `open` call it."""
-        self._detector, self._file = detector, file
-        self._model = detector  # without the index's own threshold
-        self._lock = threading.RLock()  # held while the connection is used
-        self._state, self._version = State.empty(detector.output_size), -1
-        self._weight, self._fit = VECTOR_WEIGHT, None
-        self._columns: tuple[State, dict] = self._state, {}  # column -> value -> rows
+    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State, facts: Mapping):
+        """Takes an open file, its model, questions and settings; `build` and `open` call it."""
+        self._model, self._file, self._state, self._facts = detector, file, state, facts
+        self._version: Any = None  # of the file when it was last read
+        self._columns: list[dict] | None = None  # of each question, once they were asked for
+        len(self)  # reads what the file has
 
     @property
     def detector(self) -> DuplicateDetector:
         """The model, with the threshold and calibration that the file has now."""
-        self._current()
-        return self._detector
+        with self._moment():
+            return self._detector
 
     def __repr__(self) -> str:
         return f"QuestionIndex({len(self):,} questions)"
@@ -67,8 +72,7 @@ class QuestionIndex:
 
     def close(self) -> None:
         """Closes the file."""
-        with self._lock:
-            self._file.close()
+        self._file.close()
 
     @classmethod
     def build(
@@ -100,26 +104,18 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be written, or holds something else.
         """
-        questions, ids, columns = changes.checked(questions, ids, columns)
+        questions, ids, columns = index_file.checked(questions, ids, columns)
         options = {"processes": processes, "show_progress": show_progress}
-        vectors = changes.encoded(detector, questions, range(len(questions)), **options)
-        file = IndexFile(path, create=True)
-        try:
-            index = cls(detector, file)
-            with file.writing() as db:
-                file.make(db)
-                weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
-                # The rows of another index in this file are never taken for these.
-                facts = {"vector_weight": weight, "next_id": 0, "made": secrets.token_hex(8)}
-                facts |= {"removals": 0, "size": detector.output_size}
-                index_file.write_settings(db, **model_facts(detector, path, model), **facts)
-                changes.written(db, detector, questions, ids, columns, vectors)
-            file.make_shared()
-            index._current()
-        except BaseException:
-            file.close()
-            raise
-        return index
+        vectors = index_file.encoded(detector, questions, range(len(questions)), **options)
+        ids, columns = ids or [None] * len(questions), columns or ["{}"] * len(questions)
+        with IndexFile(path, create=True).closed_by_errors() as file:
+            with file.made() as db:
+                write_settings(db, **index_file.model_facts(detector, path, model))
+                # What is in memory is not stored a second time.
+                options = {"encoded": path is not None}
+                _, state = index_file.insert(db, questions, ids, columns, vectors, **options)
+                facts = settings(db)
+            return cls(detector, file, state, facts)
 
     @classmethod
     def open(cls, path: str | os.PathLike, detector: Any = None) -> QuestionIndex:
@@ -133,19 +129,12 @@ class QuestionIndex:
         Raises:
           CheckpointError: missing, damaged, or made by another model.
         """
-        file = IndexFile(path)
-        try:
-            with ThreadPoolExecutor(1) as pool, file.reading() as db:
-                facts = index_file.settings(db)
-                loading = pool.submit(detector_of, path, facts, detector)
-                state = State.of(db, facts)  # meanwhile
-            index = cls(loading.result(), file)
-            index._state = state
-            index._current()
-        except BaseException:
-            file.close()
-            raise
-        return index
+        with IndexFile(path).closed_by_errors() as file:
+            with ThreadPoolExecutor(1) as pool, file.transaction() as db:
+                facts = settings(db)
+                loading = pool.submit(index_file.detector_of, path, facts, detector)
+                state = State.empty(facts["size"]).followed(db)  # meanwhile
+            return cls(loading.result(), file, state, facts)
 
     # ---- Changing ----
 
@@ -169,29 +158,29 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be changed.
         """
-        questions, ids, columns = changes.checked(questions, ids, columns)
-        with self._lock, self._file.reading() as db:
-            new, _, _ = changes.compared(db, questions, ids)
-        options = {"processes": processes}
-        vectors = dict(zip(new, changes.encoded(self._detector, questions, new, **options)))
-        with self._changing() as db:
-            new, replaced, answer = changes.compared(db, questions, ids)
-            late = [at for at in new if at not in vectors]  # Others may have removed some since.
-            vectors.update(zip(late, changes.encoded(self._detector, questions, late, **options)))
+        questions, ids, columns = index_file.checked(questions, ids, columns)
+        vectors: dict[int, np.ndarray] = {}
+
+        def encode(places: list[int]) -> None:
+            late = [at for at in places if at not in vectors]
+            encoded = index_file.encoded(self._model, questions, late, processes=processes)
+            vectors.update(zip(late, encoded))
+
+        with self._moment() as db:
+            new, *_ = index_file.compared(db, questions, ids, columns)
+        encode(new)
+        with self._moment(change=True) as db:
+            new, replaced, changed, known = index_file.compared(db, questions, ids, columns)
+            encode(new)  # Others may have removed some since.
             index_file.delete(db, replaced)
-            changed = changes.update_columns(db, ids, columns)
-            new_ids = changes.written(
-                db,
-                self._detector,
-                [questions[at] for at in new],
-                ids and [ids[at] for at in new],
-                columns and [columns[at] for at in new],
-                [vectors[at] for at in new],
-            )
+            db.executemany("update question set columns = ? where row = ?", changed)
+            parts = questions, known, columns or ["{}"] * len(questions), vectors
+            parts = ([part[at] for at in new] for part in parts)
+            new_ids, _ = index_file.insert(db, *parts)
         for at, i in zip(new, new_ids):
-            answer[at] = i
-        fresh, changed = len(new) - len(replaced), changed + len(replaced)
-        return Added(answer, fresh, changed, len(questions) - fresh - changed)
+            known[at] = i
+        fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
+        return Added(known, fresh, others, len(questions) - fresh - others)
 
     def remove(self, ids: Iterable[str | int]) -> int:
         """Removes questions by their ids; returns how many.
@@ -201,8 +190,8 @@ class QuestionIndex:
           CheckpointError: the file cannot be changed.
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
-        with self._changing() as db:
-            rows = [row for row, *_ in changes.stored(db, ids)]
+        with self._moment(change=True) as db:
+            rows = [row for row, *_ in index_file.rows_with(db, ids)]
             index_file.delete(db, rows)
         return len(rows)
 
@@ -213,21 +202,21 @@ class QuestionIndex:
           fit: as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it; its detector is
             replaced by one with these.
         """
-        with self._changing() as db:
-            index_file.write_settings(db, fit=dict(fit))
+        with self._moment(change=True) as db:
+            write_settings(db, fit=dict(fit))
 
     @property
     def vector_weight(self) -> float:
         """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Setting it stores it."""
-        self._current()
-        return self._weight
+        with self._moment():
+            return self._facts["vector_weight"]
 
     @vector_weight.setter
     def vector_weight(self, weight: float) -> None:
         if not 0 <= as_number(weight, "vector_weight") <= 1:
             raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
-        with self._changing() as db:
-            index_file.write_settings(db, vector_weight=float(weight))
+        with self._moment(change=True) as db:
+            write_settings(db, vector_weight=float(weight))
 
     # ---- Groups and answers ----
 
@@ -237,8 +226,8 @@ class QuestionIndex:
         """The groups of duplicates among the questions, by average linkage; they are stored.
 
         The first call makes them, and `add` extends them. A pair that was answered "duplicate" shares a
-        group, and a pair that was answered "different" never does. Questions of `without_known_words`
-        are in no group but by an answer.
+        group, and a pair that was answered "different" never does. Questions without any word that the
+        model knows are in no group but by an answer.
 
         Args:
           threshold: a cosine; that of the stored groups where None, else the index's own.
@@ -252,79 +241,70 @@ class QuestionIndex:
           ArgumentError: stored groups were made with another threshold or bound.
           DataError: answers that contradict each other.
         """
-        with self._lock, self._file.reading() as db:
-            state = self._read(db)
-            labels = None if regroup else stored_groups.read(db, state, threshold, largest)
-            answers, unknown = stored_groups.read_answers(db), index_file.all_rows(db, "unknown")
+        labels = None
+        with self._moment() as db:
+            state = self._state
+            if self._facts.get("grouping") and not regroup:
+                labels = index_groups.read_labels(db, state, threshold=threshold, largest=largest)
+            else:
+                cut = self._detector.threshold if threshold is None else float(threshold)
+                texts = [text for (text,) in db.execute("select text from question order by row")]
         if labels is None:
-            cut = self._detector.threshold if threshold is None else float(threshold)
-            labels = stored_groups.make(state, answers, unknown, cut, largest)
-            if not self._file.read_only:
-                with self._changing() as db:
-                    same_answers = np.array_equal(answers, stored_groups.read_answers(db))
-                    if same_answers and self._state.made == state.made:
-                        stored_groups.write(db, state, labels, cut, largest)
-                        stored_groups.extend(db, self._state, state.last)
+            options = {"threshold": cut, "largest": largest}
+            unknown, change = self._model.without_known_words(texts), not self._file.read_only
+            linked = index_groups.make_labels(state, unknown, **options)
+            with self._moment(change) as db:
+                labels = index_groups.bound(db, state, linked, cut)
+                if change:
+                    index_groups.write_labels(db, state, linked, self._state, **options)
         return groups_of(state.vectors, labels)
-
-    def without_known_words(self) -> list[dict[str, Any]]:
-        """The questions, as in `entries`, without any word that the model knows: it cannot compare them."""
-        with self._lock, self._file.reading() as db:
-            rows = index_file.all_rows(db, "unknown").tolist()
-            return list(map(changes.entry, index_file.rows_where(db, "row", rows)))
 
     @property
     def grouping(self) -> dict[str, Any] | None:
         """The threshold and the bound (`largest`) of the stored groups; None where there are none."""
-        with self._lock, self._file.reading() as db:
-            return index_file.settings(db).get("grouping")
+        with self._moment():
+            return self._facts.get("grouping")
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
 
         A pair is left out where the index lacks one of its questions (or one with the same text but for
-        case, blanks and quotes). Where an answer contradicts the stored groups, the next `groups` makes
-        them again.
+        case, blanks and quotes).
 
         Args:
           pairs: `QuestionPairs`.
           forget: take back the answers to these pairs instead.
         """
-        with self._changing() as db:
-            return stored_groups.add_answers(db, pairs, forget)
+        with self._moment(change=True) as db:
+            return index_groups.add_answers(db, pairs, forget)
 
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""
-        with self._lock, self._file.reading() as db:
-            rows = stored_groups.answered_texts(db)
+        with self._moment() as db:
+            rows = index_groups.answered_texts(db)
         return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
     # ---- Asking ----
 
     def __len__(self) -> int:
-        return len(self._current().rows)
-
-    def __contains__(self, i: str | int) -> bool:
-        """Whether there is a question with the id `i`."""
-        with self._lock, self._file.reading() as db:
-            return bool(index_file.rows_where(db, "id", [str(i)]))
+        return len(self.vectors)
 
     def entry(self, i: str | int) -> dict[str, Any]:
         """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
-        with self._lock, self._file.reading() as db:
-            return changes.entry(changes.stored(db, [i])[0])
+        with self._moment() as db:
+            return index_file.entry(*index_file.rows_with(db, [i]))
 
     @property
     def vectors(self) -> np.ndarray:
-        """The questions' vectors, float32 [questions, d]."""
-        return self._current().vectors
+        """The questions' vectors, float32 [questions, d]; the same array until a question changes."""
+        with self._moment():
+            return self._state.vectors
 
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Each question as a dict: id, question, columns. It reads all of them."""
-        with self._lock, self._file.reading() as db:
-            self._read(db)
-            return list(map(changes.entry, db.execute("select * from question order by row")))
+        with self._moment() as db:
+            return list(map(index_file.entry, db.execute("select * from question order by row")))
 
     def search(
         self,
@@ -360,91 +340,111 @@ class QuestionIndex:
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
-        state, detector = self._current(), self._detector
-        if min_probability is not None and detector.calibration is None:
-            raise ArgumentError("This model has no calibration, so no probabilities to choose by.")
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
-        queries = detector.encode(asked)
-        weight = self._weight if vector_weight is None else vector_weight
+        queries = self._model.encode(asked)
+        words = [[] if mode == "vectors" else words_in(text) for text in asked]
         depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         while True:
-            stems = None
-            if mode != "vectors":
-                with self._lock, self._file.reading() as db:
-                    stems = index_file.known_stems(db, list(map(words_in, asked)))
-            skip = self._left_out(state, where) if where else NONE
+            with self._moment() as db:
+                state, detector, weight = self._state, self._detector, self._facts["vector_weight"]
+                stems = index_file.stem_numbers(db, words)
+                skip = self._left_out(db, where or {})
+            if min_probability is not None and detector.calibration is None:
+                raise ArgumentError(
+                    "This model has no calibration, so no probabilities to choose by."
+                )
+            weight = weight if vector_weight is None else vector_weight
             rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
-            with self._lock, self._file.reading() as db:
-                entries = changes.entries_at(db, state.rows, [places for places, *_ in rankings])
-            if entries is not None:
+            rows = {row for ranking in rankings for row in ranking[0].tolist()}
+            with self._moment() as db:
+                entries = {row[0]: row for row in index_file.rows_where(db, "row", rows)}
+            if len(entries) == len(rows):  # Else a question was removed meanwhile.
                 break
-            state = self._current()  # A question was removed meanwhile.
-        answers = []
+        entries, answers = {row: index_file.entry(own) for row, own in entries.items()}, []
         for ranking, query in zip(rankings, queries):
-            hits = hits_of(detector, ranking, entries, threshold)
-            if min_probability is not None:
-                hits = [hit for hit in hits if hit.probability >= min_probability]
-            answers.append(same_marked(hits, k, merge_same) if query.any() else [])
+            judged = detector.judged(ranking[1], threshold)
+            hits = hits_of(ranking, judged, entries, k, min_probability, merge_same)
+            answers.append(hits if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
 
-    def _left_out(self, state: State, where: Mapping[str, Any]) -> np.ndarray:
-        with self._lock, self._file.reading() as db:
-            if self._columns[0] is not state:
-                self._columns = state, {}
-            return left_out(db, state, where, self._columns[1])
+    def _left_out(self, db: Any, where: Mapping[str, Any]) -> np.ndarray:
+        """The places of the questions whose columns have other values than these, int64, rising."""
+        if where and self._columns is None:
+            query = "select columns from question order by row"
+            self._columns = [json.loads(columns) for (columns,) in db.execute(query)]
+        fits = np.ones(len(self._state.rows), bool)
+        for column, value in where.items():
+            values = [columns.get(column, []) for columns in self._columns]
+            if self._columns and not any(column in columns for columns in self._columns):
+                names = ", ".join(sorted({name for columns in self._columns for name in columns}))
+                raise ArgumentError(
+                    f"The index has no column {column!r}. It has {names or 'none'}."
+                )
+            wanted = as_text(value)
+            fits &= [wanted in map(as_text, v if isinstance(v, list) else [v]) for v in values]
+        return np.flatnonzero(~fits)
 
     def export(self, path: str | os.PathLike) -> int:
-        """Writes the questions as a Parquet file; see `siamese.search.stored.export.export_parquet`."""
-        from siamese.search.stored.export import export_parquet
+        """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
 
-        with self._lock:
+        Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
+        name with ``column_`` before it) and ``vector`` (a list of d float32).
+
+        Raises:
+          MissingDependencyError: pyarrow is not installed.
+          ArgumentError: the file cannot be written.
+        """
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
+
+        def text(value: Any) -> str | None:  # UTF-8 has no lone surrogates.
+            return None if value is None else valid_unicode(as_text(value))
+
+        with self._file.lock:
             entries, vectors = self.entries, self._state.vectors
-        return export_parquet(path, entries, vectors)
+        table = {name: [text(entry[name]) for entry in entries] for name in ("id", "question")}
+        own = {*table, "vector"}
+        for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
+            values = [text(entry["columns"].get(name)) for entry in entries]
+            table[f"column_{name}" if name in own else text(name)] = values
+        table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
+        flat = pyarrow.array(vectors.ravel())
+        table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+        with open_atomically(path, ArgumentError) as file:
+            parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
+        return len(entries)
 
     # ---- The file ----
 
-    def _current(self) -> State:
-        """What is searched now; what others wrote is read first."""
-        with self._lock:
-            version = self._file.data_version
-            if version != self._version:
-                with self._file.reading() as db:
-                    self._read(db)
-                self._version = version
-            return self._state
+    @contextmanager
+    def _moment(self, change: bool = False) -> Iterator[Any]:
+        """A transaction; state and settings are those of its moment, and of the end of a change."""
+        with self._file.lock:
+            before = self._state, self._facts
+            try:
+                with self._file.transaction(change) as db:
+                    if self._file.version != self._version:
+                        self._read(db)
+                        self._version = self._file.version
+                    yield db
+                    if change:
+                        self._read(db)
+                        index_groups.extend(db, self._state, self._model)
+            except BaseException:
+                (self._state, self._facts), self._version = before, None
+                raise
 
-    def _read(self, db: Any) -> State:
+    def _read(self, db: Any) -> None:
         """Takes settings and questions from the file, in a transaction."""
-        facts = index_file.settings(db)
-        if self._detector.checksum != facts["model_checksum"]:
+        facts = settings(db)
+        if self._model.checksum != facts["model_checksum"]:
             raise CheckpointError(
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
                 f"model that made it. {index_file.REMAKE}"
             )
-        self._weight, fit = facts["vector_weight"], facts.get("fit")
-        if fit != self._fit:
-            self._detector, self._fit = self._model.with_fit(fit) if fit else self._model, fit
-        state = self._state
-        if facts["made"] != state.made:
-            state = State.of(db, facts)
-        elif facts["removals"] != state.removals:
-            state = state.without_removed(db, facts["removals"])
-        self._state = state.added(db)
-        return self._state
-
-    @contextmanager
-    def _changing(self) -> Iterator[Any]:
-        """A transaction that changes the file; the state is current at its start and after it."""
-        with self._lock:
-            state = self._current()
-            try:
-                with self._file.writing() as db:
-                    state = self._read(db)
-                    yield db
-                    self._read(db)
-                    stored_groups.extend(db, self._state, state.last)
-            except BaseException:
-                self._version = -1  # Settings may be those that were not committed,
-                if self._state is not state:  # and questions, too.
-                    self._state = State.empty(self._detector.output_size)
-                raise
+        fit, removed = facts.get("fit"), facts["removal"] != self._facts["removal"]
+        self._detector = self._model.with_fit(fit) if fit else self._model
+        self._state, self._facts, self._columns = self._state.followed(db, removed), facts, None

@@ -6,10 +6,8 @@ is, are counted over all questions whenever one is asked, so that what was added
 
 from __future__ import annotations
 
-import functools
 import re
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +20,6 @@ DEPTH = 300  # rows of each list that are joined, at least
 ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
 K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
 
-_STEMMING = threading.Lock()
 _TILE = 64  # scores of which the largest is looked at first
 _WORD = re.compile(r"\w+")
 
@@ -36,25 +33,18 @@ def words_in(text: str) -> list[str]:
       >>> words_in("Which cities' parks?")
       ['which', 'citi', 'park']
     """
-    return stems_of(folded(text))
+    return stems_of([folded(text)])[0]
 
 
-def stems_of(text: str) -> list[str]:
-    """`words_in` of a text that is folded already."""
-    return [_stem(word) for word in _WORD.findall(text)]
-
-
-@functools.lru_cache(1 << 18)
-def _stem(word: str) -> str:
-    with _STEMMING:  # A stemmer holds the word it works on.
-        return _stemmer().stemWord(word)
-
-
-@functools.cache
-def _stemmer():
+def stems_of(texts: Iterable[str]) -> list[list[str]]:
+    """`words_in` of texts that are folded already."""
     import Stemmer  # Not at the top: only searches by words need it.
 
-    return Stemmer.Stemmer("english")
+    rows = list(map(_WORD.findall, texts))
+    words = list({word for row in rows for word in row})
+    # A stemmer of its own, since it holds the word it works on.
+    stem_of = dict(zip(words, Stemmer.Stemmer("english").stemWords(words)))
+    return [[stem_of[word] for word in row] for row in rows]
 
 
 class WordCounts(NamedTuple):
@@ -64,21 +54,20 @@ class WordCounts(NamedTuple):
     lengths: np.ndarray  # float32 [rows]: the words of each row
 
     @classmethod
-    def of(cls, stems: np.ndarray, lengths: np.ndarray, size: int) -> WordCounts:
+    def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
         """Counts the stems of some rows.
 
         Args:
           stems: int32 [words], the numbers of all rows' stems, row after row.
           lengths: int [rows], the words of each row.
-          size: a number above every stem's.
         """
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        ones = np.ones(len(stems), np.float32)
-        counts = coo_array((ones, (rows, stems)), shape=(len(lengths), size)).tocsc()
+        shape = len(lengths), int(stems.max(initial=0)) + 1
+        counts = coo_array((np.ones(len(stems), np.float32), (rows, stems)), shape=shape).tocsc()
         return cls(counts, lengths.astype(np.float32))
 
 
-def bm25(parts: Sequence[WordCounts], stems: Sequence[int]) -> np.ndarray:
+def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
 
     score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b length / mean length)),
@@ -87,31 +76,26 @@ def bm25(parts: Sequence[WordCounts], stems: Sequence[int]) -> np.ndarray:
     Relevance Framework, section 3; with Lucene's idf, which is never negative.
 
     Args:
-      parts: the words of the rows, part after part.
+      words: those of the rows.
       stems: the numbers of the question's stems; one repeated counts twice.
 
     Example:
-      >>> part = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]), 2)
-      >>> bm25([part], [0]).round(3).tolist()
+      >>> words = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]))
+      >>> bm25(words, [0]).round(3).tolist()
       [0.609, 0.0]
     """
-    lengths = np.concatenate([part.lengths for part in parts])
+    counts, lengths = words
     n, scores = len(lengths), np.zeros(len(lengths), np.float32)
-    if not n:
-        return scores
-    saturation = K1 * (1 - B) + K1 * B / max(float(lengths.mean(dtype=np.float64)), 1e-9) * lengths
-    numbers, times = np.unique(np.asarray(stems, np.int64), return_counts=True)
-    for number, repeats in zip(numbers.tolist(), times.tolist()):
-        start, postings = 0, []
-        for counts, part_lengths in parts:
-            if number < counts.shape[1]:
-                where = slice(counts.indptr[number], counts.indptr[number + 1])
-                postings.append((counts.indices[where] + start, counts.data[where]))
-            start += len(part_lengths)
-        with_word = sum(len(rows) for rows, _ in postings)
-        idf = np.float32(np.log1p((n - with_word + 0.5) / (with_word + 0.5)) * repeats * (K1 + 1))
-        for rows, c in postings:  # No row stands there twice.
-            scores[rows] += idf * c / (c + saturation[rows])
+    mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
+    saturation = K1 * (1 - B) + K1 * B / mean * lengths
+    for number, repeats in zip(*np.unique(np.asarray(stems, np.int64), return_counts=True)):
+        if number < counts.shape[1]:
+            column = slice(*counts.indptr[number : number + 2])
+            rows, c = counts.indices[column], counts.data[column]
+            idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
+            scores[rows] += (
+                np.float32(idf) * c / (c + saturation[rows])
+            )  # No row stands there twice.
     return scores
 
 

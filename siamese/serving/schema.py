@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, create_model
 
 from siamese.search.explain import WordEffect
-from siamese.search.stored.changes import Added
-from siamese.search.stored.ranking import Hit
+from siamese.search.index import Added, Hit
 
 # A search has at most so many questions, and so large a k.
 SIZES = ((10, 1000), (100, 100), (1000, 10))

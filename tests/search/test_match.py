@@ -6,7 +6,7 @@ from scipy.optimize import linear_sum_assignment
 from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError
-from siamese.search.match import assign, match_questions
+from siamese.search.nearest import assign, match_questions
 
 
 @pytest.mark.parametrize(("n", "m"), [(30, 30), (40, 20), (12, 50)])

@@ -1,0 +1,156 @@
+"""The groups that an index stores, and the answers that bind them; in a transaction of its file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+import numpy as np
+
+from siamese.data.clusters import connected_groups
+from siamese.data.text import folded
+from siamese.errors import ArgumentError, DataError
+from siamese.search.detector import DuplicateDetector
+from siamese.search.groups import bound_labels, join_groups
+from siamese.search.index_file import INSIDE, rows_where, settings, text_key, write_settings
+from siamese.search.linkage import average_linkage
+from siamese.search.nearest import similar_rows
+from siamese.search.ranking import State
+
+
+def read_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray:
+    """The stored groups, which obey the answers: int64 labels [questions], equal ones are a group.
+
+    Raises:
+      ArgumentError: they were made with another of the options `threshold` and `largest`.
+    """
+    grouping = settings(db)["grouping"]
+    for name, value in options.items():
+        if value is not None and value != grouping[name]:
+            raise ArgumentError(
+                f"The index has groups with {name} {grouping[name]}. Make them again with {value}: "
+                f"siamese duplicates INDEX --{name} {value} --regroup."
+            )
+    grouped = db.execute("select row, first from grouped").fetchall()
+    places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
+    labels = np.arange(len(state.rows))
+    labels[places[:, 0]] = places[:, 1]
+    return bound(db, state, labels, grouping["threshold"])
+
+
+def make_labels(
+    state: State, unknown: np.ndarray, threshold: float, largest: int | None
+) -> np.ndarray:
+    """Groups by average linkage, int64 labels; `unknown`, bool [questions], are left alone."""
+    labels, vectors = np.arange(len(unknown)), state.vectors
+    linkage = average_linkage(vectors[~unknown] if unknown.any() else vectors, threshold, largest)
+    labels[~unknown] = linkage.labels(threshold) + len(unknown)
+    return labels
+
+
+def bound(db: sqlite3.Connection, state: State, labels: np.ndarray, threshold: float) -> np.ndarray:
+    """Groups that obey the answers, int64 labels, from groups that do not."""
+    answers = read_answers(db)
+    answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
+    pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
+    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], threshold)
+
+
+def write_labels(
+    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, **grouping: Any
+) -> None:
+    """Writes groups anew, but for the questions of `state` that are gone `now`."""
+    live = np.isin(state.rows, now.rows)
+    if not live.any():
+        return
+    rows, labels = state.rows[live], labels[live]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    several = np.bincount(inverse)[inverse] > 1
+    values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
+    db.execute("delete from grouped")
+    db.executemany("insert into grouped values (?, ?)", values)
+    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
+
+
+def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:
+    """Lets the questions that came after the groups join them, where some are stored.
+
+    Those without any word that the model knows stay alone.
+    """
+    grouping, rows, vectors = settings(db).get("grouping"), state.rows, state.vectors
+    n = int(np.searchsorted(rows, grouping["last"], "right")) if grouping else len(rows)
+    if n == len(rows):
+        return
+
+    def known(rows: np.ndarray) -> np.ndarray:
+        texts = [text for _, _, _, text, _ in rows_where(db, "row", rows.tolist())]
+        return rows[~detector.without_known_words(texts)]
+
+    new = np.searchsorted(rows, known(rows[n:]))
+    near = known(rows[similar_rows(vectors[:n], vectors[new], grouping["threshold"])]).tolist()
+    query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
+    first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
+    firsts = np.array(list(first_of.values()), np.int64)
+    old = vectors[np.searchsorted(rows, np.array(list(first_of), np.int64))]
+    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
+    options = grouping["threshold"], grouping["largest"]
+    joined = join_groups(old, firsts, vectors[new], rows[new], *options).tolist()
+    pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
+    values = [*pairs, *((first, first) for _, first in pairs)]
+    db.executemany("insert or ignore into grouped values (?, ?)", values)
+
+
+# ---- Answers ----
+
+
+def read_answers(db: sqlite3.Connection) -> np.ndarray:
+    """The answers, int64 [answers, 3]: two rows, and whether they are duplicates."""
+    return np.array(db.execute("select * from answer").fetchall(), np.int64).reshape(-1, 3)
+
+
+def answered_texts(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """The answers with the questions' texts, in the order in which they came."""
+    query = (
+        "select one.text, two.text, is_duplicate from answer join question one on one.row = row1 "
+        "join question two on two.row = row2 order by answer.rowid"
+    )
+    return db.execute(query).fetchall()
+
+
+def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
+    """Writes, or forgets, the answers to those pairs whose questions are stored; returns how many.
+
+    Raises:
+      DataError: two questions were answered "different", and by way of others "duplicate".
+    """
+    sides = pairs.question1, pairs.question2
+    keys = [[text_key(folded(text)) for text in side] for side in sides]
+    row_of = {key: row for row, _, key, *_ in rows_where(db, "key", {*keys[0], *keys[1]})[::-1]}
+    rows = ([row_of.get(key) for key in side] for side in keys)
+    answers = [
+        (min(pair), max(pair), int(label))
+        for *pair, label in zip(*rows, pairs.is_duplicate)
+        if all(pair) and pair[0] != pair[1]
+    ]
+    if forget:
+        query = "delete from answer where (row1, row2) = (?, ?)"
+        db.executemany(query, [answer[:2] for answer in answers])
+    else:
+        db.executemany("insert or replace into answer values (?, ?, ?)", answers)
+        _check_answers(db)
+    return len(answers)
+
+
+def _check_answers(db: sqlite3.Connection) -> None:
+    """Raises a DataError where answers contradict each other."""
+    answers = read_answers(db)
+    rows, ends = np.unique(answers[:, :2], return_inverse=True)
+    ends, same = ends.reshape(-1, 2), answers[:, 2] == 1
+    linked = connected_groups(len(rows), ends[same])
+    for pair in ends[~same & (linked[ends[:, 0]] == linked[ends[:, 1]])]:
+        texts = [row[3] for row in rows_where(db, "row", rows[pair].tolist())]
+        raise DataError(
+            f"The answers contradict each other: {texts[0][:80]!r} and {texts[1][:80]!r} differ, and other "
+            "answers make them duplicates. None of these answers was stored in the index; correct them."
+        )
