@@ -134,11 +134,11 @@ def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[
     above = {str(cut): round(counts[round((cut - LOWEST) / STEP)]) for cut in TENTHS}
     lines = ["The most similar pairs outside the groups, each question once:" if pairs else ""]
     rows = []
-    for pair in pairs:
-        one, two = entries[pair.one], entries[pair.two]
+    for *places, cosine in pairs:
+        one, two = (entries[place] for place in places)
         texts = [" ".join(entry["question"].split())[:WIDTH] for entry in (one, two)]
-        lines.append(f"  {pair.similarity:.3f}  {texts[0]} | {texts[1]}")
-        rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": pair.similarity}))
+        lines.append(f"  {cosine:.3f}  {texts[0]} | {texts[1]}")
+        rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": cosine}))
     about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
     lines += [f"Pairs in the whole list, about: {about}."]
     if path != "-":

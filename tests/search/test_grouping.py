@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese.data.clusters import connected_groups
-from siamese.errors import ArgumentError, DataError
-from siamese.search import groups, linkage
+from siamese.errors import ArgumentError
+from siamese.search import linkage
 from siamese.search.groups import bound_labels, duplicate_groups, join_groups
 from siamese.search.index import QuestionIndex
 from siamese.search.linkage import average_linkage, similar_pairs
@@ -71,23 +70,6 @@ def test_shorter_vectors_are_not_taken_where_they_leave_much(monkeypatch):
     assert linkage.upper_bounds(decaying(100), 0.9) is None  # a short list
 
 
-@pytest.mark.parametrize("most_edges", [10, 4_000_000])
-def test_groups_equal_connected_components(monkeypatch, most_edges):
-    monkeypatch.setattr(groups, "MOST_EDGES", most_edges)
-    vectors = unit(400)
-    labels = connected_groups(400, np.array(sorted(reference_pairs(vectors, 0.93))))
-    wanted = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
-    found = duplicate_groups(vectors, 0.93, linkage="single")
-    assert rows_of(found) == {g for g in wanted if len(g) > 1}
-    sizes = [len(group) for group in found]
-    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
-    for group in found:
-        assert [m.is_central for m in group] == [True] + [False] * (len(group) - 1)
-        similarities = [m.similarity for m in group]
-        assert similarities[0] == pytest.approx(1, abs=2e-3)
-        assert similarities[1:] == sorted(similarities[1:], reverse=True)
-
-
 def scipy_groups(vectors, threshold):
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -102,20 +84,25 @@ def scipy_groups(vectors, threshold):
 def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
     vectors = unit(400)
-    merges = average_linkage(vectors, threshold)
-    assert (np.diff(merges.similarity) <= 0).all()
-    for cut in (threshold, 0.8, 0.95):
-        if cut >= threshold:
-            labels = merges.labels(cut)
-            found = {frozenset(np.flatnonzero(labels == g).tolist()) for g in set(labels)}
-            assert {group for group in found if len(group) > 1} == scipy_groups(vectors, cut)
-    assert rows_of(duplicate_groups(vectors, threshold)) == scipy_groups(vectors, threshold)
+    found = duplicate_groups(vectors, threshold)
+    assert rows_of(found) == scipy_groups(vectors, threshold)
+    parts = average_linkage(vectors, 0.95)
+    assert (
+        average_linkage(vectors, threshold, parts=parts) == average_linkage(vectors, threshold)
+    ).all()
+    sizes = [len(group) for group in found]
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
+    for group in found:
+        assert [m.is_central for m in group] == [True] + [False] * (len(group) - 1)
+        similarities = [m.similarity for m in group]
+        assert similarities[0] == pytest.approx(1, abs=2e-3)
+        assert similarities[1:] == sorted(similarities[1:], reverse=True)
 
 
 def test_a_chain_is_not_a_group():
     angles = np.arange(0, 60, 2) * np.pi / 60
     chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    assert len(duplicate_groups(chain, 0.97, linkage="single")[0]) == 30
+    assert (np.vecdot(chain[1:], chain[:-1]) > 0.97).all()
     assert len(duplicate_groups(chain, 0.97)[0]) < 8
 
 
@@ -128,9 +115,8 @@ def test_largest_is_a_bound_also_for_equal_questions(monkeypatch, most_pairs):
     assert max(map(len, found)) == 7 and all(
         len({member.row // 40 for member in group}) == 1 for group in found
     )
-    for options in ({"largest": 0}, {"largest": 3, "linkage": "single"}, {"linkage": "ward"}):
-        with pytest.raises(ArgumentError, match=r"largest|linkage"):
-            duplicate_groups(same, 0.9, **options)
+    with pytest.raises(ArgumentError, match="largest"):
+        duplicate_groups(same, 0.9, largest=0)
 
 
 def test_rounding_does_not_order_the_questions_of_a_group():
@@ -142,7 +128,7 @@ def test_rounding_does_not_order_the_questions_of_a_group():
 
 def test_new_questions_join_the_group_with_the_best_mean():
     vectors = unit(200)
-    labels = average_linkage(vectors, 0.8).labels(0.8)
+    labels = average_linkage(vectors, 0.8)
     new = np.concatenate([unit(240)[200:], np.zeros((1, 6), np.float32)])
     new[-2] = new[-3]
     own = 1_000 + np.arange(len(new))
@@ -161,7 +147,7 @@ def test_new_questions_join_the_group_with_the_best_mean():
 
 def test_answers_bind_and_the_rest_is_average_linkage():
     vectors = unit(120)
-    labels = average_linkage(vectors, 0.8).labels(0.8)
+    labels = average_linkage(vectors, 0.8)
     none = np.zeros((0, 2), np.int64)
     unbound = bound_labels(vectors, labels, none, none, 0.8)
     assert len({*zip(labels, unbound)}) == len({*labels}) == len({*unbound})
@@ -181,8 +167,6 @@ def test_answers_bind_and_the_rest_is_average_linkage():
             rows = np.flatnonzero(touched)
             forbidden = {*apart[0]} <= {*rows[other], *rows[bound[touched] == group]}
             assert forbidden or mean @ vectors[touched][other].mean(axis=0) <= 0.8 + 1e-6
-    with pytest.raises(DataError, match="contradict"):
-        bound_labels(vectors, labels, np.array([[0, 1], [1, 2]]), np.array([[2, 0]]), 0.8)
 
 
 def test_equal_texts_are_a_group_at_any_threshold():
@@ -211,8 +195,6 @@ def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_w
         known = index.vectors[:60]
         assert duplicate_groups(index) == duplicate_groups(known, 0.97) == index.groups()
         assert duplicate_groups(index, 0.9) == duplicate_groups(known, 0.9)
-        single = {"linkage": "single"}
-        assert duplicate_groups(index, 0.99, **single) == duplicate_groups(known, 0.99, **single)
     with pytest.raises(ArgumentError, match="needs a threshold"):
         duplicate_groups(known)
 

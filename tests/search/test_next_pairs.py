@@ -31,7 +31,7 @@ def test_next_pairs_share_no_group_and_no_question():
             named |= {one, two}
             reference.append((one, two))
     assert [pair[:2] for pair in pairs] == reference[:40]
-    assert np.allclose([p.similarity for p in pairs], [products[p[:2]] for p in pairs], atol=1e-6)
+    assert np.allclose([p[2] for p in pairs], [products[p[:2]] for p in pairs], atol=1e-6)
 
 
 def test_a_short_list_has_few_pairs():

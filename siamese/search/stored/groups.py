@@ -47,7 +47,7 @@ def make(
     alone = np.isin(state.rows, unknown)
     vectors = state.vectors[~alone] if alone.any() else state.vectors
     labels = np.arange(len(alone))
-    joined = average_linkage(vectors, threshold, largest).labels(threshold)
+    joined = average_linkage(vectors, threshold, largest)
     labels[~alone] = joined + len(alone)
     labels = np.unique(labels, return_inverse=True)[1]
     answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
