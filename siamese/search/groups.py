@@ -16,7 +16,7 @@ from siamese.search.linkage import average_linkage, strongest_pairs
 from siamese.search.nearest import cosines_with, row_products
 
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
-LOWEST, STEP = 0.5, 0.01  # down to this cosine pairs are counted, in steps of this width
+CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
 SPARE = 20  # times as many pairs as asked are looked at, since one question is in many
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
@@ -250,54 +250,42 @@ def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str
     return row
 
 
-def pair_counts(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
-    """About how many pairs have a cosine above 0.5, 0.51 and so on up to 0.99, float64 [50].
+def below_threshold(
+    vectors: np.ndarray, groups: list[list[Member]], count: int = 50
+) -> tuple[dict[float, int], list[tuple[int, int, float]]]:
+    """What a threshold without labels may leave out: how many pairs there are, and the next ones.
 
-    A sample of 2,048 questions is compared with all; of a list of no more the counts are exact.
-
-    Args:
-      vectors: float32 [n, d], of length 1.
-      seed: of the sample.
-    """
-    n = len(vectors)
-    some = np.random.default_rng(seed).permutation(n)[:SAMPLE]
-    counts = np.zeros(round((1 - LOWEST) / STEP))
-    for start in range(0, len(some), 64):
-        rows = some[start : start + 64]
-        scores = vectors[rows] @ vectors.T  # [64, n]
-        scores[np.arange(len(rows)), rows] = 0  # a question with itself
-        steps = ((scores[scores > LOWEST] - LOWEST) / STEP).astype(np.int64)
-        counts += np.bincount(np.minimum(steps, len(counts) - 1), minlength=len(counts))
-    return np.cumsum(counts[::-1])[::-1] * (n / max(1, len(some)) / 2)
-
-
-def next_pairs(
-    vectors: np.ndarray, groups: list[list[Member]], counts: np.ndarray, count: int = 50
-) -> list[tuple[int, int, float]]:
-    """The most similar pairs that share no group, each question in one of them, best first.
-
-    Pairs are looked for down to 0.5, or to the cosine above which there are enough of them.
+    A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact. Pairs are
+    looked for down to 0.5, or to the cosine above which there are enough of them.
 
     Args:
       vectors: float32 [n, d], of length 1.
       groups: as `duplicate_groups` returns them.
-      counts: of `pair_counts`.
       count: how many pairs, at most.
 
     Returns:
-      Two places in the list and their cosine.
+      About how many pairs have a cosine above 0.9, 0.8 and so on down to 0.5; and the most similar pairs
+      that share no group, each question in one of them, best first: two places in the list, a cosine.
     """
-    labels = np.arange(len(vectors))
-    for number, group in enumerate(groups, start=len(vectors)):
+    n = len(vectors)
+    sample = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    above = np.zeros(len(CUTS))  # pairs above each
+    for rows in np.split(sample, range(64, len(sample), 64)):
+        scores = vectors[rows] @ vectors.T  # [64, n]
+        scores[np.arange(len(rows)), rows] = 0  # a question with itself
+        steps = np.searchsorted(CUTS, scores[scores > CUTS[0]])
+        above += np.bincount(steps, minlength=len(CUTS) + 1)[:0:-1].cumsum()[::-1]
+    above *= n / max(1, len(sample)) / 2
+    labels = np.arange(n)
+    for number, group in enumerate(groups, start=n):
         labels[[member.row for member in group]] = number
     own = sum(len(group) * (len(group) - 1) // 2 for group in groups)  # pairs that do not count
-    steps = np.flatnonzero(counts >= SPARE * count + own)
-    lowest = LOWEST + STEP * steps.max(initial=0)
-    *pairs, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
+    lowest = CUTS[np.flatnonzero(above >= SPARE * count + own).max(initial=0)]
+    *pairs, _ = strongest_pairs(vectors, float(lowest), lambda i, j: labels[i] != labels[j])
     order = np.argsort(-pairs[2], kind="stable")
     best, named = [], set()
-    for pair in zip(*(column[order].tolist() for column in pairs)):
+    for pair in zip(*(side[order].tolist() for side in pairs)):
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])
             best.append(pair)
-    return best
+    return {float(CUTS[at]): round(above[at]) for at in (40, 30, 20, 10, 0)}, best

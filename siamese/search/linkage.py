@@ -8,7 +8,8 @@ and the pairs above the threshold are enough, and the n x n matrix is never in m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
@@ -23,42 +24,55 @@ MOST_LEFT = 1e-3  # the share of pairs that these may leave
 ROUNDING = 1e-5  # float32's error in a product of vectors of length 1
 
 
-def similar_pairs(
-    vectors: np.ndarray, threshold: float
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yields all pairs whose cosine is above a threshold, each once, block by block.
+def strongest_pairs(
+    vectors: np.ndarray, threshold: float, allowed: Callable | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
     Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`, and
     worked out only where the bound is above the threshold. That takes up to half as much memory again.
 
-    Yields:
-      rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
+    Args:
+      vectors: float32 [n, d], of length 1.
+      threshold: a cosine.
+      allowed: takes rows i and rows j, int64 [m] each, and returns which pairs count, bool [m].
+
+    Returns:
+      Rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
+      which no pair is missing.
 
     Raises:
       ArgumentError: a threshold outside -1 to 1.
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
-    threshold = min(threshold, EQUAL)
-    vectors = np.asarray(vectors, np.float32)
-    n = len(vectors)
-    bounds = upper_bounds(vectors, threshold)
-    shorter, least = (vectors, threshold) if bounds is None else (bounds, threshold - ROUNDING)
+    vectors, least = np.asarray(vectors, np.float32), min(threshold, EQUAL)
+    bounds = upper_bounds(vectors, least)
+    shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
-    for start in range(0, n, ROWS):
-        rows = shorter[start : start + ROWS]  # [r, k]
-        for other in range(start, n, COLUMNS):
-            columns = shorter[other : other + COLUMNS]
-            # A contiguous part of the buffer, or else NumPy copies the product into it.
-            scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-            np.matmul(rows, columns.T, out=scores)
-            i, j = np.divmod(np.flatnonzero(scores > least), len(columns))
-            cosines = scores[i, j] if bounds is None else None
-            i, j = i + start, j + other
-            cosines = row_products(vectors, i, vectors, j) if cosines is None else cosines
-            above = (cosines > threshold) & (i < j)
-            if above.any():
-                yield i[above], j[above], np.minimum(cosines[above], 1)
+    pairs, count = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))], 0
+    for start, other in product(range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)):
+        rows, columns = shorter[start : start + ROWS], shorter[other : other + COLUMNS]  # [r, k]
+        if other + len(columns) <= start:  # These pairs were looked at in the other order.
+            continue
+        # A contiguous part of the buffer, or else NumPy copies the product into it.
+        scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
+        np.matmul(rows, columns.T, out=scores)
+        i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
+        cosines = scores[i, j] if bounds is None else None
+        i, j = i + start, j + other
+        cosines = row_products(vectors, i, vectors, j) if cosines is None else cosines
+        best = (cosines > least) & (i < j)
+        best = best if allowed is None else best & allowed(i, j)
+        pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
+        count += len(pairs[-1][0])
+        if count > 2 * MOST_PAIRS:
+            sides = [np.concatenate(side) for side in zip(*pairs)]
+            best = np.argpartition(sides[2], -MOST_PAIRS)[-MOST_PAIRS:]
+            pairs, count = [tuple(side[best] for side in sides)], MOST_PAIRS
+            least = float(pairs[0][2].min())
+    i, j, cosines = (np.concatenate(side) for side in zip(*pairs))
+    return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1), least
 
 
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
@@ -76,45 +90,16 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
     axes = np.ascontiguousarray(axes[:, ::-1], np.float32)  # [d, d], the strongest first
 
-    def shortened(rows: np.ndarray, k: int) -> np.ndarray:
+    def shortened(rows: np.ndarray, width: int) -> np.ndarray:
         turned = rows @ axes
-        rest = np.linalg.norm(turned[:, k:], axis=1, keepdims=True)
-        return np.concatenate([turned[:, :k], rest], axis=1)
+        turned[:, width - 1] = np.linalg.norm(turned[:, width - 1 :], axis=1)  # r
+        return turned[:, :width]
 
     for width in (d // 8, 3 * d // 16, d // 4, d // 2):
-        k = width - 1  # r is the last number
-        short = shortened(some, k)
+        short = shortened(some, width)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
-            bounds = np.empty((n, width), np.float32)
-            for start, rows in blocks(vectors, ROWS):
-                bounds[start : start + len(rows)] = shortened(rows, k)
-            return bounds
+            return np.concatenate([shortened(rows, width) for _, rows in blocks(vectors, ROWS)])
     return None
-
-
-def strongest_pairs(
-    vectors: np.ndarray, threshold: float, allowed: Callable | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """The pairs above a threshold, as one; of more than twice `MOST_PAIRS` the best.
-
-    With them comes the cosine above which none is missing. `allowed` tells of rows i and rows j which
-    pairs count.
-    """
-    kept = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
-    count, least = 0, min(threshold, EQUAL)
-    for i, j, cosines in similar_pairs(vectors, threshold):
-        best = cosines > least
-        if allowed is not None:
-            best &= allowed(i, j)
-        kept.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
-        count += len(kept[-1][0])
-        if count > 2 * MOST_PAIRS:
-            columns = [np.concatenate(column) for column in zip(*kept)]
-            best = np.argpartition(columns[2], -MOST_PAIRS)[-MOST_PAIRS:]
-            kept, count = [tuple(column[best] for column in columns)], MOST_PAIRS
-            least = float(kept[0][2].min())
-    first, second, cosines = (np.concatenate(column) for column in zip(*kept))
-    return first, second, cosines, least
 
 
 def average_linkage(
@@ -174,7 +159,6 @@ def average_linkage(
         # groups of that moment.
         means = sums if len(sums) == len(vectors) else sums / sizes[:, None].astype(np.float32)
         i, j, cosines, least = strongest_pairs(means, threshold, allowed)
-        i, j = i.astype(np.int64), j.astype(np.int64)
         del means  # as large as the list
         while len(i):
             a, b = _each_others_best(i, j, cosines, len(sizes), random)

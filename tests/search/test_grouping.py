@@ -8,7 +8,7 @@ from siamese.errors import ArgumentError
 from siamese.search import linkage
 from siamese.search.groups import bound_labels, duplicate_groups, join_groups
 from siamese.search.index import QuestionIndex
-from siamese.search.linkage import average_linkage, similar_pairs
+from siamese.search.linkage import average_linkage, strongest_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +27,15 @@ def reference_pairs(vectors, threshold):
     return {(i, j) for i in range(len(vectors)) for j in range(i) if scores[i, j] > threshold}
 
 
+def check_pairs(vectors, threshold):
+    i, j, cosines, least = strongest_pairs(vectors, threshold)
+    pairs = [*zip(j.tolist(), i.tolist())]
+    assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
+    np.testing.assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
+    assert least == threshold
+    return len(pairs)
+
+
 def rows_of(found):
     return {frozenset(member.row for member in group) for group in found}
 
@@ -35,11 +44,7 @@ def rows_of(found):
 @pytest.mark.parametrize("threshold", [0.9, -0.5])
 def test_pairs_equal_the_whole_matrix(n, threshold):
     vectors = unit(n)
-    found = list(similar_pairs(vectors, threshold))
-    pairs = [(int(j), int(i)) for a, b, _ in found for i, j in zip(a, b)]
-    assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
-    for a, b, similarities in found:
-        np.testing.assert_allclose(similarities, np.vecdot(vectors[a], vectors[b]), atol=1e-6)
+    check_pairs(vectors, threshold)
 
 
 def decaying(n, d=64):
@@ -57,11 +62,7 @@ def test_pairs_by_shorter_vectors_equal_the_whole_matrix(monkeypatch):
     assert shorter.shape[1] < vectors.shape[1]
     products, bounds = (v.astype(np.float64) @ v.T.astype(np.float64) for v in (vectors, shorter))
     assert (bounds > products - 1e-6).all()
-    found = list(similar_pairs(vectors, 0.9))
-    pairs = [(int(j), int(i)) for a, b, _ in found for i, j in zip(a, b)]
-    assert len(pairs) == len(set(pairs)) > 100 and set(pairs) == reference_pairs(vectors, 0.9)
-    for a, b, similarities in found:
-        np.testing.assert_allclose(similarities, np.vecdot(vectors[a], vectors[b]), atol=1e-6)
+    assert check_pairs(vectors, 0.9) > 100
 
 
 def test_shorter_vectors_are_not_taken_where_they_leave_much(monkeypatch):
@@ -176,7 +177,7 @@ def test_equal_texts_are_a_group_at_any_threshold():
         groups_there = duplicate_groups(same, threshold)
         assert rows_of(groups_there) == {frozenset((n, n + 1)) for n in range(0, 80, 2)}
         assert max(m.similarity for group in groups_there for m in group) <= 1
-        assert max(s.max() for _, _, s in similar_pairs(same, threshold)) <= 1
+        assert strongest_pairs(same, threshold)[2].max() <= 1
 
 
 def test_nothing_everything_and_no_cosine():
@@ -185,7 +186,7 @@ def test_nothing_everything_and_no_cosine():
     assert len(duplicate_groups(unit(50), -1.0)[0]) == 50
     for threshold in (1.5, -2, float("nan")):
         with pytest.raises(ArgumentError, match="threshold"):
-            list(similar_pairs(unit(3), threshold))
+            strongest_pairs(unit(3), threshold)
 
 
 def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_words():
@@ -203,6 +204,5 @@ def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_w
 def test_narrow_vectors_of_a_long_list_are_compared_as_they_are(monkeypatch, d):
     monkeypatch.setattr(linkage, "SAMPLE", 32)
     vectors = unit(100, d)
-    pairs = [(i, j) for i, j, _ in similar_pairs(vectors, 0.9)]
     above = (vectors @ vectors.T)[np.triu_indices(100, 1)] > 0.9
-    assert sum(len(i) for i, _ in pairs) == above.sum()
+    assert len(strongest_pairs(vectors, 0.9)[0]) == above.sum()
