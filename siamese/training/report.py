@@ -68,14 +68,14 @@ def measure(
     held_out, labels = data.held_out, data.held_out.is_duplicate
     held_scores = pair_scores(detector, held_out)
     able = separates(held_scores, labels)
-    threshold = best_threshold(held_scores, labels).threshold if able else COURSE_THRESHOLD
+    threshold = best_threshold(held_scores, labels) if able else COURSE_THRESHOLD
     scores = pair_scores(detector, test)
     tuned = evaluate_scores(scores, test.is_duplicate, threshold)
     held_overlap = word_overlap(held_out.question1, held_out.question2)
     overlap = evaluate_scores(
         word_overlap(test.question1, test.question2),
         test.is_duplicate,
-        best_threshold(held_overlap, labels).threshold,
+        best_threshold(held_overlap, labels),
     )
     report = Report(
         **losses,
