@@ -66,8 +66,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
-        values = {k: v for k, v in asdict(self).items() if v not in (None, ())}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {k: v for k, v in asdict(self).items() if v not in (None, ())}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
