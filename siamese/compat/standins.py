@@ -20,14 +20,8 @@ from contextlib import contextmanager
 
 from siamese.errors import MissingDependencyError
 
-# Package that is stood in for -> the package to import in its place.
-_PACKAGES = {
-    "tensorflow": "tensorflow",
-    "tensorflow_datasets": "tensorflow_datasets",
-    "tensorflow_text": "tensorflow_text",
-    "gym": "gym",
-    "trax.tf_numpy": "tensorflow",
-}
+# Packages that are stood in for.
+_PACKAGES = ("tensorflow", "tensorflow_datasets", "tensorflow_text", "gym", "trax.tf_numpy")
 _importing_trax = False
 
 
@@ -46,19 +40,10 @@ class _StandIn(types.ModuleType):
         return False  # of a class of a package that was never loaded
 
     def __mro_entries__(self, bases):
-        return (_NoKeras,)
+        return ()  # `trax.AsKeras` has a class of Keras 2 as its base.
 
     def __repr__(self):
         return f"<stand-in for {self.__name__}>"
-
-
-class _NoKeras:
-    """Base of `trax.AsKeras`, whose real base is a class of Keras 2."""
-
-    def __new__(cls, *args, **kwargs):
-        raise MissingDependencyError(
-            f"trax.{cls.__name__} is not supported: Trax wrote it for Keras 2. Train with Trax's Loop."
-        )
 
 
 class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -104,7 +89,7 @@ def _package_of(name: str) -> str | None:
 
 def loaded(package: str) -> bool:
     """Whether the real package is in the process."""
-    module = sys.modules.get(_PACKAGES[package])
+    module = sys.modules.get(package.replace("trax.tf_numpy", "tensorflow"))
     return module is not None and not isinstance(module, _StandIn)
 
 
@@ -122,7 +107,7 @@ def _resolve(path: str):
             return (
                 pkgutil.resolve_name(light + _plain(path)[len(name) :]) if light else _StandIn(path)
             )
-    package = _PACKAGES[_package_of(path)]
+    package = _package_of(path).replace("trax.tf_numpy", "tensorflow")
     raise MissingDependencyError(
         f"This part of Trax needs {path}, which training and prediction do not use. To use it, install "
         f"{package} and import it before Trax."

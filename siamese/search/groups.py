@@ -13,7 +13,7 @@ from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.linkage import average_linkage, strongest_pairs
-from siamese.search.nearest import cosines_with, row_products
+from siamese.search.nearest import cosines_with
 
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
 CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
@@ -69,22 +69,22 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     """
     rows = np.flatnonzero(np.bincount(labels)[labels] > 1)
     rows = rows[np.argsort(labels[rows], kind="stable")]
-    if not len(rows):
-        return []
-    _, starts, group = np.unique(labels[rows], return_index=True, return_inverse=True)
-    place, sums = np.arange(len(rows)), np.add.reduceat(vectors[rows], starts)
-    nearness = row_products(vectors, rows, sums, group)
-    nearness /= np.bincount(group)[group]  # the products with the groups' means
-    is_nearest = nearness >= np.maximum.reduceat(nearness, starts)[group] - ROUNDING
-    central = np.minimum.reduceat(np.where(is_nearest, place, len(rows)), starts)[group]
-    similarity = np.clip(row_products(vectors, rows, vectors, rows[central]), -1, 1)
-    order = np.lexsort((-similarity, group))
-    lower = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
-    order = order[np.lexsort((order, lower, (central != place)[order], group[order]))]
-    columns = rows[order], similarity[order], (central == place)[order]
-    ordered = list(map(Member, *(column.tolist() for column in columns)))
-    groups = [ordered[start:end] for start, end in zip(starts, [*starts[1:], len(rows)])]
+    parts = np.split(rows, np.flatnonzero(np.diff(labels[rows])) + 1)
+    groups = [_members(vectors, part) for part in parts if len(part)]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+
+
+def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
+    """The questions of a group in order; `rows` rise."""
+    some = vectors[rows]  # [members, d]
+    nearness = some @ some.mean(axis=0)
+    central = int((nearness >= nearness.max() - ROUNDING).argmax())
+    similarity = np.clip(some @ some[central], -1, 1)
+    order = np.argsort(-similarity, kind="stable")
+    level = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
+    order = order[np.lexsort((order, level, order != central))]
+    columns = rows[order], similarity[order], order == central
+    return list(map(Member, *(column.tolist() for column in columns)))
 
 
 def bound_labels(

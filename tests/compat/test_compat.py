@@ -237,7 +237,6 @@ def test_where_a_package_is_missing_the_error_says_who_needs_it_and_what_to_do()
     uses = {
         "trax.data.TFDS('glue/qqp', keys=('a', 'b'))()": "tensorflow_datasets.*install tensorflow_datasets",
         "from trax.rl import space_serializer as s; s.gym.spaces.Box(0, 1)": "gym.*install gym",
-        "trax.AsKeras(trax.layers.Dense(2))": "trax.AsKeras is not supported",
         "trax.fastmath.set_backend('tensorflow-numpy'); trax.fastmath.numpy.ones(3)": (
             "install tensorflow and import it before Trax"
         ),
