@@ -68,9 +68,8 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     """A vocabulary from a file: a JSON object or list, or one word a line.
 
     Args:
-      path: a JSON object, word -> id, as ``json.dump(vocab)`` of the
-        course's dict; a JSON list; or text. Lists and lines start with id 1, which is ``<PAD>``,
-        or with id 2 where they leave ``<PAD>`` out.
+      path: a JSON object, word -> id, as ``json.dump(vocab)`` of the course's dict; a JSON list; or text.
+        Lists and lines start with id 1, which is ``<PAD>``, or with id 2 where they leave ``<PAD>`` out.
 
     Raises:
       DataError: none of these, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
@@ -82,14 +81,12 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
     words: Any = text.rstrip("\n").split("\n") if text.strip() else []
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            words = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            if (
-                text.lstrip()[0] == "{"
-            ):  # A word list may well start with a bracket as its first word.
-                raise DataError(f"{path} is not complete JSON ({error}).") from None
+    start = text.lstrip()[:1]
+    try:
+        words = json.loads(text) if start in ("{", "[") else words
+    except (ValueError, RecursionError) as error:
+        if start == "{":  # A word list may well start with a bracket as its first word.
+            raise DataError(f"{path} is not complete JSON ({error}).") from None
     if isinstance(words, dict):
         words = _in_order(words, path)
     if not words:
