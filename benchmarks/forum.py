@@ -30,7 +30,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
-from groups import best_cut
+from groups import best_cut, groupings
 from joblib import Memory
 from sklearn.metrics import roc_auc_score
 
@@ -224,15 +224,15 @@ def pair_figures(vectors: np.ndarray, truth: dict) -> dict[str, float]:
 
 def group_figures(vectors: np.ndarray, truth: dict, cut: float) -> dict[str, float]:
     """Precision and recall of the pairs in groups: at a cut, and at the cut with the best F1."""
-    merges = average_linkage(vectors, cut - 0.1)
+    cuts = groupings(vectors, cut - 0.1)
 
     def figures(labels: np.ndarray) -> tuple[float, float]:
         sizes = np.bincount(labels)
         right = sum(labels[i] == labels[j] for i, j in truth["pairs"])
         return right / max(1, (sizes * (sizes - 1) // 2).sum()), right / len(truth["pairs"])
 
-    best, score = best_cut(merges, lambda labels: float(f1(*figures(labels))), cut - 0.1)
-    precision, recall = figures(merges.labels(cut))
+    best, score = best_cut(cuts, lambda labels: float(f1(*figures(labels))))
+    precision, recall = figures(average_linkage(vectors, cut))
     at_cut = {"groups_precision": precision, "groups_recall": recall}
     return at_cut | {"groups_best_cut": best, "groups_best_f1": score}
 

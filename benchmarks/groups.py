@@ -16,34 +16,80 @@ import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.clusters import clusters
+from siamese.data.clusters import clusters, connected_groups
 from siamese.data.pairs import read_pairs
-from siamese.evaluation.clustering import b_cubed
 from siamese.search.detector import DuplicateDetector
-from siamese.search.linkage import Merges, average_linkage, strongest_pairs
+from siamese.search.linkage import average_linkage, strongest_pairs
+
+
+class BCubed(NamedTuple):
+    """How well groups agree with the true ones, item by item."""
+
+    precision: float  # of an item's group, the share that is of its true group
+    recall: float  # of an item's true group, the share that is in its group
+    f: float  # F1 of the two means
+
+
+def b_cubed(groups: Any, truth: Any, *, counted: Any = None) -> BCubed:
+    """B-cubed precision, recall and F (Bagga and Baldwin, 1998; Amigo et al., 2009).
+
+    Every item counts itself, so that all items alone have precision 1, and all in one group recall 1.
+
+    Args:
+      groups: [n]; the group of each item: equal values, one group.
+      truth: [n]; its true group.
+      counted: bool [n]; the items over which is averaged, all where None. Their groups are whole.
+
+    Example:
+      >>> b_cubed([0, 0, 0, 1], ["a", "a", "b", "b"]).precision
+      0.6666666666666666
+    """
+    sizes, of_item = _sizes(groups)
+    true_sizes, of_true = _sizes(truth)
+    shared, _ = _sizes(of_true.astype(np.int64) * len(groups) + of_item)
+    where = slice(None) if counted is None else np.asarray(counted, bool)
+    precision = float((shared / sizes)[where].mean())
+    recall = float((shared / true_sizes)[where].mean())
+    return BCubed(precision, recall, 2 * precision * recall / (precision + recall))
+
+
+def _sizes(groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The size of each item's group, and the group's number: int [n], int [n]."""
+    _, numbers, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return counts[numbers], numbers
+
+
+def groupings(vectors: np.ndarray, lowest: float) -> list[tuple[float, np.ndarray]]:
+    """Thresholds from 1 down to `lowest`, and the groups at each by average linkage.
+
+    Groups at one threshold are joined further at the next.
+    """
+    cuts, labels = np.linspace(1, lowest, 29).tolist(), [np.arange(len(vectors))]
+    for cut in cuts:
+        labels.append(average_linkage(vectors, cut, parts=labels[-1]))
+    return list(zip(cuts, labels[1:]))
 
 
 def best_cut(
-    merges: Merges, score: Callable[[np.ndarray], float], lowest: float
+    cuts: list[tuple[float, np.ndarray]], score: Callable[[np.ndarray], float]
 ) -> tuple[float, float]:
-    """Of a hundred thresholds from `lowest` up the one whose groups score best, and that score.
+    """Of falling thresholds the one whose groups score best, and that score.
 
-    `merges` go down to `lowest`; `score` takes int64 [size] groups, as `b_cubed` does. Of equal ones
-    the highest threshold wins.
+    `score` takes int64 [size] groups, as `b_cubed` does. Of equal ones the highest threshold wins.
     """
-    cuts = np.linspace(1, lowest, 101)
-    values = [score(merges.labels(cut)) for cut in cuts]
+    values = [score(labels) for _, labels in cuts]
     at = int(np.argmax(values))
-    return float(cuts[at]), float(values[at])
+    return cuts[at][0], float(values[at])
 
 
-def report(merges: Merges, truth: np.ndarray, half: np.ndarray, lowest: float) -> dict:
+def report(cuts: list[tuple[float, np.ndarray]], truth: np.ndarray, half: np.ndarray) -> dict:
     """The threshold chosen on one half of the questions, and its figures on the other."""
-    cut, _ = best_cut(merges, lambda labels: b_cubed(labels, truth, counted=half).f, lowest)
-    labels = merges.labels(cut)
+    cut, _ = best_cut(cuts, lambda labels: b_cubed(labels, truth, counted=half).f)
+    labels = dict(cuts)[cut]
     found = b_cubed(labels, truth, counted=~half)
     figures = {name: round(value, 4) for name, value in found._asdict().items()}
     return {"threshold": round(cut, 4), **figures, "largest": int(np.bincount(labels).max())}
@@ -68,7 +114,7 @@ def main() -> None:
     half = (np.random.default_rng(0).random(len(found)) < 0.5)[truth]  # [questions]
 
     started, cpu = time.perf_counter(), time.process_time()
-    merges = average_linkage(vectors, flags.lowest)
+    cuts = groupings(vectors, flags.lowest)
     spent = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - cpu}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # with all before it, in KiB
     spent["peak_mb"] = peak / 1024
@@ -78,13 +124,15 @@ def main() -> None:
         "vectors": Path(flags.model or flags.vectors).stem,
         **{name: round(value, 1) for name, value in spent.items()},
         "every question alone": {name: round(v, 4) for name, v in alone._asdict().items()},
-        "average linkage": report(merges, truth, half, flags.lowest),
+        "average linkage": report(cuts, truth, half),
     }
     first, second, cosines, least = strongest_pairs(vectors, flags.lowest)
-    order = np.argsort(-cosines)
-    edges = np.stack([first, second], axis=1)[order]
-    single = Merges(len(truth), edges, cosines[order].astype(np.float64))
-    results["connected components"] = report(single, truth, half, least)
+    edges = np.stack([first, second], axis=1)
+    single = [
+        (cut, connected_groups(len(truth), edges[cosines > cut]))
+        for cut in np.linspace(1, least, 101).tolist()
+    ]
+    results["connected components"] = report(single, truth, half)
     print(json.dumps(results, indent=1))
     Path(flags.results).write_text(json.dumps(results, indent=1) + "\n")
 

@@ -120,7 +120,7 @@ def figures(detector, pairs: QuestionPairs, trained: QuestionPairs, valid: Quest
     if detector is None:
         scores = word_overlap(pairs.question1, pairs.question2)
         chosen = word_overlap(valid.question1, valid.question2)
-        threshold = best_threshold(chosen, valid.is_duplicate).threshold
+        threshold = best_threshold(chosen, valid.is_duplicate)
     else:
         scores, threshold = (
             detector.similarity(pairs.question1, pairs.question2),

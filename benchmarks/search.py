@@ -45,7 +45,7 @@ from siamese.evaluation.retrieval import evaluate_retrieval
 from siamese.evaluation.thresholds import threshold_cuts
 from siamese.search.detector import DuplicateDetector
 from siamese.search.index import QuestionIndex
-from siamese.search.linkage import similar_pairs
+from siamese.search.linkage import strongest_pairs
 from siamese.search.nearest import top_k
 
 PARTS = "models,hybrid,bm25,tfidf,minilm,speed,duplicates,mining,million"
@@ -209,8 +209,7 @@ def mining(pool: Pool, name: str) -> dict:
     scores = np.sort((sample @ sample.T)[np.triu_indices(len(sample), 1)])
     share = MINED / (len(kept) * (len(kept) - 1) / 2)
     low = float(scores[-max(1, int(share * len(scores)))])
-    pairs, seconds = timed(lambda: list(similar_pairs(kept, low)))
-    i, j, similarities = (np.concatenate(column) for column in zip(*pairs))
+    (i, j, similarities, _), seconds = timed(lambda: strongest_pairs(kept, low))
     best = np.argsort(-similarities, kind="stable")[:MINED]
     _, cluster = np.unique(np.asarray(pool.cluster), return_inverse=True)  # [questions]
     sizes = np.bincount(cluster)

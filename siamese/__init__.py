@@ -52,7 +52,6 @@ _EXPORTS = {
     "QuestionIndex": "search.index",
     "duplicate_groups": "search.groups",
     "match_questions": "search.nearest",
-    "b_cubed": "evaluation.clustering",
     "PairClassifier": "training.estimator",
     "TrainConfig": "training.config",
     "Trainer": "training.run",

@@ -401,9 +401,9 @@ for k in sizes:
         order = draw.permutation(m)
         few, others = order[:k], order[k:]
         if len(set(labels[few])) == 2:  # both kinds are needed
-            found = siamese.best_threshold(scores[few], labels[few])
-            there.append(found.value)
-            elsewhere.append(np.mean((scores[others] > found.threshold) == labels[others]))
+            threshold = siamese.best_threshold(scores[few], labels[few])
+            there.append(np.mean((scores[few] > threshold) == labels[few]))
+            elsewhere.append(np.mean((scores[others] > threshold) == labels[others]))
     reported.append(np.mean(there))
     true.append(np.mean(elsewhere))
     print(

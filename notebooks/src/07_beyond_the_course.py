@@ -225,14 +225,14 @@ print(f"by chance: {10 / len(index):.4f} among ten")
 # %% [markdown]
 # ## 4. Groups of duplicates
 #
-# Join all questions of the collection whose cosine is above a threshold, directly or through others. The threshold
-# for that must be **higher** than for single pairs: of $n$ questions there are $n(n-1)/2$ pairs, nearly all
-# of them no duplicates (the base rate again!), and one wrong link joins two whole groups.
+# Join two groups where the **mean** cosine over all their pairs is above a threshold (average linkage), so that a chain
+# of similar questions does not join its ends. The threshold for that must be **higher** than for single pairs: of $n$
+# questions there are $n(n-1)/2$ pairs, nearly all of them no duplicates (the base rate again!).
 
 # %%
 meaning = None if QUESTIONS else {q.text: q.meaning for q in corpus.questions}
 for threshold in (detector.threshold, 0.9, 0.95, 0.98):
-    groups = siamese.duplicate_groups(index.vectors, threshold, linkage="single")
+    groups = siamese.duplicate_groups(index.vectors, threshold)
     line = f"above {threshold:.2f}: {len(groups):4} groups, the largest of {len(groups[0]) if groups else 0:5}"
     if meaning and groups:
         pure = [len({meaning[collection[member.row]] for member in group}) == 1 for group in groups]

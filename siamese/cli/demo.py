@@ -110,7 +110,7 @@ def _assignment(
     )
     labels = corpus.test.is_duplicate
     scores = course.pair_scores(valid1, valid2, **options)
-    threshold = course.best_threshold(scores, corpus.valid.is_duplicate).threshold
+    threshold = course.best_threshold(scores, corpus.valid.is_duplicate)
     scores = course.pair_scores(test1, test2, **options)
     tuned = course.evaluate_scores(scores, labels, threshold)
     for pair in examples:

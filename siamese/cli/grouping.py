@@ -21,7 +21,6 @@ PAIR_COLUMNS = ["id1", "question1", "id2", "question2", "similarity"]
 ADD_COLUMNS = ["id", "question", "answer", "similarity", "central_id", "central_question"]
 WIDTH = 70  # characters of a question that are shown
 NAMED = 3  # questions without a known word that a note names
-TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5)  # cosines above which pairs are counted
 
 
 @command(
@@ -125,20 +124,18 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
 
 def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:
     """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
-    from siamese.search.groups import LOWEST, STEP, next_pairs, pair_counts
+    from siamese.search.groups import below_threshold
 
     with elapsed("Looking below the threshold"):
-        counts = pair_counts(index.vectors)
-        pairs = next_pairs(index.vectors, groups, counts)
+        above, pairs = below_threshold(index.vectors, groups)
     entries, path = index.entries, flags.index
-    above = {str(cut): round(counts[round((cut - LOWEST) / STEP)]) for cut in TENTHS}
     lines = ["The most similar pairs outside the groups, each question once:" if pairs else ""]
     rows = []
-    for pair in pairs:
-        one, two = entries[pair.one], entries[pair.two]
+    for *places, cosine in pairs:
+        one, two = (entries[place] for place in places)
         texts = [" ".join(entry["question"].split())[:WIDTH] for entry in (one, two)]
-        lines.append(f"  {pair.similarity:.3f}  {texts[0]} | {texts[1]}")
-        rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": pair.similarity}))
+        lines.append(f"  {cosine:.3f}  {texts[0]} | {texts[1]}")
+        rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": cosine}))
     about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
     lines += [f"Pairs in the whole list, about: {about}."]
     if path != "-":
@@ -149,7 +146,7 @@ def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[
             f"  siamese threshold {path} --answers labelled.csv",
         ]
     note("\n".join(filter(None, lines)))
-    return {"pairs_above": above, "next_pairs": rows}
+    return {"pairs_above": {str(cut): n for cut, n in above.items()}, "next_pairs": rows}
 
 
 def _name_unknown(index: Any) -> None:

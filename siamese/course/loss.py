@@ -59,7 +59,7 @@ def TripletLossFn(
       false_negative_mask: likewise.
 
     Returns:
-      A JAX number (float [batch] with ``reduction='none'``), for tensors of TensorFlow a tensor.
+      A JAX number (float [batch] with ``reduction='none'``).
 
     Example:
       >>> a, b = np.array([0.6, 0.8]), np.array([0.8, 0.6])
@@ -77,8 +77,6 @@ def TripletLossFn(
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
     options = {"closest": closest, "reduction": reduction, "direction": direction}
     loss = loss_from_scores(scores, margin, false_negative_mask=false_negative_mask, **options)
-    if not isinstance(loss, (np.ndarray, np.generic)):
-        return loss
     import jax.numpy as jnp  # Here, so that importing this module stays cheap.
 
     return jnp.asarray(loss)

@@ -1,7 +1,7 @@
 """Cosine similarity of vectors, of rows, and of two whole batches.
 
 NumPy in gives NumPy out, in its own precision; JAX arrays (also inside `jax.jit` and `jax.grad`) give JAX
-arrays; TensorFlow tensors, and arrays of Trax's TensorFlow-NumPy backend, give tensors.
+arrays.
 """
 
 from __future__ import annotations
@@ -39,17 +39,16 @@ def l2_normalize(x, axis: int = -1):
 
 def _at_least_float32(xp, x):
     """Floats of 16 bits as float32: their squares and sums need more digits than they have."""
-    return xp.asarray(x, np.float32) if np.dtype(_numpy_dtype(x)).itemsize < 4 else x
+    return xp.asarray(x, np.float32) if x.dtype.itemsize < 4 else x
 
 
 def _scale(xp, x, axis: int):
     """1, or the largest magnitude of vectors whose squared length is not an exact number."""
     if xp is not np:  # The length after scaling does not depend on it: no gradient is lost.
-        stop = sys.modules["jax"].lax if "jax" in xp.__name__ else sys.modules["tensorflow"]
-        x = stop.stop_gradient(x)
+        x = sys.modules["jax"].lax.stop_gradient(x)
     with np.errstate(over="ignore", under="ignore"):
         squared = xp.sum(x * x, axis=axis, keepdims=True)
-    limits = np.finfo(_numpy_dtype(x))
+    limits = np.finfo(x.dtype)
     exact = xp.logical_and(squared > limits.tiny / limits.eps, squared <= limits.max)
     largest = xp.max(xp.abs(x), axis=axis, keepdims=True)
     largest = xp.minimum(largest, 1 / limits.tiny)  # XLA multiplies by the reciprocal.
@@ -82,7 +81,7 @@ def cosine_similarity(v1, v2):
         )
     units = [l2_normalize(_at_least_float32(xp, v)) for v in (v1, v2)]
     cosine = xp.sum(units[0] * units[1], axis=-1)
-    is_wide = all(np.dtype(_numpy_dtype(v)).itemsize >= 4 for v in (v1, v2))
+    is_wide = all(v.dtype.itemsize >= 4 for v in (v1, v2))
     return cosine if is_wide else xp.asarray(cosine, xp.result_type(v1, v2))
 
 
@@ -121,27 +120,16 @@ def similarity_matrix(v1, v2, *, normalize: bool = True):
 
 
 def array_namespace(*arrays: Any):
-    """The NumPy-like module to compute with: that of the first argument that is not plain NumPy."""
-    # Another thread may be importing one of them: a module without the class has made no array yet.
+    """The NumPy-like module to compute with: JAX's where one of the arrays is JAX's."""
+    # Another thread may be importing it: a module without the class has made no array yet.
     jax_array = getattr(sys.modules.get("jax"), "Array", ())
-    tensor = getattr(sys.modules.get("tensorflow"), "Tensor", ())
-    for array in arrays:
-        if isinstance(array, jax_array):
-            return sys.modules["jax.numpy"]
-        if isinstance(array, tensor):
-            return sys.modules["tensorflow"].experimental.numpy
-    return np
+    is_jax = any(isinstance(array, jax_array) for array in arrays)
+    return sys.modules["jax.numpy"] if is_jax else np
 
 
 def as_float(xp, x):
     """`x` as a floating array of that namespace: integers, and lists of them, become floats."""
     x = xp.asarray(x)
-    if xp is np and x.dtype.kind in "iub":
-        return x.astype(np.float64)
-    if xp is not np and np.dtype(_numpy_dtype(x)).kind in "iub":
-        return x.astype(np.float32)
+    if x.dtype.kind in "iub":
+        return x.astype(np.float64 if xp is np else np.float32)
     return x
-
-
-def _numpy_dtype(x):
-    return getattr(x.dtype, "as_numpy_dtype", x.dtype)  # TensorFlow's dtypes are no NumPy dtypes.

@@ -51,8 +51,7 @@ def baselines(overlap: np.ndarray, labels: Any) -> dict[str, Metrics]:
     truth = check_labels(labels)
     yes = bool(truth.mean() > 0.5)
     constant = np.full(len(truth), float(yes))
-    threshold = best_threshold(overlap, truth).threshold
     return {
         "always yes" if yes else "always no": evaluate_scores(constant, truth, 0.5),
-        "word overlap": evaluate_scores(overlap, truth, threshold),
+        "word overlap": evaluate_scores(overlap, truth, best_threshold(overlap, truth)),
     }

@@ -52,10 +52,11 @@ def bootstrap_interval(
       ArgumentError, DataError: see `check_scores`; a metric that is NaN on every resample.
     """
     scores, truth = check_scores(scores, labels)
-    (interval,) = _intervals(
-        lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples, seed
-    )
-    return interval
+
+    def value(rows: np.ndarray) -> list[float]:
+        return [metric(scores[rows], truth[rows])]
+
+    return _intervals(value, len(truth), resamples, seed)[0]
 
 
 def metric_intervals(
@@ -66,12 +67,12 @@ def metric_intervals(
     Resamples on which a metric is undefined (one class only) are left out.
     """
     scores, truth = check_scores(scores, labels)
-    names = list(metric_values(scores, truth, threshold))
 
-    def values(rows: np.ndarray) -> list[float]:
-        return [*metric_values(scores[rows], truth[rows], threshold).values()]
+    def values(rows: np.ndarray) -> dict[str, float]:
+        return metric_values(scores[rows], truth[rows], threshold)
 
-    return dict(zip(names, _intervals(values, len(truth), resamples, seed)))
+    names, n = values(np.arange(len(truth))), len(truth)
+    return dict(zip(names, _intervals(lambda rows: [*values(rows).values()], n, resamples, seed)))
 
 
 def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[Interval]:

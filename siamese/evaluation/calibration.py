@@ -66,8 +66,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
-        values = {k: v for k, v in asdict(self).items() if v not in (None, ())}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {k: v for k, v in asdict(self).items() if v not in (None, ())}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
@@ -103,7 +102,17 @@ def fit_calibration(scores: Any, labels: Any, method: str = "best") -> Calibrati
     scores, truth = check_scores(scores, labels)
     if method == "best":
         method = _better_method(scores, truth)
-    return _FITS[method](scores, truth)
+    return _fit(method, scores, truth)
+
+
+def _fit(method: str, scores: np.ndarray, truth: np.ndarray) -> Calibration:
+    if method == "platt":
+        return Calibration("platt", len(truth), *platt_curve(scores, truth))
+    from sklearn.isotonic import IsotonicRegression
+
+    fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, truth)
+    points = tuple(fitted.X_thresholds_.tolist()), tuple(fitted.y_thresholds_.tolist())
+    return Calibration("isotonic", len(truth), None, None, *points)
 
 
 def _better_method(scores: np.ndarray, truth: np.ndarray) -> str:
@@ -112,11 +121,11 @@ def _better_method(scores: np.ndarray, truth: np.ndarray) -> str:
         return "platt"
     from sklearn.model_selection import StratifiedKFold
 
-    squared = dict.fromkeys(_FITS, 0.0)
+    squared = dict.fromkeys(METHODS, 0.0)
     divide = StratifiedKFold(folds, shuffle=True, random_state=0)
     for fitted, left_out in divide.split(scores, truth):
-        for name, fit in _FITS.items():
-            probabilities = fit(scores[fitted], truth[fitted])(scores[left_out])
+        for name in METHODS:
+            probabilities = _fit(name, scores[fitted], truth[fitted])(scores[left_out])
             squared[name] += float(((probabilities - truth[left_out]) ** 2).sum())
     return min(squared, key=squared.__getitem__)
 
@@ -170,21 +179,6 @@ def _newton(
 
 def _logistic(x: np.ndarray) -> np.ndarray:
     return 0.5 + 0.5 * np.tanh(x / 2)  # Never overflows, unlike 1 / (1 + exp(-x)).
-
-
-def _platt(scores: np.ndarray, truth: np.ndarray) -> Calibration:
-    return Calibration("platt", len(truth), *platt_curve(scores, truth))
-
-
-def _isotonic(scores: np.ndarray, truth: np.ndarray) -> Calibration:
-    from sklearn.isotonic import IsotonicRegression
-
-    fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, truth)
-    points = fitted.X_thresholds_.tolist(), fitted.y_thresholds_.tolist()
-    return Calibration("isotonic", len(truth), None, None, *map(tuple, points))
-
-
-_FITS = {"platt": _platt, "isotonic": _isotonic}
 
 
 def reliability_curve(

@@ -19,17 +19,14 @@ _LINES = ((DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":"))
 
 
 @contextmanager
-def _one_plot(title: str, xlabel: str, ylabel: str, legend: str = "best") -> Iterator[tuple]:
-    """A new figure with one pair of axes: (figure, axes); what is set here is set at the end."""
+def _one_plot(title: str, xlabel: str, ylabel: str, **legend: Any) -> Iterator[tuple]:
+    """A new figure with one pair of axes and, at the end, a legend: (figure, axes)."""
     with new_picture() as figure:
         axes = figure.add_subplot()
-        yield figure, axes
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.set_title(title)
-        if legend == "below":  # the curves fill the axes
-            figure.legend(loc="outside lower center", ncols=2)
-        else:
-            axes.legend(loc=legend)
+        yield figure, axes
+        (figure if "outside" in legend["loc"] else axes).legend(**legend)
 
 
 def plot_roc(
@@ -45,7 +42,7 @@ def plot_roc(
     """
     named = {"this model": scores, **(others or {})}
     names = "false positive rate (of the non-duplicates)", "true positive rate (of the duplicates)"
-    with _one_plot("ROC curve", *names, legend="lower right") as (figure, axes):
+    with _one_plot("ROC curve", *names, loc="lower right") as (figure, axes):
         for (colour, line), (name, values) in zip(cycle(_LINES), named.items()):
             values, truth = check_scores(values, labels)
             _, above, hits = threshold_cuts(values, truth)
@@ -64,7 +61,7 @@ def plot_roc(
 def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None):
     """Scores of duplicates and of the others, each as a share of its own class, and the threshold."""
     names = "Scores of both classes", "similarity", "share of the class"
-    with _one_plot(*names) as (figure, axes):
+    with _one_plot(*names, loc="best") as (figure, axes):
         values, truth = check_scores(scores, labels)
         low, high = values.min(), values.max()
         edges = np.linspace(low, high if high > low else low + 1, 41)
@@ -72,12 +69,12 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
         filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
         classes = ("not duplicates", ~truth, hatched), ("duplicates", truth, filled)
         for name, chosen, look in classes:
+            look |= {"histtype": "stepfilled", "linewidth": 1.4}
             look |= {
-                "histtype": "stepfilled",
-                "linewidth": 1.4,
+                "weights": chosen[chosen] / chosen.sum(),
                 "label": f"{name} ({chosen.sum():,})",
             }
-            axes.hist(values[chosen], edges, weights=chosen[chosen] / chosen.sum(), **look)
+            axes.hist(values[chosen], edges, **look)
         if threshold is not None:
             label = f"threshold {as_number(threshold, 'threshold'):.3f}"
             axes.axvline(threshold, color="black", linewidth=1.4, label=label)
@@ -109,7 +106,7 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
 def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None = None):
     """Accuracy, and F1, at every threshold, beside the majority-class baseline."""
     names = "Accuracy against threshold", "threshold", "accuracy, F1"
-    with _one_plot(*names, legend="below") as (figure, axes):
+    with _one_plot(*names, loc="outside lower center", ncols=2) as (figure, axes):
         values, truth = check_scores(scores, labels)
         cuts, above, hits = threshold_cuts(values, truth)
         n, duplicates = len(truth), truth.sum()

@@ -104,20 +104,17 @@ def short_table(evaluation: Evaluation) -> str:
         rows.append((title, str(evaluation.intervals[name]), *beside))
     if evaluation.calibration_error is not None:
         rows.append(("calibration error", f"{evaluation.calibration_error:.3f} (15 bins)"))
-    lines = (
+    table = (
         f"{title:<22}{own:<24}" + "".join(f"{other:>14}" for other in beside)
         for title, own, *beside in rows
     )
-    return "\n".join(
-        (
-            f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates",
-            f"threshold {metrics.threshold:.4f} ({evaluation.threshold_from})",
-            "",
-            *lines,
-            "",
-            "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs.",
-        )
+    lines = (
+        f"{metrics.n:,} pairs, {metrics.base_rate:.1%} duplicates",
+        f"threshold {metrics.threshold:.4f} ({evaluation.threshold_from})",
+        *("", *table, ""),
+        "[..]: 95 % bootstrap interval. Baselines' thresholds are chosen on these pairs.",
     )
+    return "\n".join(lines)
 
 
 def worst_mistakes(evaluation: Evaluation, count: int = 15) -> tuple[np.ndarray, np.ndarray]:

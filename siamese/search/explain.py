@@ -32,10 +32,7 @@ class WordEffect(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Two questions, their similarity, and the effect of each word; prints as a table of bars.
-
-    `unknown_note` says which words the model has never seen; it is empty where there are none.
-    """
+    """Two questions, their similarity, and the effect of each word; prints as a table of bars."""
 
     question1: str
     question2: str
@@ -43,12 +40,18 @@ class Explanation(NamedTuple):
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
-    unknown_note: str
 
     @property
     def unknown_words(self) -> list[str]:
         """Words that the model has never seen."""
         return [w.word for w in (*self.words1, *self.words2) if not w.known]
+
+    @property
+    def unknown_note(self) -> str:
+        """A sentence that names these words; empty where there are none."""
+        words = ", ".join(dict.fromkeys(map(harmless, self.unknown_words[:MOST_WORDS])))
+        note = f"Never seen by the model: {words}. It cannot know what such words mean."
+        return note if words else ""
 
     @property
     def is_duplicate(self) -> bool:
@@ -59,7 +62,6 @@ class Explanation(NamedTuple):
         """JSON values."""
         words1, words2 = ([rounded(w._asdict()) for w in ws] for ws in (self.words1, self.words2))
         values = {**self._asdict(), "words1": words1, "words2": words2}
-        del values["unknown_note"]
         return rounded({**values, "unknown_words": self.unknown_words})
 
     def __str__(self) -> str:
@@ -74,16 +76,16 @@ class Explanation(NamedTuple):
         largest = max(abs(w.effect or 0) for w in words) or 1
         lines = []
         for question, side in ((self.question1, self.words1), (self.question2, self.words2)):
-            lines += ["", f"  {harmless(question)}"]
+            lines.append(f"  {harmless(question)}")
             for word, effect, known in side:
                 shown = "the only word"
                 if effect is not None:
-                    length = round(BAR * abs(effect) / largest)
-                    shown = f"{effect:+.3f}  {('+' if effect > 0 else '-') * length}"
-                note = "" if known else "  (never seen by the model)"
-                lines.append(f"    {harmless(word):<{width}}  {shown}{note}")
-        lines += ["", f"  {self.unknown_note}"] if self.unknown_note else []
-        return "\n".join(lines[1:])
+                    sign = "+" if effect > 0 else "-"
+                    shown = f"{effect:+.3f}  {sign * round(BAR * abs(effect) / largest)}"
+                shown += "" if known else "  (never seen by the model)"
+                lines.append(f"    {harmless(word):<{width}}  {shown}")
+            lines.append("")
+        return "\n".join([*lines, f"  {self.unknown_note}"]).rstrip()
 
 
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:
@@ -110,18 +112,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
             effects = (similarity - detector.similarity(without, other).astype(float)).tolist()
         known = [not detector.unknown_words(word) for word in some]
         sides.append(list(map(WordEffect, some, effects, known)))
-    unknown = [w.word for side in sides for w in side if not w.known]
-    note = _unknown_note(detector, unknown) if unknown else ""
-    return Explanation(question1, question2, similarity, detector.threshold, *sides, note)
-
-
-def _unknown_note(detector: DuplicateDetector, words: list[str]) -> str:
-    """What words that the model has never seen mean for its answer."""
-    shown = ", ".join(dict.fromkeys(map(harmless, words[:MOST_WORDS])))
-    what = "All such words look the same to it"
-    if detector.vocabulary.unknown_ids:  # Several ids: not all unknown words have the same one.
-        what = "It can tell such words apart but not what they mean"
-    return f"Never seen by the model: {shown}. {what}, a usual reason for a strange answer."
+    return Explanation(question1, question2, similarity, detector.threshold, *sides)
 
 
 def differences(question1: str, question2: str) -> list[str]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import one_of
 from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
-from siamese.search.linkage import average_linkage, similar_pairs, strongest_pairs
-from siamese.search.nearest import cosines_with, row_products
+from siamese.search.linkage import average_linkage, strongest_pairs
+from siamese.search.nearest import cosines_with
 
-MOST_EDGES = 4_000_000  # pairs kept before they are joined to groups
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
-LOWEST, STEP = 0.5, 0.01  # down to this cosine pairs are counted, in steps of this width
+CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
 SPARE = 20  # times as many pairs as asked are looked at, since one question is in many
 ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
@@ -32,35 +30,28 @@ class Member(NamedTuple):
 
 
 def duplicate_groups(
-    vectors: Any,
-    threshold: float | None = None,
-    *,
-    linkage: str = "average",
-    largest: int | None = None,
+    vectors: Any, threshold: float | None = None, *, largest: int | None = None
 ) -> list[list[Member]]:
-    """Groups of duplicate questions in a whole list.
+    """Groups of duplicate questions in a whole list, by average linkage (`siamese.search.linkage`).
 
     Args:
       vectors: float32 [n, d], of length 1, or a `QuestionIndex` (answers bind its method `groups` alone).
-      threshold: a cosine; needed for vectors, and the index's own where None.
-      linkage: 'average': groups are joined where the mean cosine over all their pairs is above the
-        threshold; see `siamese.search.linkage`. 'single': questions are joined by any pair above it,
-        directly or through others (connected components), so that chains grow with the list.
-      largest: a bound on the questions of a group, for 'average'.
+      threshold: groups are joined where their mean cosine is above it; needed for vectors, and the
+        index's own where None.
+      largest: a bound on the questions of a group.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
       group the central question first, then by falling similarity to it.
 
     Raises:
-      ArgumentError: a threshold outside -1 to 1, another linkage, or `largest` below 1 or with 'single'.
+      ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
       >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
-    one_of(linkage, "linkage", ("average", "single"))
     if hasattr(vectors, "entries"):
         index, entries = vectors, vectors.entries
         threshold = index.detector.threshold if threshold is None else threshold
@@ -68,15 +59,7 @@ def duplicate_groups(
         vectors = np.where(unknown[:, None], np.float32(0), index.vectors)
     elif threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
-    if linkage == "average":
-        labels = average_linkage(vectors, threshold, largest).labels(threshold)
-    elif largest is not None:
-        raise ArgumentError(
-            "largest bounds groups of linkage 'average'; leave it out for 'single'."
-        )
-    else:
-        labels = _connected(vectors, threshold)
-    return groups_of(vectors, labels)
+    return groups_of(vectors, average_linkage(vectors, threshold, largest))
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
@@ -86,22 +69,22 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     """
     rows = np.flatnonzero(np.bincount(labels)[labels] > 1)
     rows = rows[np.argsort(labels[rows], kind="stable")]
-    if not len(rows):
-        return []
-    _, starts, group = np.unique(labels[rows], return_index=True, return_inverse=True)
-    place, sums = np.arange(len(rows)), np.add.reduceat(vectors[rows], starts)
-    nearness = row_products(vectors, rows, sums, group)
-    nearness /= np.bincount(group)[group]  # the products with the groups' means
-    is_nearest = nearness >= np.maximum.reduceat(nearness, starts)[group] - ROUNDING
-    central = np.minimum.reduceat(np.where(is_nearest, place, len(rows)), starts)[group]
-    similarity = np.clip(row_products(vectors, rows, vectors, rows[central]), -1, 1)
-    order = np.lexsort((-similarity, group))
-    lower = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
-    order = order[np.lexsort((order, lower, (central != place)[order], group[order]))]
-    columns = rows[order], similarity[order], (central == place)[order]
-    ordered = list(map(Member, *(column.tolist() for column in columns)))
-    groups = [ordered[start:end] for start, end in zip(starts, [*starts[1:], len(rows)])]
+    parts = np.split(rows, np.flatnonzero(np.diff(labels[rows])) + 1)
+    groups = [_members(vectors, part) for part in parts if len(part)]
     return sorted(groups, key=lambda group: (-len(group), min(member.row for member in group)))
+
+
+def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
+    """The questions of a group in order; `rows` rise."""
+    some = vectors[rows]  # [members, d]
+    nearness = some @ some.mean(axis=0)
+    central = int((nearness >= nearness.max() - ROUNDING).argmax())
+    similarity = np.clip(some @ some[central], -1, 1)
+    order = np.argsort(-similarity, kind="stable")
+    level = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
+    order = order[np.lexsort((order, level, order != central))]
+    columns = rows[order], similarity[order], order == central
+    return list(map(Member, *(column.tolist() for column in columns)))
 
 
 def bound_labels(
@@ -113,58 +96,28 @@ def bound_labels(
 ) -> np.ndarray:
     """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
 
-    Groups are joined by the former. One that holds a pair that differs is made again: its questions, those
-    that answers join first, are joined by average linkage wherever no answer forbids it.
+    Groups are joined by the former. One that then holds a pair that differs is made again by average
+    linkage.
 
     Args:
       vectors: float32 [n, d].
       labels: int64 [n].
       same: int64 [pairs, 2], places of questions.
-      different: likewise.
+      different: likewise; they do not contradict the former.
       threshold: that of the groups.
-
-    Raises:
-      DataError: answers that contradict each other.
     """
     n = len(labels)
     linked = connected_groups(n, same)
-    for one, two in different[linked[different[:, 0]] == linked[different[:, 1]]]:
-        raise DataError(
-            f"The answers contradict each other: questions {one} and {two} (from 0) differ, and other "
-            "answers make them duplicates. Answer these pairs again."
-        )
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    edges = np.stack([first[inverse], np.arange(n)], axis=1)
-    joined = connected_groups(n, np.concatenate([edges, same.reshape(-1, 2)]))
-    inside = different[joined[different[:, 0]] == joined[different[:, 1]]]
-    for group in np.unique(joined[inside[:, 0]]):
-        members = np.flatnonzero(joined == group)
-        pairs = np.searchsorted(members, inside[joined[inside[:, 0]] == group])
-        parts = _split(vectors[members], linked[members], pairs, threshold)
-        joined[members] = joined.max() + 1 + parts
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    edges = np.stack([first[group], np.arange(n)], axis=1)
+    joined = connected_groups(n, np.concatenate([edges, same]))
+    inside = different[np.equal(*joined[different].T)]
+    for group in np.unique(joined[inside]):
+        rows = np.flatnonzero(joined == group)
+        apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
+        parts = average_linkage(vectors[rows], threshold, parts=linked[rows], apart=apart)
+        joined[rows] = joined.max() + 1 + parts
     return np.unique(joined, return_inverse=True)[1]
-
-
-def _split(
-    vectors: np.ndarray, linked: np.ndarray, different: np.ndarray, threshold: float
-) -> np.ndarray:
-    """One group in parts, int64 [members]: average linkage of the linked parts that may be together."""
-    _, part = np.unique(linked, return_inverse=True)
-    sizes = np.bincount(part).astype(np.float64)
-    sums = np.zeros((len(sizes), vectors.shape[1]))
-    np.add.at(sums, part, vectors)
-    means = sums @ sums.T / np.outer(sizes, sizes)
-    np.fill_diagonal(means, -np.inf)
-    one, two = part[different].T
-    means[one, two] = means[two, one] = -np.inf
-    while means.max(initial=-np.inf) > threshold:
-        a, b = np.unravel_index(means.argmax(), means.shape)
-        row = (sizes[a] * means[a] + sizes[b] * means[b]) / (sizes[a] + sizes[b])
-        means[a] = means[:, a] = row  # -inf stays: what is apart from b is apart from both.
-        means[b] = means[:, b] = means[a, a] = -np.inf
-        sizes[a] += sizes[b]
-        part[part == b] = a
-    return part
 
 
 def join_groups(
@@ -221,149 +174,118 @@ def group_rows(
       ArgumentError: another word, or a column that a question lacks.
       DataError: a value that is neither a number nor a date, or dates among numbers.
     """
-    rank = _keep_rank(entries, [m.row for group in groups for m in group], keep)
+    rank = _ranks(entries, [member for group in groups for member in group], keep)
     for group in groups:
         rows = sorted(member.row for member in group)
-        kept = group[0].row if rank is None else min(rows, key=rank)
+        kept = min(rows, key=rank.__getitem__)
         cosines = cosines_with(vectors[rows], vectors[kept])
         text = folded(entries[kept]["question"])
         for at in sorted(range(len(rows)), key=lambda at: (rows[at] != kept, -cosines[at])):
             entry = {**entries[rows[at]]}
             columns = entry.pop("columns")
-            own = {"group": entries[rows[0]]["id"], "keep": int(rows[at] == kept)}
-            own["similarity"] = round(float(cosines[at]), 6)
-            own["same_text"] = int(folded(entry["question"]) == text)
+            own = {
+                "group": entries[rows[0]]["id"],
+                "keep": int(rows[at] == kept),
+                "similarity": round(float(cosines[at]), 6),
+                "same_text": int(folded(entry["question"]) == text),
+            }
             yield with_columns({**own, **entry}, columns)
 
 
-def _keep_rank(
-    entries: Sequence[Mapping[str, Any]], rows: list[int], keep: str
-) -> Callable[[int], Any] | None:
-    """What a row is ranked by, the least is kept; None for 'central'."""
-    if keep in ("central", "first"):
-        return None if keep == "central" else (lambda row: row)
-    if keep == "longest":
-        return lambda row: -len(entries[row]["question"])
+def _ranks(
+    entries: Sequence[Mapping[str, Any]], members: list[Member], keep: str
+) -> dict[int, float]:
+    """A number for each row; of a group the question with the least is kept."""
+    rows = [member.row for member in members]
     column, _, end = keep.rpartition("=")
+    if keep == "central":
+        return {member.row: not member.is_central for member in members}
+    if keep == "first":
+        return dict.fromkeys(rows, 0)
+    if keep == "longest":
+        return {row: -len(entries[row]["question"]) for row in rows}
     if not column or end not in ("min", "max"):
         raise ArgumentError(
             f"keep is central, first, longest, COLUMN=min or COLUMN=max, not {keep!r}."
         )
-    values = {}
+    ranks, kinds = {}, set()
     for row in rows:
-        if column not in entries[row]["columns"]:
-            names = ", ".join(entries[row]["columns"]) or "none"
-            raise ArgumentError(
-                f"Question {entries[row]['id']} has no column {column!r}; its columns: {names}."
-            )
-        values[row] = _number_or_date(entries[row]["columns"][column])
-        if values[row] is None or values[row][0] != values[rows[0]][0]:
-            value = entries[row]["columns"][column]
+        question, columns = f"Question {entries[row]['id']}", entries[row]["columns"]
+        if column not in columns:
+            names = ", ".join(columns) or "none"
+            raise ArgumentError(f"{question} has no column {column!r}; its columns: {names}.")
+        kind, number = _number_or_date(columns[column])
+        kinds.add(kind)
+        if kinds not in ({"number"}, {"date"}):
             raise DataError(
-                f"Question {entries[row]['id']}: {column} is {value!r:.40}. To choose by it, all values "
-                "must be numbers, or all dates such as 2026-01-31."
+                f"{question}: {column} is {columns[column]!r:.40}. To choose by it, all values must be "
+                "numbers, or all dates such as 2026-01-31."
             )
-    sign = 1 if end == "min" else -1
-    return lambda row: sign * values[row][1]
+        ranks[row] = number if end == "min" else -number
+    return ranks
 
 
-def _number_or_date(value: Any) -> tuple[str, float] | None:
-    """A value as a number, or as the seconds of an ISO date (UTC where it names no zone)."""
+def _number_or_date(value: Any) -> tuple[str, float]:
+    """'number' or 'date', and the number, or the seconds of an ISO date (UTC where it names no zone)."""
     try:
         number = float(value)
-        return ("number", number) if math.isfinite(number) else None
+        return "number" if math.isfinite(number) else "neither", number
     except (TypeError, ValueError):
         pass
     try:
         date = datetime.fromisoformat(str(value))
     except ValueError:
-        return None
+        return "neither", 0
     return "date", (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def with_columns(own: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the command's, and after it the columns of a file; one of a taken name gets `column_`."""
-    row, taken = dict(own), {*own, *columns}
+    row = dict(own)
     for name, value in columns.items():
         new = name
-        while new in own or (new != name and new in taken):
+        while new in row or (new != name and new in columns):
             new = f"column_{new}"
         row[new] = value
     return row
 
 
-def _connected(vectors: np.ndarray, threshold: float) -> np.ndarray:
-    """The connected component of each question, int64 [n]."""
-    n = len(vectors)
-    kept, count = [np.zeros((0, 2), np.int64)], 0
-    for i, j, _ in similar_pairs(vectors, threshold):
-        kept.append(np.stack([i, j], axis=1))
-        count += len(i)
-        if (
-            count > MOST_EDGES
-        ):  # An edge from each question to the first of its group says the same.
-            labels = connected_groups(n, np.concatenate(kept))
-            _, first = np.unique(labels, return_index=True)
-            kept, count = [np.stack([first[labels], np.arange(n)], axis=1)], 0
-    return connected_groups(n, np.concatenate(kept))
+def below_threshold(
+    vectors: np.ndarray, groups: list[list[Member]], count: int = 50
+) -> tuple[dict[float, int], list[tuple[int, int, float]]]:
+    """What a threshold without labels may leave out: how many pairs there are, and the next ones.
 
-
-class NextPair(NamedTuple):
-    """Two questions that share no group, by their places in the list."""
-
-    one: int
-    two: int
-    similarity: float  # their cosine
-
-
-def pair_counts(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
-    """About how many pairs have a cosine above 0.5, 0.51 and so on up to 0.99, float64 [50].
-
-    A sample of 2,048 questions is compared with all; of a list of no more the counts are exact.
+    A sample of 2,048 questions is compared with all; of a list of no more the numbers are exact. Pairs are
+    looked for down to 0.5, or to the cosine above which there are enough of them.
 
     Args:
       vectors: float32 [n, d], of length 1.
-      seed: of the sample.
+      groups: as `duplicate_groups` returns them.
+      count: how many pairs, at most.
+
+    Returns:
+      About how many pairs have a cosine above 0.9, 0.8 and so on down to 0.5; and the most similar pairs
+      that share no group, each question in one of them, best first: two places in the list, a cosine.
     """
     n = len(vectors)
-    some = np.random.default_rng(seed).permutation(n)[:SAMPLE]
-    counts = np.zeros(round((1 - LOWEST) / STEP))
-    for start in range(0, len(some), 64):
-        rows = some[start : start + 64]
+    sample = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    above = np.zeros(len(CUTS))  # pairs above each
+    for rows in np.split(sample, range(64, len(sample), 64)):
         scores = vectors[rows] @ vectors.T  # [64, n]
         scores[np.arange(len(rows)), rows] = 0  # a question with itself
-        steps = ((scores[scores > LOWEST] - LOWEST) / STEP).astype(np.int64)
-        counts += np.bincount(np.minimum(steps, len(counts) - 1), minlength=len(counts))
-    return np.cumsum(counts[::-1])[::-1] * (n / max(1, len(some)) / 2)
-
-
-def next_pairs(
-    vectors: np.ndarray, groups: list[list[Member]], counts: np.ndarray, count: int = 50
-) -> list[NextPair]:
-    """The most similar pairs that share no group, each question in one of them, best first.
-
-    Pairs are looked for down to 0.5, or to the cosine above which there are enough of them.
-
-    Args:
-      vectors: float32 [n, d], of length 1.
-      groups: as `siamese.search.groups.duplicate_groups` returns them.
-      counts: of `pair_counts`.
-      count: how many pairs, at most.
-    """
-    labels = np.arange(len(vectors))
-    for number, group in enumerate(groups, start=len(vectors)):
+        steps = np.searchsorted(CUTS, scores[scores > CUTS[0]])
+        above += np.bincount(steps, minlength=len(CUTS) + 1)[:0:-1].cumsum()[::-1]
+    above *= n / max(1, len(sample)) / 2
+    labels = np.arange(n)
+    for number, group in enumerate(groups, start=n):
         labels[[member.row for member in group]] = number
-    sizes = np.array([len(group) for group in groups], np.float64)
-    enough = SPARE * count + (sizes * (sizes - 1)).sum() / 2  # The groups' own pairs do not count.
-    steps = np.flatnonzero(counts >= enough)
-    lowest = LOWEST + STEP * (steps[-1] if len(steps) else 0)
-    one, two, cosines, _ = strongest_pairs(vectors, lowest, lambda i, j: labels[i] != labels[j])
-    pairs, named = [], set()
-    for at in np.argsort(-cosines, kind="stable").tolist():
-        pair = int(one[at]), int(two[at])
-        if not named.intersection(pair):
-            named.update(pair)
-            pairs.append(NextPair(*pair, float(cosines[at])))
-        if len(pairs) == count:
-            break
-    return pairs
+    own = sum(len(group) * (len(group) - 1) // 2 for group in groups)  # pairs that do not count
+    lowest = CUTS[np.flatnonzero(above >= SPARE * count + own).max(initial=0)]
+    *pairs, _ = strongest_pairs(vectors, float(lowest), lambda i, j: labels[i] != labels[j])
+    order = np.argsort(-pairs[2], kind="stable")
+    best, named = [], set()
+    for pair in zip(*(side[order].tolist() for side in pairs)):
+        if len(best) < count and named.isdisjoint(pair[:2]):
+            named.update(pair[:2])
+            best.append(pair)
+    return {float(CUTS[at]): round(above[at]) for at in (40, 30, 20, 10, 0)}, best

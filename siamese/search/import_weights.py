@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +37,6 @@ def import_weights(
     """
     if not isinstance(vocabulary, Vocabulary):
         vocabulary = read_vocabulary(vocabulary)
-    if Path(weights).is_fifo():
-        raise CheckpointError(f"{weights} is a pipe. Give the file with the weights.")
     model = read_course_model(weights)
     shapes = [tuple(array.shape) for array in model.weights]
     d = shapes[0][-1] if shapes and len(shapes[0]) == 2 else 0
@@ -69,9 +68,8 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     """A vocabulary from a file: a JSON object or list, or one word a line.
 
     Args:
-      path: a JSON object, word -> id, as ``json.dump(vocab)`` of the
-        course's dict; a JSON list; or text. Lists and lines start with id 1, which is ``<PAD>``,
-        or with id 2 where they leave ``<PAD>`` out.
+      path: a JSON object, word -> id, as ``json.dump(vocab)`` of the course's dict; a JSON list; or text.
+        Lists and lines start with id 1, which is ``<PAD>``, or with id 2 where they leave ``<PAD>`` out.
 
     Raises:
       DataError: none of these, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
@@ -82,23 +80,15 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
         raise DataError(explain(error, path, "read the vocabulary")) from error
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
+    words: Any = text.rstrip("\n").split("\n") if text.strip() else []
+    start = text.lstrip()[:1]
     try:
-        words = json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+        words = json.loads(text) if start in ("{", "[") else words
     except (ValueError, RecursionError) as error:
-        if text.lstrip()[0] == "{":  # A word list may well start with a bracket as its first word.
+        if start == "{":  # A word list may well start with a bracket as its first word.
             raise DataError(f"{path} is not complete JSON ({error}).") from None
-        words = None
     if isinstance(words, dict):
-        by_id = {number: word for word, number in words.items() if type(number) is int}
-        words = [by_id.get(number) for number in range(PAD_ID, len(words) + PAD_ID)]
-        if None in words or words[:1] != [PAD]:
-            wrong = words.index(None) + PAD_ID if None in words else PAD_ID
-            raise DataError(
-                f"{path}: ids must be those of the course, {PAD} 1 and then every number once; "
-                f"no word, or another one, has the id {wrong}."
-            )
-    elif words is None:
-        words = text.rstrip("\n").split("\n") if text.strip() else []
+        words = _in_order(words, path)
     if not words:
         raise DataError(f"{path} holds no words.")
     seen: set[str] = set()
@@ -110,3 +100,16 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
             )
         seen.add(word)
     return Vocabulary.from_words(words)
+
+
+def _in_order(ids: dict[str, Any], path: str | os.PathLike) -> list[str]:
+    """The words of a JSON object, word -> id, in the order of their ids."""
+    word_of = {number: word for word, number in ids.items() if type(number) is int}
+    words = [word_of.get(number) for number in range(PAD_ID, len(ids) + PAD_ID)]
+    if None in words or words[:1] != [PAD]:
+        wrong = words.index(None) + PAD_ID if None in words else PAD_ID
+        raise DataError(
+            f"{path}: ids must be those of the course, {PAD} 1 and then every number once; "
+            f"no word, or another one, has the id {wrong}."
+        )
+    return words

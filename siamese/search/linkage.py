@@ -8,81 +8,71 @@ and the pairs above the threshold are enough, and the n x n matrix is never in m
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
 from siamese.data.arguments import whole_number
-from siamese.data.clusters import connected_groups
 from siamese.errors import ArgumentError
 from siamese.search.nearest import EQUAL, blocks, row_products
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
-# Bounds of cosines: questions that tell whether they save work, the pairs they may leave, and float32's
-# error in a product of vectors of length 1.
-SAMPLE = 4096
-MOST_LEFT = 1e-3
-ROUNDING = 1e-5
+SAMPLE = 4096  # questions that show whether shorter vectors save work
+MOST_LEFT = 1e-3  # the share of pairs that these may leave
+ROUNDING = 1e-5  # float32's error in a product of vectors of length 1
 
 
-class Merges(NamedTuple):
-    """Joins of groups, from the most similar on; those above any cut give its groups."""
-
-    size: int  # questions in the list
-    edges: np.ndarray  # int64 [merges, 2], a question of each of the two groups joined
-    similarity: np.ndarray  # float64 [merges], falling: their mean cosine
-
-    def labels(self, threshold: float) -> np.ndarray:
-        """The group of each question, int64 [size], where mean cosines above a threshold join."""
-        above = self.similarity > min(threshold, EQUAL)
-        return connected_groups(self.size, self.edges[above])
-
-
-def similar_pairs(
-    vectors: np.ndarray, threshold: float
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yields all pairs whose cosine is above a threshold, each once, block by block.
+def strongest_pairs(
+    vectors: np.ndarray, threshold: float, allowed: Callable | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
     Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`, and
     worked out only where the bound is above the threshold. That takes up to half as much memory again.
 
-    Yields:
-      rows int64 [m], rows int64 [m] (the larger of each pair) and cosines float32 [m].
+    Args:
+      vectors: float32 [n, d], of length 1.
+      threshold: a cosine.
+      allowed: takes rows i and rows j, int64 [m] each, and returns which pairs count, bool [m].
+
+    Returns:
+      Rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
+      which no pair is missing.
 
     Raises:
       ArgumentError: a threshold outside -1 to 1.
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
-    threshold = min(threshold, EQUAL)
-    vectors = np.asarray(vectors, np.float32)
-    n = len(vectors)
-    bounds = upper_bounds(vectors, threshold)
-    shorter, least = (vectors, threshold) if bounds is None else (bounds, threshold - ROUNDING)
-    buffer = np.empty((ROWS, COLUMNS), np.float32)
-    for start in range(0, n, ROWS):
-        rows = shorter[start : start + ROWS]  # [r, d]
-        for other in range(start, n, COLUMNS):
-            columns = shorter[other : other + COLUMNS]
-            # A view of the buffer that is contiguous, or else NumPy copies the product into it.
-            scores = buffer.ravel()[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-            np.matmul(rows, columns.T, out=scores)
-            i, j = np.divmod(np.flatnonzero(scores > least), len(columns))
-            if other < start + len(rows):
-                upper = i + start < j + other
-                i, j = i[upper], j[upper]
-            if bounds is None:
-                similarities, i, j = scores[i, j], i + start, j + other
-            else:
-                i, j = i + start, j + other
-                similarities = row_products(vectors, i, vectors, j)
-                above = similarities > threshold
-                i, j, similarities = i[above], j[above], similarities[above]
-            if len(i):
-                yield i, j, np.minimum(similarities, 1)
+    vectors, least = np.asarray(vectors, np.float32), min(threshold, EQUAL)
+    bounds = upper_bounds(vectors, least)
+    shorter = vectors if bounds is None else bounds
+    buffer = np.empty(ROWS * COLUMNS, np.float32)
+    pairs, count = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))], 0
+    for start, other in product(range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)):
+        rows, columns = shorter[start : start + ROWS], shorter[other : other + COLUMNS]  # [r, k]
+        if other + len(columns) <= start:  # These pairs were looked at in the other order.
+            continue
+        # A contiguous part of the buffer, or else NumPy copies the product into it.
+        scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
+        np.matmul(rows, columns.T, out=scores)
+        i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
+        cosines = scores[i, j] if bounds is None else None
+        i, j = i + start, j + other
+        cosines = row_products(vectors, i, vectors, j) if cosines is None else cosines
+        best = (cosines > least) & (i < j)
+        best = best if allowed is None else best & allowed(i, j)
+        pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
+        count += len(pairs[-1][0])
+        if count > 2 * MOST_PAIRS:
+            sides = [np.concatenate(side) for side in zip(*pairs)]
+            best = np.argpartition(sides[2], -MOST_PAIRS)[-MOST_PAIRS:]
+            pairs, count = [tuple(side[best] for side in sides)], MOST_PAIRS
+            least = float(pairs[0][2].min())
+    i, j, cosines = (np.concatenate(side) for side in zip(*pairs))
+    return i.astype(np.int64), j.astype(np.int64), np.minimum(cosines, 1), least
 
 
 def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
@@ -100,146 +90,111 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     _, axes = np.linalg.eigh((some.T @ some).astype(np.float64))
     axes = np.ascontiguousarray(axes[:, ::-1], np.float32)  # [d, d], the strongest first
 
-    def shortened(rows: np.ndarray, k: int) -> np.ndarray:
+    def shortened(rows: np.ndarray, width: int) -> np.ndarray:
         turned = rows @ axes
-        rest = np.linalg.norm(turned[:, k:], axis=1, keepdims=True)
-        return np.concatenate([turned[:, :k], rest], axis=1)
+        turned[:, width - 1] = np.linalg.norm(turned[:, width - 1 :], axis=1)  # r
+        return turned[:, :width]
 
     for width in (d // 8, 3 * d // 16, d // 4, d // 2):
-        k = width - 1  # r is the last number
-        short = shortened(some, k)
+        short = shortened(some, width)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
-            bounds = np.empty((n, width), np.float32)
-            for start, rows in blocks(vectors, ROWS):
-                bounds[start : start + len(rows)] = shortened(rows, k)
-            return bounds
+            return np.concatenate([shortened(rows, width) for _, rows in blocks(vectors, ROWS)])
     return None
 
 
-def strongest_pairs(
-    vectors: np.ndarray, threshold: float, allowed: Callable | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """The pairs above a threshold, as one; of more than twice `MOST_PAIRS` the best.
-
-    With them comes the cosine above which none is missing. `allowed` tells of rows i and rows j which
-    pairs count.
-    """
-    kept = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
-    count, least = 0, min(threshold, EQUAL)
-    for i, j, cosines in similar_pairs(vectors, threshold):
-        best = cosines > least
-        if allowed is not None:
-            best &= allowed(i, j)
-        kept.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
-        count += len(kept[-1][0])
-        if count > 2 * MOST_PAIRS:
-            columns = [np.concatenate(column) for column in zip(*kept)]
-            best = np.argpartition(columns[2], -MOST_PAIRS)[-MOST_PAIRS:]
-            kept, count = [tuple(column[best] for column in columns)], MOST_PAIRS
-            least = float(kept[0][2].min())
-    first, second, cosines = (np.concatenate(column) for column in zip(*kept))
-    return first, second, cosines, least
-
-
-def average_linkage(vectors: np.ndarray, threshold: float, largest: int | None = None) -> Merges:
-    """Joins the two groups with the highest mean cosine, again and again, down to a threshold.
+def average_linkage(
+    vectors: np.ndarray,
+    threshold: float,
+    largest: int | None = None,
+    *,
+    parts: np.ndarray | None = None,
+    apart: np.ndarray | None = None,
+) -> np.ndarray:
+    """The group of each question, where groups are joined down to a mean cosine.
 
     The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
-    Sokal and Michener, 1958), which keeps all pairs in memory.
+    Sokal and Michener, 1958), which keeps all pairs in memory and joins the most similar groups, again and
+    again. Here all groups that are each other's most similar are joined at once. The result is the same,
+    since the mean with a union is never above the better of the means with its parts (Murtagh, 1983).
 
     Args:
       vectors: float32 [n, d], of length 1.
       threshold: groups are joined where their mean cosine is above it.
       largest: a bound on the questions of a group: what would be larger is not joined.
+      parts: int64 [n]; questions of equal numbers are together from the start.
+      apart: int64 [pairs, 2], rows that never share a group.
+
+    Returns:
+      int64 [n], groups numbered from 0.
 
     Raises:
       ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)
-      >>> average_linkage(vectors, 0.5).labels(0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
+      >>> average_linkage(vectors, 0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
-    if largest is not None:
-        whole_number(largest, "largest", 1)
-    threshold = min(threshold, EQUAL)
-    rows = np.arange(len(vectors))  # a question of each group
-    sums, sizes = np.array(vectors), np.ones(len(vectors), np.int64)
-    edges, similarities = [], []
-    limit = np.inf if largest is None else largest
+    limit = np.inf if largest is None else whole_number(largest, "largest", 1)
+    apart = np.zeros((0, 2), np.int64) if apart is None else apart
+    _, labels = np.unique(np.arange(len(vectors)) if parts is None else parts, return_inverse=True)
+    sizes = np.bincount(labels)
+    sums = (
+        np.array(vectors) if parts is None else np.zeros((len(sizes), vectors.shape[1]), np.float32)
+    )
+    if parts is not None:
+        np.add.at(sums, labels, vectors)
+
+    def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return np.minimum(i, j) * len(sizes) + np.maximum(i, j)
+
+    def allowed(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        never = key(*labels[apart].T)
+        return (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
+
+    random = np.random.default_rng(0)
     least = np.inf
     while least > threshold:
-        # Of too many pairs the best tell the joins down to the last of them; then again, with the
-        # groups found. Pairs over the bound are left out, so that each time some are joined.
-        def allowed(i: np.ndarray, j: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
-            return sizes[i] + sizes[j] <= limit
-
-        means = sums if sizes.max(initial=1) == 1 else sums / sizes[:, None].astype(np.float32)
-        *pairs, least = strongest_pairs(means, threshold, allowed)
+        # The best of too many pairs decide the joins down to the last of them; then again, with the
+        # groups of that moment.
+        means = sums if len(sums) == len(vectors) else sums / sizes[:, None].astype(np.float32)
+        i, j, cosines, least = strongest_pairs(means, threshold, allowed)
         del means  # as large as the list
-        for a, b, similarity in _joins(sums, sizes, pairs, least, limit):
-            edges.append((rows[a], rows[b]))
-            similarities.append(similarity)
+        while len(i):
+            a, b = _each_others_best(i, j, cosines, len(sizes), random)
+            sums[a] += sums[b]
+            sizes[a] += sizes[b]
+            sizes[b] = 0
+            group = np.arange(len(sizes))
+            group[b] = a
+            labels = group[labels]
+            i, j = group[i], group[j]
+            grown = np.isin(group, a)
+            changed = grown[i] | grown[j]
+            one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
+            new = allowed(one, two)
+            one, two = one[new], two[new]
+            means = row_products(sums, one, sums, two) / (sizes[one] * sizes[two])
+            new = means > least
+            i, j = np.append(i[~changed], one[new]), np.append(j[~changed], two[new])
+            cosines = np.append(cosines[~changed], means[new])
         left = sizes > 0
-        rows, sums, sizes = rows[left], sums[left], sizes[left]
-    found = np.array(similarities, np.float64)
-    return Merges(
-        len(vectors), np.array(edges, np.int64).reshape(-1, 2), np.minimum.accumulate(found)
-    )
+        labels = (np.cumsum(left) - 1)[labels]
+        sums, sizes = sums[left], sizes[left]
+    return labels
 
 
-def _joins(
-    sums: np.ndarray, sizes: np.ndarray, pairs: list, least: float, limit: float
-) -> Iterator[tuple[int, int, float]]:
-    """Joins groups down to a mean cosine, in `sums` and `sizes`; yields (kept, joined to it, mean).
-
-    Each group waits in a heap with its best partner, and looks again where that one has changed: the
-    mean with a union is never above the better of the means with its parts, so what waits is never
-    too low.
-    """
-    first, second, cosines = pairs
-    ends, others = np.concatenate([first, second]), np.concatenate([second, first])
-    order = np.lexsort((-np.tile(cosines, 2), ends))  # of each row the most similar first
-    others, cosines = others[order], np.tile(cosines, 2)[order]
-    starts = np.searchsorted(ends[order], np.arange(len(sums) + 1))
-    del ends, order
-    near: dict[int, np.ndarray] = {}  # of a group that was joined or looked again
-    members: dict[int, list[int]] = {}
-    group_of = np.arange(len(sums))
-    some = np.flatnonzero(np.diff(starts))
-    best = others[starts[some]]
-    columns = -cosines[starts[some]], some, sizes[some], best, sizes[best]
-    waiting = list(zip(*(column.tolist() for column in columns)))
-    heapq.heapify(waiting)
-
-    def neighbours(a: int) -> np.ndarray:
-        return near[a] if a in near else others[starts[a] : starts[a + 1]]
-
-    def look_again(a: int) -> None:
-        found = np.unique(group_of[neighbours(a)])
-        near[a] = found = found[(found != a) & (sizes[found] + sizes[a] <= limit)]
-        if len(found):
-            means = sums[found] @ sums[a] / (sizes[found] * sizes[a])
-            at = int(means.argmax())
-            if means[at] > least:
-                b = int(found[at])
-                heapq.heappush(waiting, (-float(means[at]), a, int(sizes[a]), b, int(sizes[b])))
-
-    while waiting:
-        negative, a, size_a, b, size_b = heapq.heappop(waiting)
-        if sizes[a] != size_a:  # It was joined since, and has looked again.
-            continue
-        if sizes[b] != size_b or size_a + size_b > limit:
-            look_again(a)
-            continue
-        if size_a < size_b:
-            a, b = b, a
-        moved = [b, *members.pop(b, ())]
-        members.setdefault(a, []).extend(moved)
-        group_of[moved] = a
-        near[a] = np.concatenate([neighbours(a), neighbours(b)])
-        near.pop(b, None)
-        sums[a] += sums[b]
-        sizes[a], sizes[b] = size_a + size_b, 0
-        yield a, b, -negative
-        look_again(a)
+def _each_others_best(
+    i: np.ndarray, j: np.ndarray, cosines: np.ndarray, count: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of which each is the other's most similar, a group in one of them; equal ones by lot."""
+    best = np.full(count, -np.inf, cosines.dtype)
+    for side in (i, j):
+        np.maximum.at(best, side, cosines)
+    mutual = (cosines == best[i]) & (cosines == best[j])
+    i, j = i[mutual], j[mutual]
+    lots, drawn = random.permutation(len(i)), np.full(count, len(i))
+    for side in (i, j):
+        np.minimum.at(drawn, side, lots)
+    chosen = (lots == drawn[i]) & (lots == drawn[j])
+    return i[chosen], j[chosen]

@@ -83,7 +83,7 @@ def measure(
     if several:
         threshold = detector.threshold
     else:
-        threshold = best_threshold(held_scores, labels).threshold if able else COURSE_THRESHOLD
+        threshold = best_threshold(held_scores, labels) if able else COURSE_THRESHOLD
     scores = pair_scores(detector, test)
     tuned = evaluate_scores(scores, test.is_duplicate, threshold)
     overlap = _tuned(word_overlap, held_out, test)
@@ -129,7 +129,7 @@ def with_tower(
 def _tuned(scores_of: Callable, held_out: QuestionPairs, test: QuestionPairs) -> Metrics:
     """The figures of a function of two lists on test pairs, by the best threshold for held-out pairs."""
     held_scores = scores_of(held_out.question1, held_out.question2)
-    threshold = best_threshold(held_scores, held_out.is_duplicate).threshold
+    threshold = best_threshold(held_scores, held_out.is_duplicate)
     return evaluate_scores(scores_of(test.question1, test.question2), test.is_duplicate, threshold)
 
 

@@ -1,4 +1,4 @@
-"""Metrics against scikit-learn's; B-cubed against a loop over items, as in Amigo et al. (2009)."""
+"""Metrics against scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from siamese.errors import ArgumentError, DataError
-from siamese.evaluation.clustering import b_cubed
 from siamese.evaluation.metrics import evaluate_scores
 
 
@@ -64,33 +63,3 @@ def test_without_a_threshold_only_the_ranking_is_measured():
 def test_wrong_input(scores, labels, threshold, error, says):
     with pytest.raises(error, match=says):
         evaluate_scores(scores, labels, threshold)
-
-
-def by_items(groups, truth, items):
-    precision, recall = [], []
-    for i in items:
-        group = {j for j in range(len(groups)) if groups[j] == groups[i]}
-        true = {j for j in range(len(groups)) if truth[j] == truth[i]}
-        precision.append(len(group & true) / len(group))
-        recall.append(len(group & true) / len(true))
-    p, r = np.mean(precision), np.mean(recall)
-    return p, r, 2 * p * r / (p + r)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_b_cubed_equals_the_loop(seed):
-    rng = np.random.default_rng(seed)
-    groups, truth = rng.integers(0, 9, 60), rng.integers(0, 12, 60)
-    counted = rng.random(60) < 0.5
-    for mask, items in ((None, range(60)), (counted, np.flatnonzero(counted))):
-        assert b_cubed(groups, truth, counted=mask) == pytest.approx(by_items(groups, truth, items))
-
-
-def test_b_cubed_of_known_groups():
-    truth = ["a", "a", "b", "c"]
-    assert b_cubed([7, 7, 3, 9], truth) == (1, 1, 1)
-    assert b_cubed([0, 1, 2, 3], truth)[:2] == (1, 0.75)
-    assert b_cubed([0, 0, 0, 0], truth)[:2] == (0.375, 1)
-    for groups, wrong in (([], []), ([1], [1, 2])):
-        with pytest.raises(DataError, match="two groups of each item"):
-            b_cubed(groups, wrong)

@@ -2,9 +2,8 @@
 
 import json
 
-import numpy as np
 import pytest
-from small_models import WORDS, make_detector
+from small_models import make_detector
 
 from siamese.errors import DataError
 from siamese.nn.encoder import TowerConfig
@@ -30,13 +29,7 @@ def test_effects_are_what_leaving_a_word_out_changes(mask_padding):
             assert word.effect == pytest.approx(full - detector.similarity(*pair), abs=1e-5)
     assert found.unknown_words == ["xyzzy"]
     assert json.loads(json.dumps(found.as_dict()))["words2"][3]["known"] is False
-    assert "Never seen by the model: xyzzy" in str(found) and "look the same" in str(found)
-    told_apart = DuplicateDetector(
-        {**made.weights, "embedding": np.resize(made.weights["embedding"], (len(WORDS) + 7, 8))},
-        made.vocabulary.with_unknown_ids(5),
-        TowerConfig(len(WORDS) + 7, 8),
-    )
-    assert "tell such words apart" in str(explain(told_apart, one, two))
+    assert "Never seen by the model: xyzzy." in str(found)
 
 
 def test_the_only_word_has_no_effect_and_none_are_refused():

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from siamese.search.groups import duplicate_groups, next_pairs, pair_counts
+from siamese.search.groups import below_threshold, duplicate_groups
 
 
 def unit(n, d):
@@ -15,25 +15,26 @@ def unit(n, d):
 def test_counts_are_those_of_all_pairs():
     vectors = unit(300, 6)
     products = (vectors @ vectors.T)[np.triu_indices(300, 1)]
-    counts = pair_counts(vectors)
-    for at, cosine in ((0, 0.5), (10, 0.6), (30, 0.8), (40, 0.9)):
-        assert abs(counts[at] - (products > cosine).sum()) <= 1  # float32 at the border
+    counts, _ = below_threshold(vectors, [])
+    assert list(counts) == [0.9, 0.8, 0.7, 0.6, 0.5]
+    for cosine, number in counts.items():
+        assert abs(number - (products > cosine).sum()) <= 1  # float32 at the border
 
 
 def test_next_pairs_share_no_group_and_no_question():
     vectors = unit(300, 6)
     groups = duplicate_groups(vectors, 0.9)
     group_of = {member.row: at for at, group in enumerate(groups) for member in group}
-    pairs = next_pairs(vectors, groups, pair_counts(vectors), 40)
+    _, pairs = below_threshold(vectors, groups, 40)
     products, named, reference = vectors @ vectors.T, set(), []
     for one, two in sorted(itertools.combinations(range(300), 2), key=lambda p: -products[p]):
         if group_of.get(one, -1) != group_of.get(two, -2) and not named & {one, two}:
             named |= {one, two}
             reference.append((one, two))
     assert [pair[:2] for pair in pairs] == reference[:40]
-    assert np.allclose([p.similarity for p in pairs], [products[p[:2]] for p in pairs], atol=1e-6)
+    assert np.allclose([p[2] for p in pairs], [products[p[:2]] for p in pairs], atol=1e-6)
 
 
 def test_a_short_list_has_few_pairs():
     vectors = unit(1, 4)
-    assert next_pairs(vectors, [], pair_counts(vectors)) == []
+    assert below_threshold(vectors, []) == ({0.9: 0, 0.8: 0, 0.7: 0, 0.6: 0, 0.5: 0}, [])
