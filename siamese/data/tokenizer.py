@@ -4,8 +4,7 @@ NLTK cuts a text into sentences (Punkt), then runs some thirty regular expressio
 questions hold nothing that those rules could see but spaces, a few marks that are always cut off,
 and clitics such as "'s". `fast_path` tokenizes exactly those; everything else goes to NLTK.
 
-This module is all that a worker process needs (see `siamese.data.tokens`), so it imports neither
-NumPy nor, before the first text that needs it, NLTK.
+It imports NLTK only before the first text that needs it.
 """
 
 from __future__ import annotations
@@ -91,11 +90,6 @@ def word_tokenize(text: str) -> list[str]:
         )
     tokens = fast_path(text)
     return _nltk()(text) if tokens is None else tokens
-
-
-def tokenize_many(texts: Iterable[str]) -> list[list[str]]:
-    """The tokens of each text, as a list of lists: `word_tokenize` on one after the other."""
-    return [word_tokenize(text) for text in texts]
 
 
 def word_ids(words: Iterable[str], vocab: Mapping[str, int]) -> list[int]:
