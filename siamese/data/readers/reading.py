@@ -15,9 +15,10 @@ import json
 import os
 import re
 import sys
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, known_names, normal_name, shown_names
@@ -43,8 +44,9 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
 }
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
-# The row's line, its cells (a dict, or a list as long as the header), and why it cannot be read, or None.
-Row = tuple[int, Any, str | None]
+Lines = Iterator[tuple[int, str]]  # the lines of a text, counted from 1, with their ends
+# The row's line, its cells (a dict, or a list as long as the header), its text, and why it cannot be read.
+Row = tuple[int, Any, str, str | None]
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Rows:
     header: list[str]
     source: Iterator[Row]
     where: str
+    encoding: str = ""
     is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -72,7 +75,9 @@ class Rows:
         places = {name: [at for at, other in enumerate(header) if other == name] for name in header}
         repeated = {name: where for name, where in places.items() if len(where) > 1}
         with _reading(report):
-            for line, cells, problem in self.source:
+            for line, cells, text, problem in self.source:
+                if "\0" in text or not text.isascii():
+                    problem = _odd(text, self.encoding) or problem
                 if problem:
                     report.rows += 1
                     report.bad_row(line, problem)
@@ -185,7 +190,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
 
 def _table_rows(report: ReadReport, table: tuple[str, list[str], Iterator]) -> Rows:
     report.unit, (report.format, header, rows) = "row", table
-    return Rows(report, header, ((number, cells, None) for number, cells in rows), report.path)
+    return Rows(report, header, ((number, cells, "", None) for number, cells in rows), report.path)
 
 
 def _recognised(
@@ -209,40 +214,46 @@ def _recognised(
             f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
             "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
         )
-    rows = _text_rows(
-        _Lines(file, mark or encoding or "utf-8-sig", name), report, known, by_name_alone
-    )
+    encoding = mark or encoding or "utf-8-sig"
+    try:
+        text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
+    except LookupError:
+        raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
+    rows = _text_rows(_lines(text, name), encoding, report, known, by_name_alone)
     report.format += ", gzipped" if zipped else ""
     return rows
 
 
-def _text_rows(lines: _Lines, report: ReadReport, known: set[str], by_name_alone: bool) -> Rows:
+def _text_rows(
+    lines: Lines, encoding: str, report: ReadReport, known: set[str], by_name_alone: bool
+) -> Rows:
     """Finds the format of a text, and its header."""
-    head = list(islice(lines, HEAD_LINES))
-    lines.again(head)
-    above = next((at for at, line in enumerate(head) if line.strip()), None)  # blank lines
-    if above is None:
+    start = list(islice(lines, HEAD_LINES))
+    lines = chain(start, lines)
+    head = list(dropwhile(lambda line: not line[1].strip(), start))  # blank lines above
+    if not head:
         raise DataError(f"{report.path} is empty.")
-    first, where = head[above], f"{report.path}, line {above + 1}"
+    (number, first), *_ = head
+    where = f"{report.path}, line {number}"
     if _JSON_START.match(first):
         report.format = "JSON Lines"
-        header = dict.fromkeys(name for line in head for name in _json_object(line)[0])
-        return Rows(report, list(header), _json_rows(lines), where)
+        header = dict.fromkeys(name for _, line in head for name in _json_object(line)[0])
+        return Rows(report, list(header), _json_rows(lines), where, encoding)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*{pattern}", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
-
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    mark = _delimiter(head, known, by_name_alone)
+    mark = _delimiter([line for _, line in head], known, by_name_alone)
     if not mark:
         report.format, name = "a question a line", first.strip()
-        return Rows(report, [name], _plain_rows(lines, name), where, is_plain=True)
+        plain = ((number, {name: line.rstrip("\r\n")}, line, None) for number, line in lines)
+        return Rows(report, [name], plain, where, encoding, is_plain=True)
     report.format = DELIMITERS[mark]
     rows = _delimited_rows(lines, mark)
-    _, header, problem = next(rows)
-    if problem:
+    _, header, text, problem = next(rows)
+    if problem := _odd(text, encoding) or problem:
         raise DataError(f"{where}: {problem}")
-    return Rows(report, header, rows, where)
+    return Rows(report, header, rows, where, encoding)
 
 
 def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | None:
@@ -272,71 +283,38 @@ def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | N
 # -- Lines, and the rows in them --------------------------------------------------------------
 
 
-class _Lines:
-    """The lines of a text with their ends; the last ones read can be read again.
-
-    Attributes:
-      number: of the last line, from 1.
-      row: the lines read since it was emptied.
-    """
-
-    def __init__(self, stream: BinaryIO, encoding: str, name: str):
-        try:
-            self._read = io.TextIOWrapper(stream, encoding, "surrogateescape", newline="").readline
-        except LookupError:
-            raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-        self._encoding, self._name = encoding, name
-        self.number, self.row = 0, []
-        self._next: list[str] = []  # lines to read once more, the last one first
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._next.pop() if self._next else self._read(LONGEST_LINE)
-        if not line:
-            raise StopIteration
-        self.number += 1
-        self.row.append(line)
+def _lines(text: io.TextIOWrapper, name: str) -> Lines:
+    number = 0
+    while line := text.readline(LONGEST_LINE):
+        number += 1
         if len(line) == LONGEST_LINE:
             raise DataError(
-                f"{self._name}, line {self.number:,} is longer than {LONGEST_LINE >> 20} million "
-                "characters. Put each row on a line of its own."
+                f"{name}, line {number:,} is longer than {LONGEST_LINE >> 20} million characters. "
+                "Put each row on a line of its own."
             )
-        return line
-
-    def again(self, lines: list[str]) -> None:
-        """Makes these lines, the last ones read, the next ones."""
-        self._next += lines[::-1]
-        self.number -= len(lines)
-
-    def odd(self, text: str) -> str | None:
-        """Why a text holds characters that are none; None where it does not."""
-        if (text.isascii() and "\0" not in text) or not (match := _ODD.search(text)):
-            return None
-        if match[0] == "\0":
-            return "a NUL character."
-        if self._encoding != "utf-8-sig":
-            return f"bytes that are not {self._encoding}. Check --encoding (in Python: encoding=)."
-        likely = "Windows-1252: --encoding cp1252 (in Python: encoding='cp1252')"
-        if re.search("[\udc80-\udcff]{4}", text):
-            likely = "that of another script, such as --encoding gb18030, shift_jis or cp1251"
-        byte = f"0x{ord(match[0]) - 0xDC00:02x}"
-        return f"bytes that are not UTF-8 ({byte}). The likely encoding is {likely}."
+        yield number, line
 
 
-def _plain_rows(lines: _Lines, name: str) -> Iterator[Row]:
-    for line in lines:
-        lines.row.clear()
-        yield lines.number, {name: line.rstrip("\r\n")}, lines.odd(line)
+def _odd(text: str, encoding: str) -> str | None:
+    """Why a text holds characters that are none; None where it does not."""
+    if not (match := _ODD.search(text)):
+        return None
+    if match[0] == "\0":
+        return "a NUL character."
+    if encoding != "utf-8-sig":
+        return f"bytes that are not {encoding}. Check --encoding (in Python: encoding=)."
+    likely = "Windows-1252: --encoding cp1252 (in Python: encoding='cp1252')"
+    if re.search("[\udc80-\udcff]{4}", text):
+        likely = "that of another script, such as --encoding gb18030, shift_jis or cp1251"
+    byte = f"0x{ord(match[0]) - 0xDC00:02x}"
+    return f"bytes that are not UTF-8 ({byte}). The likely encoding is {likely}."
 
 
-def _json_rows(lines: _Lines) -> Iterator[Row]:
-    for line in lines:
-        lines.row.clear()
+def _json_rows(lines: Lines) -> Iterator[Row]:
+    for number, line in lines:
         if line.strip():
             row, problem = _json_object(line)
-            yield lines.number, row, lines.odd(line) or problem
+            yield number, row, line, problem
 
 
 def _json_object(line: str) -> tuple[dict, str | None]:
@@ -359,25 +337,38 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _delimited_rows(lines: _Lines, mark: str) -> Iterator[Row]:
+def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone: the others are read again."""
-    reader, header = csv.reader(lines, delimiter=mark, strict=True), []
-    while True:
-        start, lines.row, error = lines.number + 1, [], None
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as csv_error:
-            cells, error = [], csv_error
-        row, cells, problem = lines.row, cells or [""], None
-        if len(cells) != len(header) != 1 and not row[0].strip():  # A blank line is no row.
+    again: deque[tuple[int, str]] = deque()
+    row: list[str] = []
+    header: list[str] = []
+
+    def following() -> tuple[int, str] | None:
+        return again.popleft() if again else next(lines, None)
+
+    def quoted() -> Iterator[str]:
+        """The first line of a row and, as long as a quote is open, the next ones."""
+        yield row[0]
+        while line := following():
+            row.append(line[1])
+            yield line[1]
+
+    while line := following():
+        number, text = line
+        row, cells, error = [text], text.rstrip("\r\n").split(mark), None
+        if '"' in text:
+            try:
+                cells = next(csv.reader(quoted(), delimiter=mark, strict=True))
+            except csv.Error as csv_error:
+                error = csv_error
+            text = "".join(row)
+        if len(cells) != len(header) != 1 and not text.strip():  # A blank line is no row.
             continue
-        header = header or cells
+        header, problem = header or cells, None
         if error or len(cells) != len(header):
             problem = _problem(row, cells, header, error)
-            lines.again(row[1:])
-        yield start, cells, lines.odd(row[0] if len(row) == 1 else "".join(row)) or problem
+            again.extendleft(reversed([*enumerate(row[1:], number + 1)]))
+        yield number, cells, text, problem
 
 
 def _problem(row: list[str], cells: list[str], header: list[str], error: Any) -> str:
