@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,6 @@ from siamese.compat.progress import progress_bar
 from siamese.data.arguments import text_list
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
-from siamese.errors import ArgumentError
 from siamese.nn.ragged import Ragged
 
 
@@ -44,19 +44,10 @@ class TokenizedQuestions:
           rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1.
           rows2: int [pairs], the same of each question 2.
           **options: of `Vocabulary.from_counts`.
-
-        Raises:
-          ArgumentError: the two differ in length, or name a row that does not exist.
         """
-        try:
-            pairs = np.stack([rows1, rows2], axis=1).ravel()  # q1, q2, q1, q2, ...
-            in_order = self.ids.take(pairs).values
-        except (IndexError, ValueError) as error:
-            raise ArgumentError(f"rows1 and rows2 must name a row of each pair: {error}.") from None
-        words, first, counts = np.unique(in_order, return_index=True, return_counts=True)
-        by_sight = np.argsort(first)
-        seen = zip(words[by_sight].tolist(), counts[by_sight].tolist())
-        return Vocabulary.from_counts({self.words[word]: count for word, count in seen}, **options)
+        pairs = np.stack([rows1, rows2], axis=1).ravel()  # q1, q2, q1, q2, ...
+        in_order = map(self.words.__getitem__, self.ids.take(pairs).values.tolist())
+        return Vocabulary.from_counts(Counter(in_order), **options)
 
     def encode(self, vocab: Mapping[str, int]) -> Ragged:
         """Each distinct question in ids of `vocab` (ours, a dict, a defaultdict); 0 if unknown."""

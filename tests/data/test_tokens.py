@@ -44,13 +44,6 @@ def test_bad_input(questions, kind, message):
         tokenize_questions(questions)
 
 
-def test_rows_that_do_not_exist_make_no_vocabulary():
-    tokens = tokenize_questions(["a b"])
-    for rows in ([0], []), ([0], [1]):
-        with pytest.raises(ArgumentError, match="rows1 and rows2"):
-            tokens.vocabulary(*map(np.array, rows))
-
-
 texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "<PAD>"])
 
 
