@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.readers.columns import (
-    COLUMN_NAMES,
-    PAIR_IDS,
-    first_column,
-    normal_name,
-    pair_columns,
-)
+from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+# Our column -> its names in files (Quora's, Kaggle's, and the Hugging Face hub's).
+COLUMN_NAMES = {
+    "question1": ("question1", "sentence1"),
+    "question2": ("question2", "sentence2"),
+    "is_duplicate": ("is_duplicate", "label"),
+}
+PAIR_IDS = ("id", "idx", "pair_id")
 REQUIRED = ("question1", "question2", "is_duplicate")
 LABEL_HINT = (
     "it must be 0 (different questions) or 1 (duplicates). For labels of other kinds there are "
@@ -267,10 +268,10 @@ def pair_rows(
         labels = known.intersection(COLUMN_NAMES["is_duplicate"], map(normal_name, rows.header))
         if texts is not None and len(specs) == 2 and not labels:
             required = required[:2]
-        *sides, label = (*pair_columns(rows.header, rows.where, required, specs).values(), None)[:3]
+        *sides, label = (*_pair_parts(rows, required, specs), None)[:3]
         if texts is not None and max(len(side.columns) for side in sides) > 1:
             raise DataError(f"{rows.where}: a column of ids cannot be joined or weighed.")
-        key = first_column(PAIR_IDS, rows.header, rows.where)
+        key = rows.first_column(PAIR_IDS)
         for line, number, row in rows:
             pair = (
                 rows.pair(line, row, sides)
@@ -280,6 +281,30 @@ def pair_rows(
             if pair:
                 own = id_text(row.get(key)) if key else None
                 yield line, number, *pair, own, row.get(label.columns[0]) if label else 1
+
+
+def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> list[Parts]:
+    """What makes each of the required columns; `specs` name the first of them.
+
+    Raises:
+      DataError: a required column is missing or doubled.
+    """
+    parts = list(map(rows.parts, specs))
+    for name in required[len(parts) :]:
+        candidates = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
+        if len(candidates) != 1:
+            several = f"{name} may be any of {' and '.join(candidates)}"
+            hint = (
+                "" if candidates or name != "is_duplicate" else " Is it a test file without labels?"
+            )
+            raise DataError(
+                f"{rows.where}: {several if candidates else f'no column {name}'}; the columns: "
+                f"{shown_names(rows.header)}. Question pairs need the columns {', '.join(required)}, "
+                f"separated by comma, semicolon or tab.{hint} Name yours with --columns "
+                "(in Python: columns=)."
+            )
+        parts.append(Parts(candidates))
+    return parts
 
 
 def _named(rows: Rows, line: int, row: dict, sides: list, texts: Mapping[str, str]) -> list[str]:

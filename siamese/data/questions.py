@@ -8,14 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from siamese.data.arguments import QUESTION_NAMES
-from siamese.data.readers.columns import (
-    Parts,
-    first_column,
-    normal_name,
-    only_column,
-    shown_names,
-    spec_parts,
-)
+from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text, json_value
@@ -137,7 +130,7 @@ Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other colu
 
 def _pair_entries(rows: Rows) -> Iterator[Entry]:
     """The distinct questions of a file of pairs."""
-    sides = [Parts([only_column(name, rows.header, rows.where)]) for name in PAIR_NAMES]
+    sides = [Parts([rows.column(name)]) for name in PAIR_NAMES]
     pairs = (rows.pair(line, row, sides) for line, _, row in rows)
     for at, text in enumerate(dict.fromkeys(chain.from_iterable(pairs))):
         yield text, str(at), {}, at
@@ -184,7 +177,7 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     """What makes a question, as it is shown and taken apart; no parts of a file of pairs."""
     header, where = rows.header, rows.where
     if column:
-        return column, spec_parts(column, header, where)
+        return column, rows.parts(column)
     if rows.is_plain:
         return "each line", Parts(header)
     names = [name for name in header if normal_name(name) in QUESTION_NAMES]
@@ -207,8 +200,7 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
 
 def _id_column(rows: Rows, name: str | None) -> str | None:
     """The column with the ids: of this name, else of a usual one; None where there is none."""
-    find, names = (only_column, name) if name else (first_column, ID_NAMES)
-    return find(names, rows.header, rows.where)
+    return rows.column(name) if name else rows.first_column(ID_NAMES)
 
 
 def _no_column(rows: Rows, names: tuple[str, ...], flag: str) -> DataError:

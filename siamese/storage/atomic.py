@@ -133,26 +133,25 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
     Raises:
       CheckpointError: another process holds it (and is named), or the directory cannot be written.
     """
-    with explained(directory):
-        os.makedirs(directory, exist_ok=True)
     path = Path(os.path.realpath(directory), ".lock")
     lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
-    try:
-        with suppress(NotImplementedError):
+    with explained(directory):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
             lock.acquire()
-        with suppress(OSError):
-            path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
-    except filelock.Timeout:
-        holder = "unknown"
-        with suppress(OSError):
-            holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
-        raise CheckpointError(
-            f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
-            "another directory."
-        ) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
-            raise CheckpointError(explain(error, directory)) from error
+        except filelock.Timeout:
+            holder = "unknown"
+            with suppress(OSError):
+                holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
+            raise CheckpointError(
+                f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
+                "another directory."
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
+                raise
+    with suppress(OSError):
+        path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
     try:
         yield
     finally:

@@ -21,7 +21,14 @@ from dataclasses import dataclass
 from itertools import chain, dropwhile, islice
 from typing import Any, BinaryIO
 
-from siamese.data.readers.columns import Parts, known_names, normal_name, shown_names
+from siamese.data.readers.columns import (
+    Parts,
+    columns_called,
+    known_names,
+    normal_name,
+    read_spec,
+    shown_names,
+)
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import memory_table, parquet_table, workbook_table
 from siamese.errors import ArgumentError, DataError, SiameseError
@@ -91,6 +98,25 @@ class Rows:
                         cells[name] = [values[place] for place in where]
                 report.rows += 1
                 yield line, report.rows - 1, cells
+
+    def column(self, name: str) -> str:
+        """The one column of this name; DataError where there is none or where there are several."""
+        columns = columns_called(name, self.header)
+        if len(columns) != 1:
+            what = f"{len(columns)} columns are called" if columns else "there is no column"
+            names = shown_names(self.header)
+            raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.")
+        return columns[0]
+
+    def first_column(self, names: Iterable[str]) -> str | None:
+        """The column of the first of some names that there is; None where there is none."""
+        name = next((name for name in names if columns_called(name, self.header)), None)
+        return name and self.column(name)
+
+    def parts(self, spec: str) -> Parts:
+        """The columns that a user's "2*title+body:50" names; DataError where one is missing."""
+        names, words = read_spec(spec, self.header)
+        return Parts(list(map(self.column, names)), words)
 
     def question(self, line: int, row: dict[str, Any], parts: Parts) -> str:
         """The text that some columns of a row make, joined by blanks.
