@@ -156,8 +156,9 @@ def transitive_closure(
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
     """Row numbers of each part of a split in which no two parts share a question.
 
-    Questions that stand in one pair, duplicate or not, go to the same part. Large groups are placed
-    first, each where the most is missing; the rest follow in an order drawn from `seed`.
+    Questions that stand in one pair, duplicate or not, go to the same part. Groups are placed from the
+    largest to the smallest, those of one size in an order drawn from `seed`, each in the part that lacks
+    the largest share of its pairs afterwards.
 
     Args, errors: as `QuestionPairs.split_by_cluster`.
 
@@ -172,34 +173,24 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     group = _joined(questions, numbers)[numbers[:, 0]]  # [pairs]
-    rows_in_group = np.bincount(group)
-    if len(rows_in_group) < len(shares):
+    sizes = np.bincount(group)  # [groups], in pairs
+    if len(sizes) < len(shares):
         raise DataError(
             f"A split by cluster into {len(shares)} parts is not possible: the {len(group):,} pairs "
-            f"form {len(rows_in_group):,} groups that share no question. Use fewer parts or more pairs."
+            f"form {len(sizes):,} groups that share no question. Use fewer parts or more pairs."
         )
     missing = shares * len(group)  # pairs that each part still lacks
-    part_of_group = np.empty(len(rows_in_group), np.int64)
-
-    order = np.random.default_rng(seed).permutation(len(rows_in_group))
-    large = rows_in_group[order] > missing.min() / 20
-    # Stable: groups of one size keep the seed's order.
-    for at in sorted(order[large].tolist(), key=lambda g: -rows_in_group[g]):
-        part = int(missing.argmax())
-        part_of_group[at] = part
-        missing[part] -= rows_in_group[at]
-    # The small ones fill the parts one after the other, each up to what it still lacks.
-    small, missing = order[~large], np.maximum(missing, 0)
-    limits = np.cumsum(missing / max(missing.sum(), 1e-9)) * rows_in_group[small].sum()
-    middles = np.cumsum(rows_in_group[small]) - rows_in_group[small] / 2
-    last = len(shares) - 1
-    part_of_group[small] = np.minimum(np.searchsorted(limits, middles), last)
-
+    part_of = np.empty(len(sizes), np.int64)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    for at in order[np.argsort(-sizes[order], kind="stable")].tolist():
+        part = int(((missing - sizes[at]) / shares).argmax())
+        part_of[at] = part
+        missing[part] -= sizes[at]
     # No part stays empty: it gets the smallest group of a part that has two or more.
-    for part in np.flatnonzero(np.bincount(part_of_group, minlength=len(shares)) == 0):
-        spare = np.flatnonzero(np.bincount(part_of_group)[part_of_group] > 1)
-        part_of_group[spare[rows_in_group[spare].argmin()]] = part
-    return [np.flatnonzero(part_of_group[group] == part) for part in range(len(shares))]
+    for part in np.flatnonzero(np.bincount(part_of, minlength=len(shares)) == 0):
+        spare = np.flatnonzero(np.bincount(part_of)[part_of] > 1)
+        part_of[spare[sizes[spare].argmin()]] = part
+    return [np.flatnonzero(part_of[group] == part) for part in range(len(shares))]
 
 
 def overlap(train: Any, test: Any) -> float:
