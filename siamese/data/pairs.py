@@ -172,30 +172,24 @@ def read_pairs(
     bad_rows: str = "refuse",
     texts: Mapping[str, str] | None = None,
 ) -> QuestionPairs:
-    """Reads labelled question pairs, whatever the format; nothing is dropped silently.
+    """Reads labelled question pairs: the course's ``questions.csv``, Quora's and Kaggle's files, any other.
 
-    The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
-    Kaggle's ``train.csv``, any CSV, tab-separated, JSON Lines, Parquet or Excel file with the columns
-    question1, question2 and is_duplicate; gzipped too.
-
+    The content decides the format: CSV, tab-separated text, JSON Lines, Parquet or Excel, gzipped too.
     Questions stay as they are, blanks and line breaks included. A row with an empty question is left out,
     since the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
     Repeated and contradicting rows stay. ``pairs.report`` counts all of it.
 
     Args:
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
-      columns: the names of the two questions and, third, the label, as a list or with commas between; the
-        usual names where left out. "title+body" joins columns by a blank, "2*title+body" repeats the
-        title, so that its words weigh twice.
+      columns: the two questions and, third, the label, as a list or with commas between; question1,
+        question2 and is_duplicate where left out. "title+body" and the like are read as `read_questions`
+        reads them.
       duplicate_from: labels are numbers; pairs with at least this one are duplicates.
       duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
       texts: id -> question, where the file names its questions by their ids, in the columns id1 and id2; of
         a file without labels all pairs are duplicates.
-
-    Returns:
-      `QuestionPairs` with a `report`.
 
     Raises:
       DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds a row

@@ -112,13 +112,7 @@ class Vocabulary(Mapping):
         return len(self._ids) + 1 + self.unknown_ids
 
     def with_unknown_ids(self, unknown_ids: int) -> Vocabulary:
-        """The same words with so many ids for unknown ones.
-
-        Example:
-          >>> vocab = Vocabulary.from_words(["cat"]).with_unknown_ids(100)
-          >>> vocab["cat"], 3 <= vocab["dog"] < vocab.size == 103, "dog" in vocab
-          (2, True, False)
-        """
+        """The same words with so many ids for unknown ones."""
         return replace(self, unknown_ids=unknown_ids)
 
     def __getitem__(self, word: str) -> int:
