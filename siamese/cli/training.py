@@ -134,8 +134,6 @@ def _trained_on(train: Any, test: Any) -> int:
 @command(
     arg("questions", metavar="FILE", help="a file of labelled pairs"),
     *shared.READ_PAIRS,
-    arg("--train-rows", type=int, help="of the split by rows that is described"),
-    arg("--test-rows", type=int, help="likewise"),
 )
 def data(flags: argparse.Namespace) -> Result:
     """Describe a file of labelled pairs.
@@ -146,8 +144,7 @@ def data(flags: argparse.Namespace) -> Result:
     from siamese.data.pairs import read_pairs
     from siamese.data.summary import describe, render
 
-    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
-    facts = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
+    facts = describe(read_pairs(flags.questions, **reading_options(flags, PAIRS)))
     return render(facts), facts
 
 

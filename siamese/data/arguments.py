@@ -108,10 +108,9 @@ def token_rows(rows: Any, name: str) -> Ragged:
     if isinstance(rows, Ragged):
         return rows
     expected = f"{name} must hold one sequence of integer token ids per question"
-    try:
-        rows = list(rows)
-    except TypeError:
-        raise DataError(f"{expected}, not {type(rows).__name__}.") from None
+    if not hasattr(rows, "__iter__"):
+        raise DataError(f"{expected}, not {type(rows).__name__}.")
+    rows = list(rows)
     at = next((i for i, row in enumerate(rows) if not hasattr(row, "__len__")), None)
     if at is not None:
         raise DataError(f"{expected}; {name}[{at}] is {rows[at]!r}.")

@@ -31,13 +31,6 @@ def number_questions(
     return list(numbers), flat.reshape(-1, 2)  # [pairs, 2]
 
 
-def equal_when_folded(questions: Sequence[str]) -> np.ndarray:
-    """Each question with the first that has the same folded text, int64 [n, 2]."""
-    first: dict[str, int] = {}
-    places = [first.setdefault(folded(text), place) for place, text in enumerate(questions)]
-    return np.stack([np.array(places, np.int64), np.arange(len(places))], axis=1)
-
-
 def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     """Which connected group each of `size` things is in (union-find, done by SciPy).
 
@@ -55,24 +48,28 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    edges = np.asarray(edges, np.int64).reshape(-1, 2)
-    graph = coo_array(
-        (np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(size, size)
-    )
-    _, labels = connected_components(graph, directed=False)
-    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[labels].astype(np.int64)
+    one, two = np.asarray(edges, np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(one), np.int8), (one, two)), shape=(size, size))
+    return connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def _joined(questions: list[str], edges: np.ndarray) -> np.ndarray:
+    """The connected group of each question, int64; those of equal folded texts are connected, too."""
+    first: dict[str, int] = {}
+    places = [first.setdefault(folded(text), place) for place, text in enumerate(questions)]
+    equal = np.stack([np.array(places, np.int64), np.arange(len(places))], axis=1)
+    return connected_groups(len(questions), np.concatenate([edges, equal]))
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
 
-    Questions whose folded texts are equal are joined too.
+    Questions whose folded texts are equal are joined too. Clusters are numbered by first sight.
 
     Args:
       questions: the distinct questions, in order of first sight.
-      question_cluster: int64 [questions]; the cluster of each, numbered by first sight.
+      question_cluster: int64 [questions]; the cluster of each.
       cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
       rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
       sizes: int64 [clusters]; questions in each cluster (1 for a question without duplicates).
@@ -102,18 +99,11 @@ def clusters(pairs: Any) -> Clusters:
     """
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
-    edges = np.concatenate([numbers[is_duplicate], equal_when_folded(questions)])
-    question_cluster = connected_groups(len(questions), edges)
-    cluster1, cluster2 = question_cluster[numbers[:, 0]], question_cluster[numbers[:, 1]]
-    return Clusters(
-        questions=questions,
-        question_cluster=question_cluster,
-        cluster1=cluster1,
-        cluster2=cluster2,
-        rows=np.where(is_duplicate, cluster1, -1),
-        sizes=np.bincount(question_cluster).astype(np.int64),
-        conflict_rows=np.flatnonzero(~is_duplicate & (cluster1 == cluster2)),
-    )
+    cluster = _joined(questions, numbers[is_duplicate])
+    one, two = cluster[numbers].T
+    rows, sizes = np.where(is_duplicate, one, -1), np.bincount(cluster)
+    conflicts = np.flatnonzero(~is_duplicate & (one == two))
+    return Clusters(questions, cluster, one, two, rows, sizes, conflicts)
 
 
 def transitive_closure(
@@ -146,13 +136,11 @@ def transitive_closure(
     draw = np.random.default_rng(seed)
     questions, first = np.unique(np.concatenate(rows), return_index=True)
     cluster = np.concatenate([joined.cluster1, joined.cluster2])[first]  # [questions]
-    members_of = np.split(
-        questions[np.argsort(cluster, kind="stable")], np.cumsum(np.bincount(cluster))
-    )
+    by_cluster = questions[np.argsort(cluster, kind="stable")]
     doubtful = set(joined.cluster1[joined.conflict_rows].tolist())
     labelled = set(zip(np.minimum(*rows).tolist(), np.maximum(*rows).tolist()))
     new: list[tuple[int, int, int]] = []
-    for number, members in enumerate(members_of):
+    for number, members in enumerate(np.split(by_cluster, np.cumsum(np.bincount(cluster)))):
         size = len(members)
         if size < 3 or number in doubtful:
             continue
@@ -168,8 +156,9 @@ def transitive_closure(
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
     """Row numbers of each part of a split in which no two parts share a question.
 
-    Questions that stand in one pair, duplicate or not, go to the same part. Large groups are placed
-    first, each where the most is missing; the rest follow in an order drawn from `seed`.
+    Questions that stand in one pair, duplicate or not, go to the same part. Groups are placed from the
+    largest to the smallest, those of one size in an order drawn from `seed`, each in the part that lacks
+    the largest share of its pairs afterwards.
 
     Args, errors: as `QuestionPairs.split_by_cluster`.
 
@@ -183,36 +172,25 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"they are {fractions!r}."
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)
-    edges = np.concatenate([numbers, equal_when_folded(questions)])
-    group = connected_groups(len(questions), edges)[numbers[:, 0]]  # [pairs]
-    rows_in_group = np.bincount(group) if len(group) else np.zeros(0, np.int64)
-    if len(rows_in_group) < len(shares):
+    group = _joined(questions, numbers)[numbers[:, 0]]  # [pairs]
+    sizes = np.bincount(group)  # [groups], in pairs
+    if len(sizes) < len(shares):
         raise DataError(
             f"A split by cluster into {len(shares)} parts is not possible: the {len(group):,} pairs "
-            f"form {len(rows_in_group):,} groups that share no question. Use fewer parts or more pairs."
+            f"form {len(sizes):,} groups that share no question. Use fewer parts or more pairs."
         )
     missing = shares * len(group)  # pairs that each part still lacks
-    part_of_group = np.empty(len(rows_in_group), np.int64)
-
-    order = np.random.default_rng(seed).permutation(len(rows_in_group))
-    large = rows_in_group[order] > missing.min() / 20
-    # Stable: groups of one size keep the seed's order.
-    for at in sorted(order[large].tolist(), key=lambda g: -rows_in_group[g]):
-        part = int(missing.argmax())
-        part_of_group[at] = part
-        missing[part] -= rows_in_group[at]
-    # The small ones fill the parts one after the other, each up to what it still lacks.
-    small, missing = order[~large], np.maximum(missing, 0)
-    limits = np.cumsum(missing / max(missing.sum(), 1e-9)) * rows_in_group[small].sum()
-    middles = np.cumsum(rows_in_group[small]) - rows_in_group[small] / 2
-    last = len(shares) - 1
-    part_of_group[small] = np.minimum(np.searchsorted(limits, middles), last)
-
+    part_of = np.empty(len(sizes), np.int64)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    for at in order[np.argsort(-sizes[order], kind="stable")].tolist():
+        part = int(((missing - sizes[at]) / shares).argmax())
+        part_of[at] = part
+        missing[part] -= sizes[at]
     # No part stays empty: it gets the smallest group of a part that has two or more.
-    for part in np.flatnonzero(np.bincount(part_of_group, minlength=len(shares)) == 0):
-        spare = np.flatnonzero(np.bincount(part_of_group)[part_of_group] > 1)
-        part_of_group[spare[rows_in_group[spare].argmin()]] = part
-    return [np.flatnonzero(part_of_group[group] == part) for part in range(len(shares))]
+    for part in np.flatnonzero(np.bincount(part_of, minlength=len(shares)) == 0):
+        spare = np.flatnonzero(np.bincount(part_of)[part_of] > 1)
+        part_of[spare[sizes[spare].argmin()]] = part
+    return [np.flatnonzero(part_of[group] == part) for part in range(len(shares))]
 
 
 def overlap(train: Any, test: Any) -> float:

@@ -42,16 +42,12 @@ class EmbeddedCorpus:
       valid: pairs to choose a threshold on.
       test: pairs to report on.
       questions: every question of the pairs, once.
-      kinds: for each part, what each pair is: "duplicate"; "twin" (one wording, one thing changed:
-        Paris/Rome, lose/gain, A to B/B to A); "intent" (the same question about something else, in
-        other words); "subject" (another question, often about the same thing); "unrelated".
     """
 
     train: QuestionPairs
     valid: QuestionPairs
     test: QuestionPairs
     questions: tuple[CorpusQuestion, ...]
-    kinds: dict[str, tuple[str, ...]]
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -72,33 +68,26 @@ def embedded_corpus(
       >>> len(corpus.train), len(corpus.subjects), corpus.test.base_rate
       (12000, 60, 0.37)
     """
-    sizes = dict(zip(PAIRS, (train_pairs, valid_pairs, test_pairs)))
-    for part, most in PAIRS.items():
-        sizes[part] = whole_number(sizes[part], f"{part}_pairs", 1)
-        if sizes[part] > most:
-            raise ArgumentError(f"{part}_pairs must be at most {most:,}, not {sizes[part]:,}.")
-    known, rows = [], {part: [] for part in PAIRS}
+    known, rows = [], {part: ([], []) for part in PAIRS}  # part -> its others, its duplicates
     path = resources.files("siamese") / "data" / "corpus.jsonl.gz"  # made by tools/make_corpus.py
-    for line in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
+    for at, line in enumerate(map(json.loads, gzip.decompress(path.read_bytes()).splitlines())):
         if "question" in line:
             subject = line["meaning"].partition("/")[0]
             known.append(CorpusQuestion(line["question"], subject, line["meaning"], line["part"]))
         else:
-            one, two = line["pair"]
-            rows[known[one].part].append((known[one], known[two], line["kind"]))
+            one, two = (known[number] for number in line["pair"])
+            rows[one.part][line["kind"] == "duplicate"].append((at, one, two))
     used: dict[CorpusQuestion, None] = {}
-    pairs, kinds = {}, {}
-    for part, size in sizes.items():
-        # The first duplicates and the first others, in the rows' order and the parts' proportion.
-        same = np.array([kind == "duplicate" for _, _, kind in rows[part]])
+    parts = {}
+    for part, size in zip(PAIRS, (train_pairs, valid_pairs, test_pairs)):
+        size = whole_number(size, f"{part}_pairs", 1)
+        if size > PAIRS[part]:
+            raise ArgumentError(f"{part}_pairs must be at most {PAIRS[part]:,}, not {size:,}.")
+        # The first duplicates and the first others, in the file's order and the parts' proportion.
         n = round(size * DUPLICATES)
-        first = [*np.flatnonzero(same)[:n], *np.flatnonzero(~same)[: size - n]]
-        chosen = [rows[part][i] for i in sorted(first)]
-        one, two, kinds[part] = zip(*chosen)
-        used.update(dict.fromkeys(question for row in chosen for question in row[:2]))
-        pairs[part] = QuestionPairs(
-            [question.text for question in one],
-            [question.text for question in two],
-            np.array([kind == "duplicate" for kind in kinds[part]]),
-        )
-    return EmbeddedCorpus(**pairs, questions=tuple(used), kinds=kinds)
+        chosen = sorted([*rows[part][True][:n], *rows[part][False][: size - n]])
+        used.update(dict.fromkeys(question for _, *pair in chosen for question in pair))
+        one, two = ([row[side].text for row in chosen] for side in (1, 2))
+        is_duplicate = [one.meaning == two.meaning for _, one, two in chosen]
+        parts[part] = QuestionPairs(one, two, np.array(is_duplicate))
+    return EmbeddedCorpus(**parts, questions=tuple(used))

@@ -20,9 +20,7 @@ DIRECTIONS = 64  # singular vectors of the TF-IDF matrix, along which pairs are 
 
 
 class SimilarQuestions:
-    """The training questions by their TF-IDF vectors.
-
-    What is compared is rounded before, so that a resumed run orders its pairs as the first part did.
+    """The training questions by their TF-IDF vectors; what is compared is rounded, so that a resume agrees.
 
     Args:
       ids: token ids, a row for each distinct question.
@@ -46,13 +44,10 @@ class SimilarQuestions:
         self.weights = term_weights(ids.take(self._rows))
 
     def hard_negatives(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of questions of moderate TF-IDF cosine from different clusters.
+        """At most `count` pairs of questions of moderate TF-IDF cosine from different clusters.
 
         Some are duplicates that nobody labelled, more of them the higher the cosine; so there is an
         upper bound.
-
-        Args:
-          count: how many pairs at most; the seed decides which.
 
         Returns:
           Two int64 [pairs] arrays of rows of `ids`, in a random order.
@@ -88,12 +83,8 @@ class SimilarQuestions:
         part holds at most `block`. A pair is the sum of its questions' vectors, reduced by a truncated
         SVD (latent semantic analysis) and scaled to length 1.
 
-        Args:
-          pairs: int64 [n]; which of the training pairs.
-          block: pairs that need no more order among themselves.
-
-        Returns:
-          int64 [n]; a permutation of the positions in `pairs`.
+        Args, returns:
+          int64 [n]: which of the training pairs; a permutation of the positions in `pairs`.
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.preprocessing import normalize
@@ -122,11 +113,10 @@ class SimilarQuestions:
 
 
 def term_weights(questions: Ragged):
-    """TF-IDF vectors of questions given as token ids, over single words and pairs of neighbours.
+    """TF-IDF vectors of questions as token ids, over words and neighbours that two or more of them have.
 
     Returns:
-      scipy.sparse, float64 [questions, terms], rows of length 1 or zero; terms of two or more
-      questions only (scikit-learn's `TfidfVectorizer` with sublinear term frequency).
+      scipy.sparse, float64 [questions, terms], rows of length 1 or zero.
     """
     from scipy.sparse import csr_array
     from sklearn.feature_extraction.text import TfidfVectorizer

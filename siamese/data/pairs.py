@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
-from siamese.data.readers.columns import (
-    COLUMN_NAMES,
-    PAIR_IDS,
-    first_column,
-    normal_name,
-    pair_columns,
-)
+from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+# Our column -> its names in files (Quora's, Kaggle's, and the Hugging Face hub's).
+COLUMN_NAMES = {
+    "question1": ("question1", "sentence1"),
+    "question2": ("question2", "sentence2"),
+    "is_duplicate": ("is_duplicate", "label"),
+}
+PAIR_IDS = ("id", "idx", "pair_id")
 REQUIRED = ("question1", "question2", "is_duplicate")
 LABEL_HINT = (
     "it must be 0 (different questions) or 1 (duplicates). For labels of other kinds there are "
@@ -117,17 +118,10 @@ class QuestionPairs:
     def split_rows(
         self, train_rows: int, test_rows: int | None = None
     ) -> tuple[QuestionPairs, QuestionPairs]:
-        """The course's split: the first `train_rows` rows, then the next `test_rows`.
+        """The course's split: the first `train_rows` rows train, the next `test_rows` (or all) test.
 
-        Rows are the file's data rows: one that was kept out of the pairs (an empty question) counts,
-        so ``split_rows(300000, 10240)`` on Quora's file gives the course's rows.
-
-        Args:
-          train_rows: how many rows to train on.
-          test_rows: how many of the rows after them to test on; None for all.
-
-        Returns:
-          The pairs for training and those for testing.
+        Rows are the file's, as in `file_rows`: ``split_rows(300000, 10240)`` on Quora's file gives the
+        course's rows.
 
         Raises:
           ArgumentError: more rows than there are.
@@ -145,7 +139,7 @@ class QuestionPairs:
     def file_rows(self, start: int, stop: int | None = None) -> QuestionPairs:
         """The pairs among the file's data rows from `start` up to `stop` (to the end where None).
 
-        A row that was kept out of the pairs (an empty question) counts, as in `split_rows`.
+        A row that was kept out of the pairs (an empty question) counts.
         """
         first = np.searchsorted(self.row_numbers, start)
         last = len(self) if stop is None else np.searchsorted(self.row_numbers, stop)
@@ -178,30 +172,24 @@ def read_pairs(
     bad_rows: str = "refuse",
     texts: Mapping[str, str] | None = None,
 ) -> QuestionPairs:
-    """Reads labelled question pairs, whatever the format; nothing is dropped silently.
+    """Reads labelled question pairs: the course's ``questions.csv``, Quora's and Kaggle's files, any other.
 
-    The content decides the format: the course's ``questions.csv``, Quora's tab-separated original,
-    Kaggle's ``train.csv``, GLUE's QQP files, any CSV, tab-separated, JSON Lines, Parquet or Excel file with
-    the columns question1, question2 and is_duplicate; gzipped too.
-
+    The content decides the format: CSV, tab-separated text, JSON Lines, Parquet or Excel, gzipped too.
     Questions stay as they are, blanks and line breaks included. A row with an empty question is left out,
     since the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
     Repeated and contradicting rows stay. ``pairs.report`` counts all of it.
 
     Args:
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
-      columns: the names of the two questions and, third, the label, as a list or with commas between; the
-        usual names where left out. "title+body" joins columns by a blank, "2*title+body" repeats the
-        title, so that its words weigh twice.
+      columns: the two questions and, third, the label, as a list or with commas between; question1,
+        question2 and is_duplicate where left out. "title+body" and the like are read as `read_questions`
+        reads them.
       duplicate_from: labels are numbers; pairs with at least this one are duplicates.
       duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
       texts: id -> question, where the file names its questions by their ids, in the columns id1 and id2; of
         a file without labels all pairs are duplicates.
-
-    Returns:
-      `QuestionPairs` with a `report`.
 
     Raises:
       DataError: a file that is missing, empty, damaged, not one of pairs, lacks columns, or holds a row
@@ -215,11 +203,14 @@ def read_pairs(
       (['A?'], 1)
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
-    names = _label_names(duplicate_from, duplicate_labels)
+    if isinstance(duplicate_labels, str):
+        duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
+    names = {name.strip().lower() for name in duplicate_labels}
+    if names and duplicate_from is not None:
+        raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
     lines, numbers, question1, question2, ids, labels = [], [], [], [], [], []
-    for line, number, one, two, own, value in pair_rows(
-        source, report, columns, encoding, texts=texts
-    ):
+    rows = pair_rows(source, report, columns, encoding, texts=texts)
+    for line, number, one, two, own, value in rows:
         label = _label(value, duplicate_from, names)
         if label is None:
             report.bad_row(line, f"is_duplicate is {value!r:.40}; {LABEL_HINT}")
@@ -271,39 +262,53 @@ def pair_rows(
         labels = known.intersection(COLUMN_NAMES["is_duplicate"], map(normal_name, rows.header))
         if texts is not None and len(specs) == 2 and not labels:
             required = required[:2]
-        places = pair_columns(rows.header, rows.where, required, specs)
-        if texts is not None and max(map(len, places.values())) > 1:
+        *sides, label = (*_pair_parts(rows, required, specs), None)[:3]
+        if texts is not None and max(len(side.columns) for side in sides) > 1:
             raise DataError(f"{rows.where}: a column of ids cannot be joined or weighed.")
-        sides = places["question1"], places["question2"]
-        (label,) = places.get("is_duplicate", [None])
-        key = first_column(PAIR_IDS, rows.header, rows.where)
+        key = rows.first_column(PAIR_IDS)
         for line, number, row in rows:
-            if texts is None:
-                pair = rows.texts(line, row, sides)
-            else:
-                pair = _named_pair(rows, line, [row.get(column) for (column,) in sides], texts)
+            pair = (
+                rows.pair(line, row, sides)
+                if texts is None
+                else _named(rows, line, row, sides, texts)
+            )
             if pair:
                 own = id_text(row.get(key)) if key else None
-                yield line, number, *pair, own, row.get(label) if label else 1
+                yield line, number, *pair, own, row.get(label.columns[0]) if label else 1
 
 
-def _named_pair(rows: Rows, line: int, ids: list[Any], texts: Mapping[str, str]) -> list[str]:
-    """The two questions of these ids; [], and a bad row, where there is none of an id."""
-    for name in map(id_text, ids):
+def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> list[Parts]:
+    """What makes each of the required columns; `specs` name the first of them.
+
+    Raises:
+      DataError: a required column is missing or doubled.
+    """
+    parts = list(map(rows.parts, specs))
+    for name in required[len(parts) :]:
+        candidates = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
+        if len(candidates) != 1:
+            several = f"{name} may be any of {' and '.join(candidates)}"
+            hint = (
+                "" if candidates or name != "is_duplicate" else " Is it a test file without labels?"
+            )
+            raise DataError(
+                f"{rows.where}: {several if candidates else f'no column {name}'}; the columns: "
+                f"{shown_names(rows.header)}. Question pairs need the columns {', '.join(required)}, "
+                f"separated by comma, semicolon or tab.{hint} Name yours with --columns "
+                "(in Python: columns=)."
+            )
+        parts.append(Parts(candidates))
+    return parts
+
+
+def _named(rows: Rows, line: int, row: dict, sides: list, texts: Mapping[str, str]) -> list[str]:
+    """The two questions whose ids a row holds; [], and a bad row, where there is none of an id."""
+    ids = [id_text(row.get(side.columns[0])) for side in sides]
+    for name in ids:
         if name not in texts:
             rows.report.bad_row(line, f"the list has no question with the id {name!r}.")
             return []
-    return [texts[id_text(name)] for name in ids]
-
-
-def _label_names(duplicate_from: float | None, duplicate_labels: Sequence[str] | str) -> set[str]:
-    """The labels of duplicates, in lower case."""
-    if isinstance(duplicate_labels, str):
-        duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
-    names = {name.strip().lower() for name in duplicate_labels}
-    if names and duplicate_from is not None:
-        raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
-    return names
+    return [texts[name] for name in ids]
 
 
 def _label(value: Any, duplicate_from: float | None, names: set[str]) -> bool | None:
@@ -326,7 +331,7 @@ def _note_repeats(pairs: QuestionPairs, lines: np.ndarray) -> None:
     keys = numbers.min(axis=1) * len(questions) + numbers.max(axis=1)  # one number for each pair
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     first = first[inverse]  # [pairs]; the first row with this pair
-    later = np.arange(len(keys)) != first
+    later = np.arange(len(lines)) != first
     agrees = pairs.is_duplicate == pairs.is_duplicate[first]
     pairs.report.add("repeated", lines[later & agrees].tolist())
     pairs.report.add("contradicting", lines[later & ~agrees].tolist())

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from siamese.data.arguments import QUESTION_NAMES
-from siamese.data.readers.columns import (
-    first_column,
-    normal_name,
-    only_column,
-    shown_names,
-    spec_columns,
-    spec_cut,
-)
+from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text, json_value
@@ -94,60 +87,15 @@ def read_questions(
     report = ReadReport(source_name(source), bad_rows=bad_rows)
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)
     with open_rows(source, report, names=known, specs=[column], encoding=encoding) as rows:
-        spec, names, cut = _columns(rows, column)
-        key = _id_column(rows, id_column) if names else None
-        if names:
-            records = _without_repeated(rows, names, drop_repeated)
-            entries = list(_entries(rows, records, names, cut, key))
-        else:
-            sides = [[name] for name in rows.header if normal_name(name) in PAIR_NAMES]
-            texts = (text for line, _, row in rows for text in rows.texts(line, row, sides))
-            distinct = enumerate(dict.fromkeys(texts))
-            entries = [(text, str(at), {}, at) for at, text in distinct]
+        shown, parts = _question_parts(rows, column)
+        key = _id_column(rows, id_column) if parts else None
+        entries = list(_entries(rows, parts, key, drop_repeated) if parts else _pair_entries(rows))
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     report.kept = len(entries)
     texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
     columns = columns if any(columns) else None
-    return QuestionList(report, texts, ids, key is not None, columns, numbers, spec)
-
-
-def _entries(
-    rows: Rows, records: Iterable[tuple], names: list[str], cut: int | None, key: str | None
-) -> Iterator[tuple[str, str, dict, int]]:
-    """The text, the id, the other columns and the number of each row with a question."""
-    used = {key} if len(names) > 1 or cut else {key, *names}  # Joined columns stay whole, too.
-    for line, number, row, source in records:
-        for text in rows.texts(line, source, [names]):
-            own = id_text(row.get(key)) if key else str(number)
-            if own:
-                others = {n: json_value(v) for n, v in row.items() if n not in used}
-                yield " ".join(text.split()[:cut]) if cut else text, own, others, number
-            else:
-                rows.report.bad_row(line, f"no {key}.")
-
-
-def _without_repeated(rows: Rows, names: list[str], drop: bool) -> Iterable[tuple]:
-    """The rows, each followed by what its question is made of.
-
-    Lines that stand in more than 1 % of the bodies are noted, and with `drop` left out of the latter.
-    """
-    records: Iterable[tuple] = ((line, number, row, row) for line, number, row in rows)
-    for name in dict.fromkeys(name for name in names if normal_name(name) in BODY_NAMES):
-        records = list(records)
-        cells = [row.get(name) for _, _, row, _ in records]
-        texts = [cell if isinstance(cell, str) else "" for cell in cells]
-        lines = repeated_lines(texts)
-        if lines:
-            shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
-            shown += ", …" if len(lines) > 3 else ""
-            head = f"{len(lines):,} line{'s' if len(lines) > 1 else ''} repeated"
-            end = "left out" if drop else "--drop-repeated leaves such lines out"
-            rows.report.notes.append(f"{head} in more than 1 % of {name}: {shown}: {end}")
-        if lines and drop:
-            shorter = [text or cell for text, cell in zip(without_lines(texts, lines), cells)]
-            records = [(*r[:3], r[3] | {name: text}) for r, text in zip(records, shorter)]
-    return records
+    return QuestionList(report, texts, ids, key is not None, columns, numbers, shown)
 
 
 def read_ids(
@@ -159,14 +107,7 @@ def read_ids(
 ) -> tuple[list[str], ReadReport]:
     """Reads a list of ids: a table with a column of ids, or text with an id on each line.
 
-    Args:
-      source: as for `read_questions`.
-      id_column: the column with the ids; None for id, qid, ...
-      encoding: of the text.
-      bad_rows: 'refuse' or 'skip'.
-
-    Raises:
-      DataError: a table without such a column, or another fault; names the file and line.
+    Args, errors: as `read_questions`.
     """
     report = ReadReport(source_name(source), bad_rows=bad_rows)
     known = () if id_column else ID_NAMES
@@ -184,39 +125,85 @@ def read_ids(
     return ids, report
 
 
-def _columns(rows: Rows, column: str | None) -> tuple[str, list[str], int | None]:
-    """What makes a question: as it is written, its columns (none of a file of pairs), how many words."""
+Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other columns, the data row
+
+
+def _pair_entries(rows: Rows) -> Iterator[Entry]:
+    """The distinct questions of a file of pairs."""
+    sides = [Parts([rows.column(name)]) for name in PAIR_NAMES]
+    pairs = (rows.pair(line, row, sides) for line, _, row in rows)
+    for at, text in enumerate(dict.fromkeys(chain.from_iterable(pairs))):
+        yield text, str(at), {}, at
+
+
+def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> Iterator[Entry]:
+    """The rows with a question."""
+    is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
+    used = {key} if is_joined else {key, *parts.columns}
+    for line, number, row, source in _without_repeated(rows, parts.columns, drop_repeated):
+        if text := rows.question(line, source, parts):
+            if own := id_text(row.get(key)) if key else str(number):
+                others = {n: json_value(v) for n, v in row.items() if n not in used}
+                yield text, own, others, number
+            else:
+                rows.report.bad_row(line, f"no {key}.")
+
+
+def _without_repeated(rows: Rows, names: list[str], drop: bool) -> Iterator[tuple]:
+    """The rows, each followed by what its question is made of.
+
+    Lines that stand in more than 1 % of the bodies are noted, and with `drop` left out of the latter.
+    """
+    bodies = {name for name in names if normal_name(name) in BODY_NAMES}
+    records = [*rows] if bodies else rows  # All bodies must be known before the first is shortened.
+    repeated = {}
+    for name in bodies:
+        cells = [row.get(name) for _, _, row in records]
+        lines = repeated_lines([cell if isinstance(cell, str) else "" for cell in cells])
+        if lines:
+            repeated[name] = lines
+            shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
+            shown += ", …" if len(lines) > 3 else ""
+            head = f"{len(lines):,} line{'s' if len(lines) > 1 else ''} repeated"
+            end = "left out" if drop else "--drop-repeated leaves such lines out"
+            rows.report.notes.append(f"{head} in more than 1 % of {name}: {shown}: {end}")
+    for line, number, row in records:
+        texts = {name: row[name] for name in repeated if isinstance(row.get(name), str)}
+        shorter = {name: without_lines(text, repeated[name]) for name, text in texts.items()}
+        yield line, number, row, row | shorter if drop else row
+
+
+def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
+    """What makes a question, as it is shown and taken apart; no parts of a file of pairs."""
     header, where = rows.header, rows.where
-    if rows.is_plain and not column:
-        return "each line", header, None
     if column:
-        spec, cut = spec_cut(column, header)
-        return column, spec_columns(spec, header, where), cut
+        return column, rows.parts(column)
+    if rows.is_plain:
+        return "each line", Parts(header)
     names = [name for name in header if normal_name(name) in QUESTION_NAMES]
-    bodies = [name for name in header if normal_name(name) in BODY_NAMES]
-    if list(map(normal_name, names)) == ["title"] and len(bodies) == 1:
-        # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
-        names += bodies
-        return f"{'+'.join(names)}:{BODY_WORDS}", names, BODY_WORDS
     if list(map(normal_name, names)) == ["title"]:
-        names += bodies
+        names += [name for name in header if normal_name(name) in BODY_NAMES]
+        if len(names) == 2:
+            # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.
+            return f"{'+'.join(names)}:{BODY_WORDS}", Parts(names, BODY_WORDS)
     if len(names) > 1:
         raise DataError(
             f"{where}: {' and '.join(names)} may each hold the questions. Name one with --column "
             f"{names[0]}, or join them with --column {'+'.join(names)} (in Python: column=)."
         )
-    if not names and not set(PAIR_NAMES) <= set(map(normal_name, header)):
+    if names:
+        return names[0], Parts(names)
+    if not set(PAIR_NAMES) <= set(map(normal_name, header)):
         raise _no_column(rows, QUESTION_NAMES, "--column")
-    return names[0] if names else " and ".join(PAIR_NAMES), names, None
+    return " and ".join(PAIR_NAMES), None
 
 
 def _id_column(rows: Rows, name: str | None) -> str | None:
     """The column with the ids: of this name, else of a usual one; None where there is none."""
-    find, names = (only_column, name) if name else (first_column, ID_NAMES)
-    return find(names, rows.header, rows.where)
+    return rows.column(name) if name else rows.first_column(ID_NAMES)
 
 
-def _no_column(rows: Rows, names: Sequence[str], flag: str) -> DataError:
+def _no_column(rows: Rows, names: tuple[str, ...], flag: str) -> DataError:
     return DataError(
         f"{rows.where}: no column named {', '.join(names)}; the columns: {shown_names(rows.header)}. "
         f"Name yours with {flag} (in Python: {flag[2:].replace('-', '_')}=), or write a header line."

@@ -1,7 +1,4 @@
-"""Lines that stand in many texts of a list, such as signatures and templates.
-
-Lines are equal if they differ only in case and blanks.
-"""
+"""Lines that stand in many texts of a list, such as signatures and templates."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ LEAST_WORDS = 3  # Shorter lines, such as "Hello all", are never counted.
 def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
     """The lines that stand in more than 1 % of at least 100 texts, the most frequent first.
 
-    A line counts once for each text. Lines of fewer than 3 words do not count, nor does a text of one line:
-    a question that many people ask is no signature.
+    Lines are equal if they differ only in case and blanks. A line counts once for each text; a text of one
+    line does not count: a question that many people ask is no signature.
 
     Returns:
       Each line, as the last text with it has it -> the number of texts that have it.
@@ -32,28 +29,23 @@ def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
     for text in texts if len(texts) >= LEAST_TEXTS else ():
         lines = text.strip().splitlines()
         if len(lines) > 1:
-            long = [line.strip() for line in lines if len(line.split()) >= LEAST_WORDS]
-            counts.update(dict.fromkeys(map(_key, long)).keys())
-            shown |= {_key(line): line for line in long}
+            long = {_key(line): line.strip() for line in lines if len(line.split()) >= LEAST_WORDS}
+            counts.update(long.keys())
+            shown |= long
     least = max(SHARE * len(texts), LEAST_TIMES)
     return {shown[key]: count for key, count in counts.most_common() if count > least}
 
 
-def without_lines(texts: Sequence[str], lines: Collection[str]) -> list[str]:
-    """The texts without these lines; a text of nothing else stays as it is.
-
-    Args:
-      texts: any texts.
-      lines: such as those of `repeated_lines`.
+def without_lines(text: str, lines: Collection[str]) -> str:
+    """The text without the lines of `repeated_lines`; a text of nothing else stays as it is.
 
     Example:
-      >>> without_lines(["How far?\\n  sent from my  phone"], ["Sent from my phone"])
-      ['How far?']
+      >>> without_lines("How far?\\n  sent from my  phone", ["Sent from my phone"])
+      'How far?'
     """
     keys = set(map(_key, lines))
-    rest = ([line for line in text.splitlines() if _key(line) not in keys] for text in texts)
-    shorter = map("\n".join, rest)
-    return [short if short.strip() else text for short, text in zip(shorter, texts)]
+    shorter = "\n".join(line for line in text.splitlines() if _key(line) not in keys)
+    return shorter if shorter.strip() else text
 
 
 def _key(line: str) -> str:

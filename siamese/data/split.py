@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from siamese.data.pairs import QuestionPairs
-from siamese.data.summary import COURSE_TEST_ROWS, COURSE_TRAIN_ROWS
 from siamese.errors import ArgumentError, DataError
 
+COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
 _SEED = 34  # Fixed: a resumed run must see the same rows.
 
 
@@ -38,31 +38,24 @@ def split(
       ArgumentError: more rows than there are; `valid_rows` beside `valid`, `test_rows` beside `test`.
       DataError: the test or validation pairs have one label only.
     """
-    for given, rows, name in ((valid, valid_rows, "valid"), (test, test_rows, "test")):
-        if given is not None and rows:
+    for other, rows, name in ((valid, valid_rows, "valid"), (test, test_rows, "test")):
+        if other is not None and rows:
             raise ArgumentError(
                 f"{name}_rows are taken from the file; leave them out beside {name}."
             )
     total = len(pairs) if pairs.report is None else pairs.report.rows
     if how is None:
         how = "rows" if train_rows is not None or total > COURSE_TRAIN_ROWS else "shuffled"
-    if test is not None:
-        test_rows, train_rows = None, train_rows or total
-        if how == "clusters":
-            raise ArgumentError(
-                "--split clusters divides one file; leave it out beside a test file."
-            )
-    elif train_rows is None:
-        train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
-    if test is not None:
-        draw = np.random.default_rng(_SEED)
-        rows = draw.permutation(len(pairs)) if how == "shuffled" else np.arange(len(pairs))
-        train = pairs.select(rows[:train_rows])
-    else:
+    if test is None:
+        if train_rows is None:
+            train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
         rest = min(COURSE_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
-        train, test = pairs.split_rows(train_rows, rest)
-        if how != "rows":
-            train, test = _drawn(pairs, train, test, how, train_rows)
+        train, test = _divided(pairs, train_rows, rest, how)
+    elif how == "clusters":
+        raise ArgumentError("--split clusters divides one file; leave it out beside a test file.")
+    else:
+        shuffled = np.random.default_rng(_SEED).permutation(len(pairs))
+        train = pairs.select((shuffled if how == "shuffled" else np.sort(shuffled))[:train_rows])
     check_both_labels(test, "The test pairs")
     if valid is not None or not valid_rows:
         return train, valid, test
@@ -74,18 +67,21 @@ def split(
     return train.rows(0, cut), train.rows(cut, len(train)), test
 
 
-def _drawn(
-    pairs: QuestionPairs, train: QuestionPairs, test: QuestionPairs, how: str, train_rows: int
+def _divided(
+    pairs: QuestionPairs, train_rows: int, test_rows: int, how: str
 ) -> tuple[QuestionPairs, QuestionPairs]:
-    """As many pairs as `train` and `test` hold, drawn by a fixed seed."""
+    """The file's rows, or as many pairs as these have, drawn by a fixed seed."""
+    train, test = pairs.split_rows(train_rows, test_rows)
     draw = np.random.default_rng(_SEED)
     if how == "shuffled":
         rows = draw.permutation(len(pairs))[: len(train) + len(test)]
         return pairs.select(rows[: len(train)]), pairs.select(rows[len(train) :])
-    share = len(test) / len(pairs)
-    parts = pairs.split_by_cluster((1 - share, share), _SEED)
-    train, test = (part.select(draw.permutation(len(part))) for part in parts)
-    return train.rows(0, train_rows), test
+    if how == "clusters":
+        share = len(test) / len(pairs)
+        parts = pairs.split_by_cluster((1 - share, share), _SEED)
+        train, test = (part.select(draw.permutation(len(part))) for part in parts)
+        return train.rows(0, train_rows), test
+    return train, test
 
 
 def check_both_labels(pairs: QuestionPairs, what: str) -> None:

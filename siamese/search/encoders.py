@@ -284,7 +284,7 @@ def _word_vectors(path: Path) -> FrozenEncoder:
     ids = dict(zip(rows, range(1, len(table))))
 
     def token_ids(texts: list[str], processes: int | None):
-        tokens = tokenize_questions(texts, processes=processes, progress=False)
+        tokens = tokenize_questions(texts, progress=False)
         known = {word: ids.get(word) or ids.get(word.lower(), 0) for word in tokens.words}
         return tokens.encode(known).take(tokens.rows)
 

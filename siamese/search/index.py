@@ -96,7 +96,7 @@ class QuestionIndex:
           columns: other columns of each question, JSON values, or None.
           path: the file; an index that it holds is replaced, at once and as a whole. None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
-          processes: how many processes encode; every core where None.
+          processes: how many cores a pretrained encoder works on; every core where None.
           show_progress: show a bar while questions are encoded.
 
         Raises:

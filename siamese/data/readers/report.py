@@ -84,13 +84,13 @@ class ReadReport:
     def finding_lines(self) -> list[str]:
         """A line of text for each kind: how many, where, and what becomes of them."""
         texts = []
-        for kind in filter(self.findings.get, KINDS):
-            (what, result), lines = KINDS[kind], self.findings[kind]
-            end = "" if len(lines) == 1 else "s"
-            where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
-            where += ", …" if len(lines) > FIRST_LINES else ""
-            why = f" (the first: {self.first_problem.rstrip('.')})" if kind == "bad" else ""
-            texts.append(
-                f"{len(lines):,} row{end} {what} ({self.unit}{end} {where}): {result}{why}"
-            )
+        for kind, (what, result) in KINDS.items():
+            if lines := self.findings.get(kind):
+                end = "" if len(lines) == 1 else "s"
+                where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
+                where += ", …" if len(lines) > FIRST_LINES else ""
+                why = f" (the first: {self.first_problem.rstrip('.')})" if kind == "bad" else ""
+                texts.append(
+                    f"{len(lines):,} row{end} {what} ({self.unit}{end} {where}): {result}{why}"
+                )
         return texts + self.notes

@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from siamese.errors import DataError, MissingDependencyError
 
-ROWS = 4096  # rows of a Parquet file in memory at once
-Rows = Iterator[
-    tuple[int, list[Any], None]
-]  # of each row: its number, its cells, nothing wrong with it
+CHUNK = 4096  # rows of a Parquet file in memory at once
+Table = tuple[str, list[str], Iterator[tuple[int, list]]]  # format, header, rows with their numbers
 
 
-def parquet_rows(data: BinaryIO, name: str) -> tuple[str, list[str], Rows]:
-    """The format, the header and the rows of a Parquet file, counted from 1."""
+def parquet_table(file: BinaryIO, name: str) -> Table:
+    """A Parquet file; its rows are counted from 1."""
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingDependencyError(
             f"{name} is a Parquet file; reading it needs pyarrow: pip install pyarrow."
         ) from None
-    errors = (pyarrow.ArrowException, OSError)
-
-    def rows() -> Rows:
-        number = 0
-        try:
-            for batch in file.iter_batches(batch_size=ROWS):
-                for cells in zip(*(column.to_pylist() for column in batch.columns)):
-                    number += 1
-                    yield number, list(cells), None
-        except errors as error:
-            raise DataError(f"{name}: a damaged Parquet file ({error}).") from None
-
-    try:
-        file = pyarrow.parquet.ParquetFile(data)
-    except errors as error:
-        raise DataError(f"{name}: a damaged Parquet file ({error}).") from None
-    return "Parquet", file.schema_arrow.names, rows()
+    parquet = pyarrow.parquet.ParquetFile(file)
+    batches = parquet.iter_batches(batch_size=CHUNK)
+    rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns)))
+    return "Parquet", parquet.schema_arrow.names, enumerate(map(list, rows), 1)
 
 
-def workbook_rows(data: BinaryIO, name: str) -> tuple[str, list[str], Rows]:
-    """The format, the header and the rows of an Excel workbook with one filled sheet, counted as there."""
+def workbook_table(file: BinaryIO, name: str) -> Table:
+    """An Excel workbook with one filled sheet; its rows are counted as there."""
     try:
         import python_calamine
     except ImportError:
@@ -53,54 +36,60 @@ def workbook_rows(data: BinaryIO, name: str) -> tuple[str, list[str], Rows]:
             "pip install python-calamine."
         ) from None
     try:
-        book = python_calamine.CalamineWorkbook.from_filelike(data)
-        sheets = {
-            sheet: book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-            for sheet in book.sheet_names
-        }
+        book = python_calamine.CalamineWorkbook.from_filelike(file)
+        sheets = [book.get_sheet_by_name(sheet).to_python(False) for sheet in book.sheet_names]
     except Exception as error:  # calamine's own errors have no common base
         raise DataError(
             f"{name} is no Excel workbook that can be read ({error}). Unpack an archive first."
         ) from None
-    filled = [sheet for sheet, rows in sheets.items() if any(any(map(str, row)) for row in rows)]
+    filled = {
+        sheet: [(at, row) for at, row in enumerate(rows, 1) if any(map(str, row))]
+        for sheet, rows in zip(book.sheet_names, sheets)
+    }
+    filled = {sheet: rows for sheet, rows in filled.items() if rows}
     if len(filled) != 1:
         what = f"holds several sheets ({', '.join(filled)}); save one of them"
         raise DataError(f"{name} {what if filled else 'is empty'}.")
-    rows = sheets[filled[0]]
-    top = next(at for at, row in enumerate(rows) if any(map(str, row)))
-    cells = ((at, list(map(_sheet_value, row)), None) for at, row in enumerate(rows, 1))
-    below = (row for row in cells if row[0] > top + 1)
-    return f"Excel workbook, sheet {filled[0]}", list(map(str, rows[top])), below
+    ((sheet, ((_, header), *rows)),) = filled.items()
+    cells = ((at, list(map(_sheet_value, row))) for at, row in rows)
+    return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
 
 
-def rows_in_memory(table: Any, name: str) -> tuple[list[str], Rows]:
-    """The header and the rows of a DataFrame, a `datasets.Dataset`, a pyarrow Table or a dict."""
+def memory_columns(table: Any, name: str) -> tuple[list, list[list]]:
+    """The names and the columns of a DataFrame, a `datasets.Dataset`, a pyarrow Table or a dict.
+
+    Raises:
+      DataError: something else, several tables, or columns of different lengths.
+    """
     names = getattr(table, "column_names", getattr(table, "columns", None))
     names = list(table) if isinstance(table, Mapping) else names
     if names is None or isinstance(table, type):
         raise DataError(f"{name} is neither a path nor a table with columns.")
     if isinstance(names, Mapping):
         raise DataError(f"{name} holds several tables: give one, such as data['train'].")
-    names = list(names)
     if hasattr(table, "iloc"):  # by position: a name may stand there twice
         columns = [table.iloc[:, at] for at in range(len(names))]
     elif hasattr(table, "itercolumns"):
         columns = list(table.itercolumns())
     else:
         columns = [table[column] for column in names]
-    values = [_values(column, f"{name}: column {of!r}") for column, of in zip(columns, names)]
+    values = []
+    for column, of in zip(columns, names):
+        if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
+            raise DataError(f"{name}: column {of!r} is {column!r:.40}, not a list of values.")
+        read = getattr(column, "to_pylist", getattr(column, "to_list", None))
+        values.append(read() if read else list(column))
     if len(set(map(len, values))) > 1:
         lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
-    rows = ((at, list(map(_cell, row)), None) for at, row in enumerate(zip(*values), 1))
-    return list(map(str, names)), rows
+    return list(names), values
 
 
-def _values(column: Any, what: str) -> list:
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
-        raise DataError(f"{what} is {column!r:.40}, not a list of values.")
-    read = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
-    return read() if read else list(column)
+def memory_table(table: Any, name: str) -> Table:
+    """A table in memory; its rows are counted from 1."""
+    names, columns = memory_columns(table, name)
+    rows = (list(map(_cell, row)) for row in zip(*columns))
+    return "a table in memory", list(map(str, names)), enumerate(rows, 1)
 
 
 def _cell(value: Any) -> Any:
@@ -124,20 +113,23 @@ def json_value(value: Any) -> Any:
       >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), 3])
       ['2026-01-02', '1.50', None, 3]
     """
-    if isinstance(value, (str, int)) or (value := _cell(value)) is None:
+    if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        value = {str(name): inner for name, inner in value.items()}
+    return json.loads(json.dumps(value, default=_without_json), parse_constant=lambda _: None)
+
+
+def _without_json(value: Any) -> Any:
+    """What stands for a value that JSON lacks."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(name): json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return list(map(json_value, value))
-    is_time = type(value).__name__ in ("datetime64", "timedelta64")
-    return json_value(value.tolist()) if hasattr(value, "tolist") and not is_time else str(value)
+    if type(value).__name__ in ("NAType", "NaTType", "datetime64", "timedelta64"):
+        return None if str(value) in ("<NA>", "NaT") else str(value)
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    convert = getattr(value, "isoformat", getattr(value, "tolist", None))
+    return convert() if convert else str(value)
 
 
 def id_text(value: Any) -> str:
@@ -148,29 +140,3 @@ def id_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value).strip()
-
-
-def json_object(line: str) -> tuple[dict, str | None]:
-    """The object of a line, or why there is none."""
-    try:
-        row = json.loads(line)
-        # Each key has a colon; with one more than keys, a key may stand there twice.
-        if type(row) is dict and line.count(":") > len(row):
-            json.loads(line, object_pairs_hook=_check_keys)
-    except DataError as error:
-        return {}, str(error)
-    except (ValueError, RecursionError) as error:
-        place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        why = getattr(error, "msg", error)
-        return {}, f"not JSON{place} ({why}). Each line must hold one object."
-    if type(row) is not dict:
-        return {}, f"not a JSON object: {str(row)[:40]!r}."
-    return row, None
-
-
-def _check_keys(pairs: list[tuple[str, Any]]) -> None:
-    names = set()
-    for name, _ in pairs:
-        if name in names:
-            raise DataError(f"the key {name!r:.40} stands there twice.")
-        names.add(name)
