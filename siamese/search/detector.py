@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -420,11 +420,15 @@ class DuplicateDetector:
         return hasattr(self.calibration, "candidate_cut")
 
     def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each."""
-        places = self.places.values()
-        return np.stack([
-            np.vecdot(unit_rows(vectors[:, place]), unit_rows(others[:, place])) for place in places
-        ], axis=1)  # fmt: skip
+        """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.
+
+        Of the mean vectors of two groups they are the mean cosines over the groups' pairs.
+        """
+        products = [
+            np.vecdot(vectors[:, place], others[..., place]) / self.shares[part]
+            for part, place in self.places.items()
+        ]
+        return np.clip(np.stack(products, axis=1), -1, 1)
 
     def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """What decides about pairs of vectors, [n, d] each: float [n], compared with the threshold.
@@ -443,10 +447,15 @@ class DuplicateDetector:
         """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
         return min(self.threshold if threshold is None else threshold, EQUAL)
 
-    def candidate_cut(self, threshold: float | None = None) -> float:
-        """The cosine below which hardly any pair has a score above a threshold."""
+    def rule(self, threshold: float | None = None) -> tuple[float, Callable | None]:
+        """A cosine, and what decides about pairs of vectors above it; None where their cosine does.
+
+        Hardly any pair with a score above the threshold has a lower cosine.
+        """
         cut = self.border(threshold)
-        return self.calibration.candidate_cut(cut) if self.decides_by_parts else cut
+        if not self.decides_by_parts:
+            return cut, None
+        return self.calibration.candidate_cut(cut), lambda a, b: self.scores_of(a, b) > cut
 
     def judged(
         self, vectors: np.ndarray, others: np.ndarray, threshold: float | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -52,14 +52,15 @@ def duplicate_groups(
       >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
+    decide = None
     if hasattr(vectors, "entries"):
-        index, entries = vectors, vectors.entries
-        threshold = index.detector.threshold if threshold is None else threshold
-        unknown = index.detector.without_known_words([entry["question"] for entry in entries])
+        index, entries, detector = vectors, vectors.entries, vectors.detector
+        unknown = detector.without_known_words([entry["question"] for entry in entries])
         vectors = np.where(unknown[:, None], np.float32(0), index.vectors)
+        threshold, decide = detector.rule(threshold)
     elif threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
-    return groups_of(vectors, average_linkage(vectors, threshold, largest))
+    return groups_of(vectors, average_linkage(vectors, threshold, largest, decide=decide))
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
@@ -93,6 +94,7 @@ def bound_labels(
     same: np.ndarray,
     different: np.ndarray,
     threshold: float,
+    decide: Callable | None = None,
 ) -> np.ndarray:
     """Groups that obey answers: pairs that are the same share a group, pairs that differ never do.
 
@@ -104,7 +106,7 @@ def bound_labels(
       labels: int64 [n].
       same: int64 [pairs, 2], places of questions.
       different: likewise; they do not contradict the former.
-      threshold: that of the groups.
+      threshold, decide: those of the groups, see `siamese.search.linkage.average_linkage`.
     """
     n = len(labels)
     linked = connected_groups(n, same)
@@ -115,7 +117,8 @@ def bound_labels(
     for group in np.unique(joined[inside]):
         rows = np.flatnonzero(joined == group)
         apart = np.searchsorted(rows, inside[joined[inside[:, 0]] == group])
-        parts = average_linkage(vectors[rows], threshold, parts=linked[rows], apart=apart)
+        options = {"parts": linked[rows], "apart": apart, "decide": decide}
+        parts = average_linkage(vectors[rows], threshold, **options)
         joined[rows] = joined.max() + 1 + parts
     return np.unique(joined, return_inverse=True)[1]
 
@@ -127,6 +130,7 @@ def join_groups(
     own: np.ndarray,
     threshold: float,
     largest: int | None = None,
+    decide: Callable | None = None,
 ) -> np.ndarray:
     """The group of each new question: that with the largest mean cosine above a threshold, or its own.
 
@@ -135,8 +139,7 @@ def join_groups(
       labels: int64 [n], the group of each.
       new: float32 [m, d], of length 1; they join one after the other, and may join each other.
       own: int64 [m], the label of each where it joins none.
-      threshold: that of the groups.
-      largest: a bound on the questions of a group.
+      threshold, largest, decide: those of the groups, see `siamese.search.linkage.average_linkage`.
     """
     joined = np.array(own)
     for at, vector in enumerate(new):
@@ -144,10 +147,11 @@ def join_groups(
         near = np.concatenate([labels[old > threshold], joined[:at][recent > threshold]])
         best = threshold
         for label in np.unique(near):
-            cosines = np.concatenate([old[labels == label], recent[joined[:at] == label]])
-            full = largest is not None and len(cosines) >= largest
-            if cosines.mean() > best and not full:
-                best, joined[at] = cosines.mean(), label
+            members = np.concatenate([vectors[labels == label], new[:at][joined[:at] == label]])
+            mean = members.mean(axis=0)
+            full = largest is not None and len(members) >= largest
+            if mean @ vector > best and not full and (decide is None or decide(mean[None], vector)):
+                best, joined[at] = mean @ vector, label
     return joined
 
 

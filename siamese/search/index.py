@@ -230,7 +230,8 @@ class QuestionIndex:
         model knows are in no group but by an answer.
 
         Args:
-          threshold: a cosine; that of the stored groups where None, else the index's own.
+          threshold: as the model's, see `DuplicateDetector.scores_of`; that of the stored groups where
+            None, else the index's own.
           largest: a bound on the questions of a group.
           regroup: make them again.
 
@@ -245,17 +246,20 @@ class QuestionIndex:
         with self._moment() as db:
             state = self._state
             if self._facts.get("grouping") and not regroup:
-                labels = index_groups.read_labels(db, state, threshold=threshold, largest=largest)
+                options = {"threshold": threshold, "largest": largest}
+                labels = index_groups.read_labels(db, state, self._detector, **options)
             else:
-                cut = self._detector.threshold if threshold is None else float(threshold)
+                detector = self._detector
+                cut = detector.threshold if threshold is None else float(threshold)
                 texts = [text for (text,) in db.execute("select text from question order by row")]
         if labels is None:
-            options = {"threshold": cut, "largest": largest}
             unknown, change = self._model.without_known_words(texts), not self._file.read_only
-            linked = index_groups.make_labels(state, unknown, **options)
+            rule = detector.rule(cut)
+            linked = index_groups.make_labels(state, unknown, rule, largest)
             with self._moment(change) as db:
-                labels = index_groups.bound(db, state, linked, cut)
+                labels = index_groups.bound(db, state, linked, rule)
                 if change:
+                    options = {"threshold": cut, "largest": largest}
                     index_groups.write_labels(db, state, linked, self._state, **options)
         return groups_of(state.vectors, labels)
 
@@ -325,7 +329,7 @@ class QuestionIndex:
           k: how many to find; all there are where the index is smaller.
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
             (`siamese.search.lexical.joined_scores`). A hit's figures stay what they are.
-          threshold: cosine above which `Hit.is_duplicate` is True; the index's own where None.
+          threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
           where: only questions whose columns have these values, compared as text; of a column that holds
             a list, one of its values.
           min_probability: only hits at least so probable, among the first 300 or k.
@@ -362,7 +366,8 @@ class QuestionIndex:
                 break
         entries, answers = {row: index_file.entry(own) for row, own in entries.items()}, []
         for ranking, query in zip(rankings, queries):
-            judged = detector.judged(ranking[1], threshold)
+            found = state.vectors[np.searchsorted(state.rows, ranking[0])]
+            judged = detector.judged(found, query[None], threshold)
             hits = hits_of(ranking, judged, entries, k, min_probability, merge_same)
             answers.append(hits if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
@@ -432,7 +437,7 @@ class QuestionIndex:
                     yield db
                     if change:
                         self._read(db)
-                        index_groups.extend(db, self._state, self._model)
+                        index_groups.extend(db, self._state, self._detector)
             except BaseException:
                 (self._state, self._facts), self._version = before, None
                 raise

@@ -19,7 +19,9 @@ from siamese.search.nearest import similar_rows
 from siamese.search.ranking import State
 
 
-def read_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray:
+def read_labels(
+    db: sqlite3.Connection, state: State, detector: DuplicateDetector, **options: Any
+) -> np.ndarray:
     """The stored groups, which obey the answers: int64 labels [questions], equal ones are a group.
 
     Raises:
@@ -36,25 +38,30 @@ def read_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndar
     places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
-    return bound(db, state, labels, grouping["threshold"])
+    return bound(db, state, labels, detector.rule(grouping["threshold"]))
 
 
 def make_labels(
-    state: State, unknown: np.ndarray, threshold: float, largest: int | None
+    state: State, unknown: np.ndarray, rule: tuple[float, Any], largest: int | None
 ) -> np.ndarray:
-    """Groups by average linkage, int64 labels; `unknown`, bool [questions], are left alone."""
-    labels, vectors = np.arange(len(unknown)), state.vectors
-    linkage = average_linkage(vectors[~unknown] if unknown.any() else vectors, threshold, largest)
-    labels[~unknown] = linkage.labels(threshold) + len(unknown)
+    """Groups by average linkage, int64 labels; `unknown`, bool [questions], are left alone.
+
+    `rule` is that of `DuplicateDetector.rule`.
+    """
+    labels, (cut, decide) = np.arange(len(unknown)), rule
+    vectors = state.vectors[~unknown] if unknown.any() else state.vectors
+    labels[~unknown] = average_linkage(vectors, cut, largest, decide=decide) + len(unknown)
     return labels
 
 
-def bound(db: sqlite3.Connection, state: State, labels: np.ndarray, threshold: float) -> np.ndarray:
-    """Groups that obey the answers, int64 labels, from groups that do not."""
+def bound(
+    db: sqlite3.Connection, state: State, labels: np.ndarray, rule: tuple[float, Any]
+) -> np.ndarray:
+    """Groups that obey the answers, int64 labels, from groups that do not; `rule` as in `make_labels`."""
     answers = read_answers(db)
     answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
     pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
-    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], threshold)
+    return bound_labels(state.vectors, labels, pairs[same], pairs[~same], *rule)
 
 
 def write_labels(
@@ -88,13 +95,14 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
         return rows[~detector.without_known_words(texts)]
 
     new = np.searchsorted(rows, known(rows[n:]))
-    near = known(rows[similar_rows(vectors[:n], vectors[new], grouping["threshold"])]).tolist()
+    cut, decide = detector.rule(grouping["threshold"])
+    near = known(rows[similar_rows(vectors[:n], vectors[new], cut)]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
     firsts = np.array(list(first_of.values()), np.int64)
     old = vectors[np.searchsorted(rows, np.array(list(first_of), np.int64))]
     write_settings(db, grouping={**grouping, "last": int(rows[-1])})
-    options = grouping["threshold"], grouping["largest"]
+    options = cut, grouping["largest"], decide
     joined = join_groups(old, firsts, vectors[new], rows[new], *options).tolist()
     pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]

@@ -109,6 +109,7 @@ def average_linkage(
     *,
     parts: np.ndarray | None = None,
     apart: np.ndarray | None = None,
+    decide: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
     """The group of each question, where groups are joined down to a mean cosine.
 
@@ -123,6 +124,7 @@ def average_linkage(
       largest: a bound on the questions of a group: what would be larger is not joined.
       parts: int64 [n]; questions of equal numbers are together from the start.
       apart: int64 [pairs, 2], rows that never share a group.
+      decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
 
     Returns:
       int64 [n], groups numbered from 0.
@@ -150,7 +152,11 @@ def average_linkage(
 
     def allowed(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         never = key(*labels[apart].T)
-        return (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
+        may = (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
+        if decide is not None:
+            one, two = (sums[side[may]] / sizes[side[may], None] for side in (i, j))
+            may[may] = decide(one, two)
+        return may
 
     random = np.random.default_rng(0)
     least = np.inf

@@ -56,7 +56,7 @@ def answer_file(
         report.kept += len(part)
         pairs = list(zip(question1, question2))
         report.add("cut", [line for line, pair in zip(lines, pairs) if detector.cut(pair)])
-        answers = detector.judged(detector.similarity(question1, question2), threshold)
+        answers = detector.answers(question1, question2, threshold)
         for pair, (cosine, probability, is_duplicate), own in zip(pairs, answers, ids):
             shown = None if probability is None else round(probability, 6)
             cells = [*pair, round(cosine, 6), shown, is_duplicate, own][: len(names)]

@@ -283,9 +283,7 @@ def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
     assert [hit.id for hit in other.search("how far", where={"n": 2})] == ["0"]
 
 
-def test_an_answer_that_comes_while_groups_are_made_binds_them(
-    detector, path, monkeypatch
-):
+def test_an_answer_that_comes_while_groups_are_made_binds_them(detector, path, monkeypatch):
     index, other = (QuestionIndex.open(path, detector) for _ in range(2))
     index.add("how far is it")
     make = index_groups.make_labels

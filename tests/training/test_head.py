@@ -82,7 +82,7 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path):
     np.testing.assert_array_equal(loaded.probability(*sides), probability)
     assert loaded.checksum == model.checksum != bare().checksum
     # A duplicate by the curve is among the candidates that the cosine finds.
-    found = model.similarity(*sides) > model.candidate_cut()
+    found = model.similarity(*sides) > model.rule()[0]
     assert found[probability > 0.5].mean() > 0.95
     refitted = loaded.fitted(others.rows(0, 60))
     assert (refitted.predict(*sides) == others.is_duplicate).mean() > 0.9
