@@ -23,12 +23,7 @@ _SETTINGS = {
 }
 MOST_CACHED = 512 << 20  # bytes of compiled programs on disk
 # Flags of /proc/cpuinfo that decide how fast the products are.
-_ARITHMETIC = {
-    "avx2": "AVX2",
-    "avx512f": "AVX-512",
-    "avx512_bf16": "AVX512-BF16",
-    "amx_bf16": "AMX",
-}
+_ARITHMETIC = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 
 @functools.cache
@@ -39,9 +34,8 @@ def processor() -> str:
     except OSError:
         return platform.machine()
     facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
-    flags = facts.get("flags", "").split()
-    has = [name for flag, name in _ARITHMETIC.items() if flag in flags]
-    return f"{facts.get('model name', platform.machine())} ({', '.join(has) or 'no AVX2'})"
+    flags = [flag for flag in _ARITHMETIC if flag in facts.get("flags", "").split()]
+    return f"{facts.get('model name', platform.machine())} ({', '.join(flags) or 'no avx2'})"
 
 
 @functools.cache
