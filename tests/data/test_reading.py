@@ -104,6 +104,7 @@ SAME = {
     "labels as pandas writes them": delimited([[*row[:5], row[5] + ".0"] for row in ROWS]),
     "line ends of Windows": delimited(lineterminator="\r\n"),
     "blank lines above": "\n\n" + delimited(),
+    "no last line end": delimited().rstrip("\n"),
 }
 
 

@@ -100,22 +100,15 @@ def test_no_text_is_refused(text):
         word_tokenize(text)
 
 
-def test_first_use_from_many_threads():
-    output_of(
-        "from multiprocessing.pool import ThreadPool\n"
-        "from siamese.data.tokenizer import word_tokenize\n"
-        "tokens = ThreadPool(8).map(word_tokenize, ['Mr. X cannot.'] * 8, chunksize=1)\n"
-        "assert tokens == [['Mr.', 'X', 'can', 'not', '.']] * 8, tokens\n"
-    )
-
-
-def test_nltk_is_imported_late_in_part_and_leaves_no_trace():
+def test_nltk_is_imported_late_in_part_by_many_threads_and_leaves_no_trace():
     code = """
 import sys
+from multiprocessing.pool import ThreadPool
 from siamese.data.tokenizer import word_tokenize
 assert word_tokenize("Is it?") == ["Is", "it", "?"]
 assert not {"nltk", "punkt", "numpy", "jax", "trax"} & set(sys.modules)
-assert word_tokenize("I cannot.") == ["I", "can", "not", "."]
+tokens = ThreadPool(8).map(word_tokenize, ["Mr. X cannot."] * 8, chunksize=1)
+assert tokens == [["Mr.", "X", "can", "not", "."]] * 8, tokens
 assert not [name for name in sys.modules if name.split(".")[0] in ("nltk", "scipy", "sklearn")]
 import nltk
 assert nltk.tokenize.NLTKWordTokenizer().tokenize("a cannot") == ["a", "can", "not"]

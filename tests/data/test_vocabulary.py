@@ -64,21 +64,17 @@ def test_a_frozen_mapping_that_no_look_enters_a_word_into(vocab):
     assert Vocabulary(["a"]) != Vocabulary(["a"], folded=True)
 
 
-def test_folded_is_applied_in_building_looking_and_encoding():
+def test_folded_is_applied_in_building_counting_looking_and_encoding():
     vocab = Vocabulary.from_pairs([["When", "WHEN", "I"]], [["i", "?"]], folded=True)
     assert dict(vocab) == {"<PAD>": 1, "when": 2, "i": 3, "?": 4}
     assert vocab["When"] == vocab["when"] == 2 and "I" in vocab and vocab.get("I") == 3
     assert vocab["<PAD>"] == 1 and vocab["<pad>"] == 0
     assert vocab.encode("When I?") == vocab.encode(["WHEN", "i", "?"]) == [2, 3, 4]
     assert vocab.encode("<p>\uff37hen\u00ad &quest;</p>") == [2, 4]
-
-
-def test_min_count_counts_both_sides():
-    pairs = [["a", "b", "a"], ["c"]], [["b", "d"], ["d", "e"]]
-    assert list(Vocabulary.from_pairs(*pairs, min_count=2)) == ["<PAD>", "a", "b", "d"]
-    assert list(Vocabulary.from_pairs(*pairs, min_count=3)) == ["<PAD>"]
-    pairs = [["A", "b"]], [["a", "c"]]  # folded first
-    assert list(Vocabulary.from_pairs(*pairs, folded=True, min_count=2)) == ["<PAD>", "a"]
+    pairs = [["a", "b", "A"], ["c"]], [["b", "d"], ["d", "e"]]
+    for least, folds, words in ((2, False, "bd"), (2, True, "abd"), (3, True, "")):
+        options = {"min_count": least, "folded": folds}
+        assert list(Vocabulary.from_pairs(*pairs, **options)) == ["<PAD>", *words]
 
 
 @pytest.mark.parametrize(

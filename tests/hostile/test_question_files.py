@@ -2,7 +2,6 @@
 
 import pytest
 from every_command import commands, make_folder, run_one
-from question_files import GOOD
 
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids, read_questions
@@ -43,22 +42,6 @@ def test_no_file_makes_a_traceback(folder, paths, name):
     """benchmarks/faults.py gives all files to all commands; here some commands take every fourth."""
     for path in paths if name in ("data", "predict") else paths[::4]:
         run_one(name, commands(folder, path)[name])
-
-
-@pytest.mark.parametrize("good", GOOD)
-def test_what_can_be_read_is_read_alike(folder, paths, good):
-    def read(change):
-        path = folder / "files" / f"{change}-{good}"
-        if good.startswith("list"):
-            return read_questions(path).questions
-        pairs = read_pairs(path)
-        return pairs.question1, pairs.question2, pairs.is_duplicate.tolist()
-
-    changes = ["bom", "crlf", "utf-16", "utf-16-be", "gzip", "no-last-end"]
-    if good.endswith("v"):  # A line break inside a question of a table stays as it is.
-        changes.remove("crlf")
-    for change in changes:
-        assert read(change) == read("good"), change
 
 
 def test_paths_that_are_no_files(folder, paths):
