@@ -44,9 +44,10 @@ AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two 
 class DuplicateDetector:
     """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
 
-    The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e` is the frozen encoder's,
-    `h` that of a head, a square matrix over `e`, `t` the learned tower's, all of length 1. So the cosine of
-    two questions is the mean of the parts' cosines, weighed by their shares `w`. Parts may be missing.
+    The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e` is the frozen
+    encoder's, `h` that of a head, a square matrix over `e`, `t` the learned tower's, all of length 1. So
+    the cosine of two questions is the mean of the parts' cosines, weighed by their shares `w`. Parts may
+    be missing.
 
     Args:
       weights: name -> array of the tower, see `siamese.nn.tower`; None without a tower.
@@ -341,7 +342,7 @@ class DuplicateDetector:
         return parts[0] if len(parts) == 1 else self.joined(parts)
 
     def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """The questions' vectors of those of their parts, float32 [n, size] each, in the order of `shares`."""
+        """Questions' vectors, of the vectors of their parts, float32 [n, size] each, as in `shares`."""
         weights = np.sqrt(np.array(list(self.shares.values()), np.float32))
         # A text that one part has no vector for has the others'.
         return unit_rows(np.concatenate([w * part for w, part in zip(weights, parts)], axis=1))

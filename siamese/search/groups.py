@@ -106,7 +106,8 @@ def bound_labels(
       labels: int64 [n].
       same: int64 [pairs, 2], places of questions.
       different: likewise; they do not contradict the former.
-      threshold, decide: those of the groups, see `siamese.search.linkage.average_linkage`.
+      threshold: that of the groups.
+      decide: see `siamese.search.linkage.average_linkage`.
     """
     n = len(labels)
     linked = connected_groups(n, same)
@@ -139,7 +140,9 @@ def join_groups(
       labels: int64 [n], the group of each.
       new: float32 [m, d], of length 1; they join one after the other, and may join each other.
       own: int64 [m], the label of each where it joins none.
-      threshold, largest, decide: those of the groups, see `siamese.search.linkage.average_linkage`.
+      threshold: that of the groups.
+      largest: a bound on the questions of a group.
+      decide: see `siamese.search.linkage.average_linkage`.
     """
     joined = np.array(own)
     for at, vector in enumerate(new):

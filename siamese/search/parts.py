@@ -1,7 +1,7 @@
 """How a model of several parts decides: a logistic curve of the parts' cosines and their products.
 
-The whole vector's cosine, the mean of the parts' cosines, finds and orders candidates. Whether two questions
-are duplicates is better read off the parts one by one: see docs/quality.md.
+The whole vector's cosine, the mean of the parts' cosines, finds and orders candidates. Whether two
+questions are duplicates is better read off the parts one by one: see docs/quality.md.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class PartsCurve:
       n: pairs it was fitted on.
       intercept, weights: of the logistic regression; the weights are those of `with_products`.
       borders: probabilities, rising.
-      cosines: the cosine of whole vectors above which all but `LEFT_OUT` of the pairs lie that have at least
-        these probabilities.
+      cosines: the cosine of whole vectors above which all but `LEFT_OUT` of the pairs lie that have at
+        least these probabilities.
     """
 
     n: int
@@ -58,7 +58,7 @@ class PartsCurve:
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
         """
         p = np.clip(probabilities, 1e-12, 1 - 1e-12)
-        # The logits on the scale of a cosine, so that the curve as it is has the slope expected of a cosine.
+        # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
         scores = 0.5 + np.log(p / (1 - p)) / SLOPE[0]
         curve = fit_threshold(scores, labels, resamples=0).calibration
         factor = curve.slope / SLOPE[0]

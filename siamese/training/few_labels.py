@@ -1,9 +1,9 @@
-"""A head of a few labels, or of links alone: measured on labels that it did not see, beside the bare encoder."""
+"""A head of few labels, or of links alone, measured on labels that it did not see beside the bare encoder."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def teach(
       show_progress: show a bar on standard error while questions are encoded.
 
     Returns:
-      The model, and what the labels bought. With both labels its threshold is fitted on the left-out scores.
+      The model, and what the labels bought. With both labels its threshold is fitted on left-out scores.
 
     Raises:
       ArgumentError: `start` has no encoder.

@@ -1,14 +1,14 @@
 """The head: one square matrix over a frozen encoder's vectors, a siamese network of one linear layer.
 
-A question's vector is ``h = M e / |M e|``, where `e` is the encoder's vector of length 1, computed once, and M
-starts as the identity. Many labels train it as they train a tower, by the ranking loss with a loss of labelled
-pairs beside it (`siamese.training.losses`). On fewer than `MANY` labels the loss of labelled pairs alone does it,
-with a slope and a centre that are learned, and M is pulled towards the identity::
+A question's vector is ``h = M e / |M e|``, where `e` is the encoder's vector of length 1, computed once,
+and M starts as the identity. Many labels train it as they train a tower, by the ranking loss with a loss of
+labelled pairs beside it (`siamese.training.losses`). On fewer than `MANY` labels the loss of labelled pairs
+alone does it, with a slope and a centre that are learned, and M is pulled towards the identity::
 
     mean over pairs of log(1 + exp(-s_k * slope * (c_k - centre))) + PULL * |M - I|^2,  s_k = 1 or -1
 
-Where all labels are yes ("closed as a duplicate of"), each first question looks for its second one among the
-other pairs' and among questions drawn from a list.
+Where all labels are yes ("closed as a duplicate of"), each first question looks for its second one among
+the other pairs' and among questions drawn from a list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DRAWN = 512  # questions of the list that are no answer, a step
 
 
 def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = None) -> Any:
-    """The head's vectors, float32 [n, d] of length 1, of an encoder's; with dropout on the numbers of these."""
+    """The head's vectors, float32 [n, d] of length 1, of an encoder's, whose numbers may be dropped."""
     if dropout:
         kept = jax.random.bernoulli(key, 1 - dropout, vectors.shape)
         vectors = vectors * kept / (1 - dropout)
@@ -116,7 +116,8 @@ def fit_head(
     """The matrix of a head, float32 [d, d], of at most some thousand labelled pairs.
 
     Args:
-      vectors1, vectors2: the encoder's vectors of the pairs, float32 [n, d].
+      vectors1: the encoder's vectors of the first questions, float32 [n, d].
+      vectors2: of the second ones.
       labels: bool [n]; where all are yes, the pairs are learned against `others`.
       others: the encoder's vectors of a list, float32 [m, d]; the second questions where None.
       start: the matrix to go on from, and to stay near to; the identity where None.
@@ -143,7 +144,7 @@ def fit_head(
 
 @jax.jit
 def _step(weights, moments, matrix, one, two, is_duplicate, drawn, key):
-    """One step of Adam on pairs, [n, d] each; where questions were drawn, [m, d], all pairs are duplicates."""
+    """One step of Adam on pairs, [n, d] each; with drawn questions, [m, d], all are duplicates."""
 
     def loss_of(weights):
         heads = head_vectors(weights["head"], jnp.concatenate([one, two, drawn]), DROPOUT, key)

@@ -44,7 +44,7 @@ def test_an_encoder_alone_gives_its_own_vectors_with_length_1():
         assert detector.predict("how far", "far how") and detector.encode([]).shape == (0, 26)
 
 
-@pytest.mark.parametrize("share", [0.25, 0.75, 1.0])
+@pytest.mark.parametrize("share", [0.25, 0.75])
 @pytest.mark.parametrize("mask_padding", [True, False])
 def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
     tower = make_detector(mask_padding=mask_padding)
