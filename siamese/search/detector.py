@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from siamese.errors import ArgumentError
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
 from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs, unit_rows
-from siamese.search.nearest import EQUAL, cosines_with
+from siamese.search.nearest import cosines_with
+from siamese.search.parts import Decisions, calibration_of, fit_parts
 
 COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
@@ -41,7 +42,7 @@ MANY = 4_000  # from so many questions on they are tokenized on all cores
 AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
 
-class DuplicateDetector:
+class DuplicateDetector(Decisions):
     """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
 
     The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e` is the frozen
@@ -176,16 +177,12 @@ class DuplicateDetector:
 
         It has a number for each part and each product of two: give 1,000 pairs at least.
         """
-        from siamese.search.parts import fit_parts
-
         sides = self._pairs(pairs.question1, pairs.question2)
         curve = fit_parts(self.part_cosines(*sides), cosines_with(*sides), pairs.is_duplicate)
         return self.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""
-        from siamese.search.parts import calibration_of
-
         detector, calibration = copy.copy(self), fit["calibration"]
         detector.threshold = float(fit["threshold"])
         detector.calibration = calibration_of(calibration) if calibration else None
@@ -199,18 +196,15 @@ class DuplicateDetector:
         return str(self.card.get("threshold_from", "model"))
 
     @property
-    def output_size(self) -> int:
-        """The size of a question's vector."""
-        return sum(map(self._part_size, self.shares))
-
-    def _part_size(self, part: str) -> int:
-        return self.tower.output_size if part == "tower" else self.encoder.size
+    def sizes(self) -> dict[str, int]:
+        """The size of each part's vector."""
+        tower, encoder = (getattr(self.tower, "output_size", 0), getattr(self.encoder, "size", 0))
+        return {part: tower if part == "tower" else encoder for part in self.shares}
 
     @property
-    def places(self) -> dict[str, slice]:
-        """The place of each part in a question's vector."""
-        ends = np.cumsum([0, *map(self._part_size, self.shares)]).tolist()
-        return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
+    def output_size(self) -> int:
+        """The size of a question's vector."""
+        return sum(self.sizes.values())
 
     @functools.cached_property
     def checksum(self) -> str:
@@ -413,60 +407,7 @@ class DuplicateDetector:
             vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
         return vectors[: len(first)], vectors[len(first) :]
 
-    # ---- Deciding, from vectors ----
-
-    @property
-    def decides_by_parts(self) -> bool:
-        """Whether a logistic curve of the parts' cosines decides, rather than the cosine."""
-        return hasattr(self.calibration, "candidate_cut")
-
-    def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.
-
-        Of the mean vectors of two groups they are the mean cosines over the groups' pairs.
-        """
-        products = [
-            np.vecdot(vectors[:, place], others[..., place]) / self.shares[part]
-            for part, place in self.places.items()
-        ]
-        return np.clip(np.stack(products, axis=1), -1, 1)
-
-    def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """What decides about pairs of vectors, [n, d] each: float [n], compared with the threshold.
-
-        It is their cosine, or, where the model has a curve of its parts' cosines, their probability.
-        """
-        if self.decides_by_parts:
-            return self.calibration(self.part_cosines(vectors, others))
-        return cosines_with(vectors, others)
-
-    def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
-        """The probabilities that belong to scores, float64 of the same shape."""
-        return scores if self.decides_by_parts else self.calibration(np.asarray(scores, np.float64))
-
-    def border(self, threshold: float | None = None) -> float:
-        """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
-        return min(self.threshold if threshold is None else threshold, EQUAL)
-
-    def rule(self, threshold: float | None = None) -> tuple[float, Callable | None]:
-        """A cosine, and what decides about pairs of vectors above it; None where their cosine does.
-
-        Hardly any pair with a score above the threshold has a lower cosine.
-        """
-        cut = self.border(threshold)
-        if not self.decides_by_parts:
-            return cut, None
-        return self.calibration.candidate_cut(cut), lambda a, b: self.scores_of(a, b) > cut
-
-    def judged(
-        self, vectors: np.ndarray, others: np.ndarray, threshold: float | None = None
-    ) -> list[tuple[float, float | None, bool]]:
-        """(cosine, probability or None, is it a duplicate) of pairs of vectors, float32 [n, d] each."""
-        scores, cut = self.scores_of(vectors, others), self.border(threshold)
-        cosines = cosines_with(vectors, others)
-        known = self.calibration is not None and len(scores)
-        probabilities = self.probabilities_of(scores).tolist() if known else [None] * len(scores)
-        return list(zip(cosines.tolist(), probabilities, (scores > cut).tolist()))
+    # ---- Words ----
 
     def unknown_words(self, question: str) -> list[str]:
         """The question's words that the model has never seen, in order: a usual reason for surprise.

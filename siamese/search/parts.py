@@ -6,7 +6,7 @@ questions are duplicates is better read off the parts one by one: see docs/quali
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
+from siamese.search.nearest import EQUAL, cosines_with
 
 LEFT_OUT = 0.01  # of the pairs that are duplicates by the curve are below `candidate_cut`
 
@@ -130,3 +131,71 @@ def with_products(cosines: np.ndarray) -> np.ndarray:
     cosines = np.asarray(cosines, np.float64)
     one, two = np.triu_indices(cosines.shape[1])
     return np.concatenate([cosines, cosines[:, one] * cosines[:, two]], axis=1)
+
+
+class Decisions:
+    """What a model decides about pairs of its vectors, by its threshold, shares and calibration."""
+
+    shares: dict[str, float]  # part -> its weight in the cosine
+    sizes: dict[str, int]  # part -> the numbers of its vector
+    threshold: float  # what a score must exceed
+    calibration: Calibration | PartsCurve | None
+
+    @property
+    def places(self) -> dict[str, slice]:
+        """The place of each part in a question's vector."""
+        ends = np.cumsum([0, *self.sizes.values()]).tolist()
+        return dict(zip(self.shares, map(slice, ends[:-1], ends[1:])))
+
+    @property
+    def decides_by_parts(self) -> bool:
+        """Whether a logistic curve of the parts' cosines decides, rather than the cosine."""
+        return hasattr(self.calibration, "candidate_cut")
+
+    def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.
+
+        Of the mean vectors of two groups they are the mean cosines over the groups' pairs.
+        """
+        products = [
+            np.vecdot(vectors[:, place], others[..., place]) / self.shares[part]
+            for part, place in self.places.items()
+        ]
+        return np.clip(np.stack(products, axis=1), -1, 1)
+
+    def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """What decides about pairs of vectors, [n, d] each: float [n], compared with the threshold.
+
+        It is their cosine, or, where the model has a curve of its parts' cosines, their probability.
+        """
+        if self.decides_by_parts:
+            return self.calibration(self.part_cosines(vectors, others))
+        return cosines_with(vectors, others)
+
+    def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
+        """The probabilities that belong to scores, float64 of the same shape."""
+        return scores if self.decides_by_parts else self.calibration(np.asarray(scores, np.float64))
+
+    def border(self, threshold: float | None = None) -> float:
+        """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
+        return min(self.threshold if threshold is None else threshold, EQUAL)
+
+    def rule(self, threshold: float | None = None) -> tuple[float, Callable | None]:
+        """A cosine, and what decides about pairs of vectors above it; None where their cosine does.
+
+        Hardly any pair with a score above the threshold has a lower cosine.
+        """
+        cut = self.border(threshold)
+        if not self.decides_by_parts:
+            return cut, None
+        return self.calibration.candidate_cut(cut), lambda a, b: self.scores_of(a, b) > cut
+
+    def judged(
+        self, vectors: np.ndarray, others: np.ndarray, threshold: float | None = None
+    ) -> list[tuple[float, float | None, bool]]:
+        """(cosine, probability or None, is it a duplicate) of pairs of vectors, float32 [n, d] each."""
+        scores, cut = self.scores_of(vectors, others), self.border(threshold)
+        cosines = cosines_with(vectors, others)
+        known = self.calibration is not None and len(scores)
+        probabilities = self.probabilities_of(scores).tolist() if known else [None] * len(scores)
+        return list(zip(cosines.tolist(), probabilities, (scores > cut).tolist()))

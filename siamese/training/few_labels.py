@@ -1,4 +1,4 @@
-"""A head of few labels, or of links alone, measured on labels that it did not see beside the bare encoder."""
+"""A head of few labels, or of links alone, measured on labels left out, beside the bare encoder."""
 
 from __future__ import annotations
 

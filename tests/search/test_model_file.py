@@ -12,7 +12,7 @@ from safetensors.numpy import load, save
 from small_disks import mounted_tmpfs
 
 from siamese.errors import CheckpointError
-from siamese.search.model_file import read_file, write_file
+from siamese.search.model_file import VERSION, read_file, write_file
 from siamese.storage.atomic import lock_run
 
 FACTS = {
@@ -60,7 +60,7 @@ def refusal(path, kind="model"):
 def test_what_is_written_is_read_again_and_is_plain_safetensors(path):
     actual, facts = read_file(path, "model")
     assert_equal_arrays(actual, arrays())
-    assert facts == {**FACTS, "format": "siamese", "kind": "model", "version": 1} | {
+    assert facts == {**FACTS, "format": "siamese", "kind": "model", "version": VERSION} | {
         "sha256": facts["sha256"]
     }
     write_file(path, "model", actual, facts)  # With the old checksum among the facts.
@@ -113,9 +113,9 @@ def test_files_of_another_program_kind_or_version_are_refused(path):
     assert "is a model, not a checkpoint" in refusal(path, "checkpoint")
     path.write_bytes(save(arrays() | {"transposed": np.zeros(1, "f")}))
     assert "of another program" in refusal(path)
-    versions = {"format": "siamese", "kind": "model", "version": 2}
+    versions = {"format": "siamese", "kind": "model", "version": VERSION + 1}
     path.write_bytes(save({}, {"siamese": json.dumps(versions)}))
-    assert "format version 2; this siamese reads version 1" in refusal(path)
+    assert f"format version {VERSION + 1}; this siamese reads version {VERSION}" in refusal(path)
     for text in ("", "3", "[]", "{}", "[" * 100_000, '{"format": "siamese", "version": [1]}'):
         path.write_bytes(save({}, {"siamese": text}))
         refusal(path)
