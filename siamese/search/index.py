@@ -13,15 +13,13 @@ import numpy as np
 
 from siamese.data.arguments import as_number, one_of, text_list, whole_number
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError, MissingDependencyError
+from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import index_file, index_groups
 from siamese.search.detector import DuplicateDetector
-from siamese.search.encoders import valid_unicode
 from siamese.search.groups import Member, groups_of
 from siamese.search.index_file import IndexFile, as_text, settings, write_settings
 from siamese.search.lexical import DEPTH, words_in
 from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
-from siamese.storage.atomic import open_atomically
 
 __all__ = ["Added", "Hit", "QuestionIndex"]
 
@@ -49,7 +47,7 @@ class QuestionIndex:
     """
 
     def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State, facts: Mapping):
-        """Takes an open file, its model, questions and settings; `build` and `open` call it."""
+        """Takes an open file, its model, questions and settings; for `build` and `open`."""
         self._model, self._file, self._state, self._facts = detector, file, state, facts
         self._version: Any = None  # of the file when it was last read
         self._columns: list[dict] | None = None  # of each question, once they were asked for
@@ -293,6 +291,11 @@ class QuestionIndex:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def __contains__(self, i: str | int) -> bool:
+        """Whether there is a question with the id `i`."""
+        with self._moment() as db:
+            return bool(index_file.rows_where(db, "id", [str(i)]))
+
     def entry(self, i: str | int) -> dict[str, Any]:
         """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
         with self._moment() as db:
@@ -358,7 +361,7 @@ class QuestionIndex:
                     "This model has no calibration, so no probabilities to choose by."
                 )
             weight = weight if vector_weight is None else vector_weight
-            rankings = list(ranked(state, queries, stems, depth, mode, skip, weight))
+            rankings = [*ranked(state, queries, stems, depth, mode, skip, weight)]
             rows = {row for ranking in rankings for row in ranking[0].tolist()}
             with self._moment() as db:
                 entries = {row[0]: row for row in index_file.rows_where(db, "row", rows)}
@@ -399,28 +402,8 @@ class QuestionIndex:
           MissingDependencyError: pyarrow is not installed.
           ArgumentError: the file cannot be written.
         """
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
-
-        def text(value: Any) -> str | None:  # UTF-8 has no lone surrogates.
-            return None if value is None else valid_unicode(as_text(value))
-
         with self._file.lock:
-            entries, vectors = self.entries, self._state.vectors
-        table = {name: [text(entry[name]) for entry in entries] for name in ("id", "question")}
-        own = {*table, "vector"}
-        for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
-            values = [text(entry["columns"].get(name)) for entry in entries]
-            table[f"column_{name}" if name in own else text(name)] = values
-        table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
-        flat = pyarrow.array(vectors.ravel())
-        table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-        with open_atomically(path, ArgumentError) as file:
-            parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
-        return len(entries)
+            return index_file.export_parquet(path, self.entries, self.vectors)
 
     # ---- The file ----
 

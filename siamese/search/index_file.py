@@ -22,12 +22,13 @@ import numpy as np
 
 from siamese.data.arguments import text_list
 from siamese.data.text import folded
-from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.errors import ArgumentError, CheckpointError, DataError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.lexical import ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, stems_of
 from siamese.search.model_file import encoder_facts, model_path, saved_encoder
 from siamese.search.ranking import State
+from siamese.storage.atomic import open_atomically
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION, VERSION = 0x7369616D, 3  # "siam"
@@ -53,7 +54,6 @@ create trigger removed after delete on question begin
 end;
 insert into setting values ('removal', json_quote(hex(randomblob(8)))), ('next_id', 0);
 """
-TABLES = ("answer", "grouped", "encoded", "question", "term", "setting")
 INSIDE = "in (select value from json_each(?))"
 MAKE = "Make one: siamese index build FILE."
 REMAKE = "Make it again: siamese index build FILE."
@@ -132,7 +132,7 @@ class IndexFile:
             ).fetchone()
             if (tables or not create) and application != APPLICATION:
                 raise CheckpointError(f"{self.path} holds no index. {MAKE}")
-            if tables and version != VERSION:
+            if not create and version != VERSION:
                 raise CheckpointError(
                     f"{self.path} has format version {version}; this siamese reads {VERSION}. {REMAKE}"
                 )
@@ -197,9 +197,12 @@ class IndexFile:
         The numbers of rows go on, so that no reader takes a new question for an older one.
         """
         with self.transaction(change=True) as db:
-            tables = {name for (name,) in db.execute("select name from sqlite_master").fetchall()}
-            last = last_row(db) if "question" in tables else 0
-            for name in tables.intersection(TABLES):
+            query = (
+                "select name from sqlite_master where type = 'table' and name not like 'sqlite%'"
+            )
+            tables = [name for (name,) in db.execute(query)]
+            last = last_row(db) if tables else 0
+            for name in tables:
                 db.execute(f"drop table {name}")
             for statement in re.split(r"(?m)^(?=create|insert)", SCHEMA):
                 db.execute(statement)
@@ -241,9 +244,8 @@ def encoded(
     """The vectors of the questions at some places; DataError for one without words."""
     vectors = detector.encode([questions[at] for at in places], **options)
     for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
-        raise DataError(
-            f"Question {at} (from 0) has no words: {questions[at][:40]!r}. Leave it out."
-        )
+        text = questions[at][:40]
+        raise DataError(f"Question {at} (from 0) has no words: {text!r}. Leave it out.")
     return vectors
 
 
@@ -362,6 +364,36 @@ def insert(
 def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     """Removes questions by their rows, with all that is stored of them."""
     db.execute(f"delete from question where row {INSIDE}", (json.dumps(list(rows)),))
+
+
+# ---- Export ----
+
+
+def export_parquet(
+    path: str | os.PathLike, entries: list[dict[str, Any]], vectors: np.ndarray
+) -> int:
+    """`QuestionIndex.export` of its entries and vectors."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
+
+    def text(value: Any) -> str | None:  # UTF-8 has no lone surrogates.
+        return None if value is None else valid_unicode(as_text(value))
+
+    own, rows = ("id", "question", "vector"), []
+    for one in entries:
+        columns = {f"column_{n}" if n in own else n: v for n, v in one["columns"].items()}
+        rows.append({"id": one["id"], "question": one["question"], **columns})
+    table = {}
+    for name in dict.fromkeys([*own[:2], *(name for row in rows for name in row)]):
+        table[text(name)] = pyarrow.array([text(row.get(name)) for row in rows], pyarrow.string())
+    flat = pyarrow.array(vectors.ravel())
+    table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+    with open_atomically(path, ArgumentError) as file:
+        parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
+    return len(entries)
 
 
 # ---- The model of an index ----

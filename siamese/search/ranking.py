@@ -118,19 +118,13 @@ def ranked(
     skip: np.ndarray,
     weight: float,
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """The hits of each question, best first: rows, cosines, ranks by vector, ranks by words.
+    """The k hits of each query, best first: rows, cosines, ranks by vector, ranks by words.
 
     Ranks count from 1; 0 is for a question that is not in that list. Of a hybrid search both lists are
-    as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and cosine.
+    as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and cosine, with its `weight`.
 
-    Args:
-      state: what is searched.
-      queries: float32 [questions, d].
-      stems: the numbers of each question's stems.
-      k: how many hits.
-      mode: one of `MODES`.
-      skip: int64, rising: places that do not count.
-      weight: of the cosine in hybrid search.
+    `queries` are float32 [queries, d], `stems` the numbers of each one's stems; `skip`, int64 and rising,
+    are places of questions that do not count.
     """
     depth = max(k, DEPTH) if mode == "hybrid" else k
     by_vector = np.zeros((len(queries), 0), np.int64)
@@ -162,26 +156,15 @@ def hits_of(
     least: float | None,
     merge: bool,
 ) -> list[Hit]:
-    """The first k hits of a question.
+    """The first k hits of a query at least so probable, one of each folded text where they `merge`.
 
-    Args:
-      ranking: its row of `ranked`.
-      judged: cosine, probability and whether it is a duplicate, of each row.
-      entries: row -> question, as in `QuestionIndex.entries`.
-      k: how many.
-      least: the least probability; None for any.
-      merge: only one hit of each folded text.
+    `ranking` is what `ranked` has for it; `judged` are cosine, probability and whether it is a duplicate,
+    of each row, and `entries` the rows' questions, as in `QuestionIndex.entries`.
     """
     rows, _, *ranks = (part.tolist() for part in ranking)
     hits = [
-        Hit(
-            entry["id"],
-            entry["question"],
-            *answer,
-            entry["columns"],
-            *(rank or None for rank in own),
-        )
-        for entry, answer, *own in zip(map(entries.get, rows), judged, *ranks)
+        Hit(one["id"], one["question"], *answer, one["columns"], *(rank or None for rank in own))
+        for one, answer, *own in zip(map(entries.get, rows), judged, *ranks)
         if least is None or answer[1] >= least
     ]
     hits, same = hits if merge else hits[:k], defaultdict(list)

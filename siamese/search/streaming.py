@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
-from siamese.data.pairs import PairRow, pair_rows
+from siamese.data.pairs import pair_rows
 from siamese.data.readers.reading import ReadReport
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import csv_line, json_text
 
 QUESTIONS = ("question1", "question2")
-CHUNK_ROWS, CHUNK_CHARACTERS = 4096, 4 << 20  # a part of a file ends at the first of both
+CHUNK_ROWS = 4096  # of a part
 ANSWERS = ("similarity", "probability", "is_duplicate")
 
 
@@ -46,7 +47,8 @@ def answer_file(
       DataError: a file that cannot be read, without two columns of questions, or with a bad row.
     """
     names: list[str] = []
-    for part in _parts(pair_rows(source, report, columns or "", encoding, QUESTIONS)):
+    rows = pair_rows(source, report, columns or "", encoding, QUESTIONS)
+    while part := list(islice(rows, CHUNK_ROWS)):
         lines, _, question1, question2, ids, _ = map(list, zip(*part))
         is_json = as_json or report.format.startswith("JSON")
         if not names:
@@ -64,16 +66,3 @@ def answer_file(
                 yield json_text(dict(zip(names, cells)))
             else:
                 yield csv_line([int(c) if isinstance(c, bool) else c for c in cells], excel=excel)
-
-
-def _parts(rows: Iterator[PairRow]) -> Iterator[list[PairRow]]:
-    """Rows in lists of at most `CHUNK_ROWS`, with little more than `CHUNK_CHARACTERS`."""
-    part, size = [], 0
-    for row in rows:
-        part.append(row)
-        size += len(row[2]) + len(row[3])
-        if len(part) == CHUNK_ROWS or size > CHUNK_CHARACTERS:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part

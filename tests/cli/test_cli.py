@@ -83,7 +83,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused, questions_csv
         (f"evaluate model --questions {questions_csv} --rows 0", "leaves none of 400 pairs"),
         ("data nowhere.csv", "nowhere.csv"),
         ("import-weights . o --vocab none", "none"),
-        ("search . how", "is a directory; an index is one file"),
+        ("search . how", "holds no index: an index is one file"),
         ("search nothing how", "There is no index at nothing"),
         ("search q.csv", "one of the arguments question --queries is required"),
         ("search q.csv how --queries q.csv", "not allowed with"),
