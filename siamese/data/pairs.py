@@ -283,16 +283,17 @@ def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> li
     Raises:
       DataError: a required column is missing or doubled.
     """
-    parts = list(map(rows.parts, specs))
-    for name in required[len(parts) :]:
-        candidates = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
+    parts, names = list(map(rows.parts, specs)), list(map(normal_name, rows.header))
+    usual = {name: COLUMN_NAMES[name] for name in required[len(parts) :]}
+    missing = [name for name, others in usual.items() if not set(others) & set(names)]
+    for name, others in usual.items():
+        candidates = [rows.header[at] for at, other in enumerate(names) if other in others]
         if len(candidates) != 1:
-            several = f"{name} may be any of {' and '.join(candidates)}"
-            hint = (
-                "" if candidates or name != "is_duplicate" else " Is it a test file without labels?"
-            )
+            what = f"{name} may be any of {' and '.join(candidates)}"
+            what = f"no column {' or '.join(missing)}" if missing else what
+            hint = " Is it a test file without labels?" if missing == ["is_duplicate"] else ""
             raise DataError(
-                f"{rows.where}: {several if candidates else f'no column {name}'}; the columns: "
+                f"{rows.where}: {what}; the columns: "
                 f"{shown_names(rows.header)}. Question pairs need the columns {', '.join(required)}, "
                 f"separated by comma, semicolon or tab.{hint} Name yours with --columns "
                 "(in Python: columns=)."

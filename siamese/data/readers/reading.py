@@ -78,8 +78,9 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header = self.report, self.header
-        names = list(map(normal_name, header))
-        places = {name: [at for at, other in enumerate(header) if other == name] for name in header}
+        names, places = list(map(normal_name, header)), {}
+        for place, name in enumerate(header):
+            places.setdefault(name, []).append(place)
         repeated = {name: where for name, where in places.items() if len(where) > 1}
         with _reading(report):
             for line, cells, text, problem in self.source:
@@ -204,7 +205,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
     """Makes what gzip, a codec or a library of a format raises one DataError."""
     try:
         yield
-    except SiameseError:
+    except (SiameseError, MemoryError):
         raise
     except Exception as error:  # They have no common base.
         after = f" after row {report.rows:,}" if report.rows else ""

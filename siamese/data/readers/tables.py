@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -113,23 +113,20 @@ def json_value(value: Any) -> Any:
       >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), 3])
       ['2026-01-02', '1.50', None, 3]
     """
-    if value is None or isinstance(value, (str, int)):
+    if isinstance(value, (str, int)) or (value := _cell(value)) is None:
         return value
-    if isinstance(value, Mapping):
-        value = {str(name): inner for name, inner in value.items()}
-    return json.loads(json.dumps(value, default=_without_json), parse_constant=lambda _: None)
-
-
-def _without_json(value: Any) -> Any:
-    """What stands for a value that JSON lacks."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if type(value).__name__ in ("NAType", "NaTType", "datetime64", "timedelta64"):
-        return None if str(value) in ("<NA>", "NaT") else str(value)
-    if isinstance(value, (set, frozenset)):
-        return list(value)
-    convert = getattr(value, "isoformat", getattr(value, "tolist", None))
-    return convert() if convert else str(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): json_value(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return list(map(json_value, value))
+    is_time = type(value).__name__ in ("datetime64", "timedelta64")
+    return json_value(value.tolist()) if hasattr(value, "tolist") and not is_time else str(value)
 
 
 def id_text(value: Any) -> str:
