@@ -6,7 +6,7 @@ import argparse
 
 from siamese.cli.arguments import arg, command, finite
 from siamese.cli.output import Result, counted, note
-from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.errors import ArgumentError
 
 
 def _above_zero(text: str) -> float:
@@ -37,12 +37,8 @@ def grade(flags: argparse.Namespace) -> Result:
     siamese grade handed-in --jobs 4 --out grades
     siamese grade handed-in --notebook 4 --time-limit 1200
     """
-    try:
-        from siamese.teaching.grade import EXERCISES, Limits, grade_class
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError(
-            f"Grading notebooks needs {error.name}: pip install ipykernel nbclient nbformat"
-        ) from error
+    from siamese.teaching.grade import EXERCISES, Limits, grade_class
+
     if flags.jobs < 1 or flags.notebook not in (None, *EXERCISES):
         raise ArgumentError(f"--jobs is at least 1, --notebook from 1 to {max(EXERCISES)}.")
     rows = grade_class(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import sys
-import tempfile
 import time
 from typing import Any
 
@@ -15,7 +12,6 @@ from siamese.cli.arguments import arg, command, either, finite, flag
 from siamese.cli.output import Result, counted, remarks, table_result, threshold_facts
 from siamese.cli.reading import (
     build_index,
-    kind_of,
     note_cut,
     note_findings,
     open_index,
@@ -242,7 +238,6 @@ def _hit_text(hit: Any) -> str:
     shared.INDEX,
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
-    arg("--workers", type=int, default=1, help="processes that answer [%(default)s]"),
     arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
     shared.MODEL,
     *shared.READ_LIST,
@@ -251,23 +246,13 @@ def serve(flags: argparse.Namespace) -> None:
     """Serve a page and a JSON API that search an index and change it.
 
     siamese serve old.index                  (needs the packages of the extra serve)
-    siamese serve old.index --port 9000 --workers 4
+    siamese serve old.index --port 9000
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
-    from siamese.search.detector import DuplicateDetector
     from siamese.serving.api import serve as serve_index
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that temporary files go
-    options = {name: getattr(flags, name) for name in ("host", "port", "workers")}
-    options["names"] = flags.allow_host
-    if kind_of(flags.index) != "questions":
-        return serve_index(flags.index, model=flags.model, **options)
-    model = flags.model or "use"
-    detector, questions = DuplicateDetector.load(model), question_list(flags.index, flags)
-    with tempfile.TemporaryDirectory(prefix="siamese-") as folder:
-        path = os.path.join(folder, "questions.index")
-        build_index(detector, questions, path=path, model=model).close()
-        serve_index(path, **options)
+    with open_index(flags.index, flags) as index:
+        serve_index(index, host=flags.host, port=flags.port, names=flags.allow_host)

@@ -14,7 +14,7 @@ from siamese.cli.doctor import doctor
 from siamese.cli.output import note, write_out
 from siamese.cli.reading import way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
-from siamese.errors import SiameseError, explain_missing_trax
+from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
@@ -24,6 +24,11 @@ COMMANDS = (
     *(indexing.search, grouping.duplicates, answering.match, labelling.threshold, indexing.serve),
     *(training.data, training.import_weights, grading.grade, doctor),
 )
+# What a command needs beside the tool's own packages.
+PACKAGES = {
+    "serve": "fastapi uvicorn prometheus-client",
+    "grade": "ipykernel nbclient nbformat",
+}
 WITH_PARTS = {"index": "build, change or export an index of questions"}
 
 
@@ -71,7 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = flags.function(flags)
         except ModuleNotFoundError as error:
             explain_missing_trax(error)
-            raise
+            if flags.command not in PACKAGES:
+                raise
+            raise MissingDependencyError(
+                f"This needs {error.name}: pip install {PACKAGES[flags.command]}"
+            ) from error
         if result is not None:  # A command that returns None has printed its answers already.
             text, values = result
             write_out(json_text(values) if flags.json else text)
