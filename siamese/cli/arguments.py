@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-Argument = Callable[[Any], Any]  # adds itself to a parser
+# What `add_argument` takes; a list of such tuples are arguments that exclude each other.
+Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
 def arg(*names: str, **options: Any) -> Argument:
     """An argument of a command; see `argparse.ArgumentParser.add_argument`."""
-    return lambda parser: parser.add_argument(*names, **options)
+    return names, options
 
 
 def flag(name: str, help: str) -> Argument:
@@ -20,57 +21,56 @@ def flag(name: str, help: str) -> Argument:
     return arg(name, help=help, action="store_true")
 
 
-def either(*arguments: Argument, required: bool = False) -> Argument:
-    """Arguments that exclude each other."""
-
-    def add(parser: Any) -> None:
-        group = parser.add_mutually_exclusive_group(required=required)
-        for argument in arguments:
-            argument(group)
-
-    return add
-
-
-def command(*arguments: Argument) -> Callable:
+def command(*arguments: Argument | list[Argument] | Callable) -> Callable:
     """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
 
     The first line of its docstring is the help, the rest are examples; `index_build` is the command
-    `siamese index build`.
+    `siamese index build`. Of a list of arguments you pass at most one, and one if a positional is in it.
     """
 
+    def add(parser: Any) -> None:
+        for argument in (flag("--json", "print JSON, for machines"), *arguments):
+            if callable(argument):
+                argument(parser)
+            elif isinstance(argument, list):
+                is_needed = any(not names[0].startswith("-") for names, _ in argument)
+                group = parser.add_mutually_exclusive_group(required=is_needed)
+                for names, options in argument:
+                    group.add_argument(*names, **options)
+            else:
+                parser.add_argument(*argument[0], **argument[1])
+
     def declare(function: Callable) -> Callable:
-        function.arguments = (flag("--json", "print JSON, for machines"), *arguments)
+        function.add_arguments = add
         return function
 
     return declare
 
 
-def finite(text: str) -> float:
-    """A flag's value as a number; NaN and infinity would answer without comparing anything."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
-    return number
+def number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
+    """The type of a flag: a finite number from `low` to `high`."""
 
+    def convert(text: str) -> float:
+        value = float(text)
+        if not (math.isfinite(value) and low <= value <= high):
+            bounds = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a finite number{bounds}")
+        return value
 
-def setting(text: str) -> tuple[str, str]:
-    """A flag's value of the form COLUMN=VALUE."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r}: write COLUMN=VALUE")
-    return name, value
+    convert.__name__ = "number"  # what argparse calls it
+    return convert
 
 
 # ---- Models and indexes ----
 
+COSINE = number(-1, 1)
 MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
-TARGET = arg("target", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
+TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
 NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
-THRESHOLD = arg(
-    "--threshold", type=finite, help="cosine above which questions are duplicates [the model's own]"
-)
+CUT_HELP = "cosine above which questions are duplicates [the model's own]"
+THRESHOLD = arg("--threshold", type=COSINE, help=CUT_HELP)
 
 # ---- Reading ----
 
@@ -91,12 +91,11 @@ ID_COLUMN = arg("--id-column", help="the column with their ids [found by its nam
 COLUMNS = arg(
     "--columns",
     metavar="NAMES",
-    help="the columns, as question1,question2,label; title1+body1 joins two, 2*title1+body1 lets "
-    "the title weigh twice [found by their names]",
+    help="the columns, as question1,question2,label; each as --column of a list [found by their names]",
 )
 LABELS = (
     COLUMNS,
-    arg("--duplicate-from", type=finite, metavar="NUMBER", help="the least grade of duplicates"),
+    arg("--duplicate-from", type=number(), metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
 )
 PAIRS_OF = arg(

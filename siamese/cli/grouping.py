@@ -8,39 +8,38 @@ from typing import Any
 import numpy as np
 
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, either, flag
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.indexing import add_questions
 from siamese.cli.output import Result, counted, note, table_result, threshold_facts
-from siamese.cli.reading import open_index, question_list, same_flags
+from siamese.cli.reading import opened, question_list, same_flags
 from siamese.compat.progress import elapsed
 from siamese.errors import ArgumentError
-from siamese.search.display import rounded
+from siamese.search.explain import differences
+from siamese.search.groups import LOWEST, STEP, group_rows, next_pairs, pair_counts, with_columns
+from siamese.search.linkage import strongest_pairs
 
-GROUP_COLUMNS = ["group", "keep", "similarity", "same_text", "id", "question"]
-PAIR_COLUMNS = ["id1", "question1", "id2", "question2", "similarity"]
-ADD_COLUMNS = ["id", "question", "answer", "similarity", "central_id", "central_question"]
+GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
+PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
 WIDTH = 70  # characters of a question that are shown
 NAMED = 3  # questions without a known word that a note names
 TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5)  # cosines above which pairs are counted
+KEEP_HELP = (
+    "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
+    "column of numbers or ISO dates [central]"
+)
 
 
 @command(
     shared.INDEX,
     shared.THRESHOLD,
-    arg(
-        "--keep",
-        default="central",
-        metavar="RULE",
-        help="the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max "
-        "of a column of numbers or ISO dates [%(default)s]",
-    ),
     flag("--regroup", "make the groups of an index again"),
     arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
-    either(
+    [
+        arg("--keep", metavar="RULE", help=KEEP_HELP),
         flag("--pairs", "write all pairs above the threshold, no groups"),
         flag("--differences", "write the pairs that differ in a number, a negation or a name"),
         arg("--add", metavar="FILE", help="add questions, and write which group each joins"),
-    ),
+    ],
     shared.MODEL,
     *shared.READ_LIST,
     *shared.TABLE,
@@ -48,28 +47,22 @@ TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5)  # cosines above which pairs are counted
 def duplicates(flags: argparse.Namespace) -> Result:
     """Find the groups of duplicates in an index or a list of questions, as CSV or JSON Lines.
 
-    siamese duplicates questions.csv > groups.csv
     siamese duplicates posts.csv --keep created_at=min --output groups.csv
-    siamese duplicates old.index --threshold 0.85 --regroup > groups.csv    (an index stores its groups)
-    siamese duplicates old.index --pairs --threshold 0.9 --output pairs.jsonl
-    siamese duplicates old.index --differences          (above the threshold, and yet not the same?)
-    siamese duplicates old.index --add new.csv          (answers: joins group 17; forms group 40; new)
+    siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
+    siamese duplicates old.index --add new.csv                  (joins group 17; forms group 40; new)
     """
-    pairs = flags.pairs or flags.differences
-    if pairs and (flags.regroup or flags.largest is not None):
+    with opened(flags.index, flags) as (index, detector):
+        facts = threshold_facts(detector, flags)
+        write = _pairs if flags.pairs or flags.differences else _groups
+        return write(index, flags, facts)
+
+
+def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
+    if flags.regroup or flags.largest is not None:
         raise ArgumentError(
             "--pairs and --differences make no groups; leave out --largest and --regroup."
         )
-    with open_index(flags.index, flags, numbered=True) as index:
-        return _pairs(index, flags) if pairs else _groups(index, flags)
-
-
-def _pairs(index: Any, flags: argparse.Namespace) -> Result:
-    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
-    from siamese.search.explain import differences
-    from siamese.search.linkage import strongest_pairs
-
-    facts = threshold_facts(index.detector, flags)
     cut, size = facts["threshold"], counted(len(index), "question")
     with elapsed(f"Comparing {size}"):
         first, second, cosines, lowest = strongest_pairs(index.vectors, cut)
@@ -77,32 +70,43 @@ def _pairs(index: Any, flags: argparse.Namespace) -> Result:
         note(f"There are too many pairs: only those above {lowest:.4f} are written.")
     entries, rows = index.entries, []
     for at in np.argsort(-cosines, kind="stable"):
-        sides = [entries[side[at]][name] for side in (first, second) for name in ("id", "question")]
-        row = rounded(dict(zip(PAIR_COLUMNS, [*sides, float(cosines[at])])))
+        row = _pair(entries, first[at], second[at], float(cosines[at]))
         if flags.differences:
-            row["differs"] = "; ".join(differences(sides[1], sides[3]))
-        if row.get("differs", True):
+            row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
+        if flags.pairs or row["differs"]:
             rows.append(row)
     facts |= {"questions": len(entries), "pairs": len(rows)}
     which = "" if flags.pairs else ", different in a number, a negation or a name"
     summary = f"{size}, cosine above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
-    columns = PAIR_COLUMNS + ["differs"] * flags.differences
+    columns = PAIR_COLUMNS if flags.pairs else (*PAIR_COLUMNS, "differs")
     return table_result(flags, rows, columns, summary, facts)
 
 
-def _groups(index: Any, flags: argparse.Namespace) -> Result:
-    """The groups of an index, or with --add the groups that new questions join."""
-    from siamese.search.groups import group_rows
+def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, Any]:
+    sides = [entries[at][name] for at in (one, two) for name in ("id", "question")]
+    return dict(zip(PAIR_COLUMNS, [*sides, round(cosine, 6)]))
 
+
+def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+    """The groups of an index, or with --add the groups that new questions join."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
         groups = index.groups(flags.threshold, largest=flags.largest, regroup=flags.regroup)
+    columns = GROUP_COLUMNS
     if flags.add is not None:
-        columns, (rows, groups) = ADD_COLUMNS, _joined(index, flags, groups)
-    else:
-        columns = GROUP_COLUMNS
-        rows = list(group_rows(index.entries, groups, index.vectors, flags.keep))
-    _name_unknown(index)
-    facts = threshold_facts(index.detector, flags)
+        old = {entry["id"]: entry["question"] for entry in index.entries}
+        before = {row["group"] for row in _group_rows(index, groups)}
+        questions = question_list(flags.add, flags)
+        ids, groups = add_questions(index, questions).ids, index.groups()
+        columns = ("answer", *GROUP_COLUMNS)
+    rows = list(_group_rows(index, groups, flags.keep or "central"))
+    if flags.add is not None:
+        rows = _joined(rows, before, old, ids, questions)
+    if unknown := index.without_known_words():
+        names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
+        note(
+            f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
+            f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
+        )
     own, cut = facts["threshold"], (index.grouping or facts)["threshold"]
     if flags.threshold is None and cut != own:
         note(
@@ -110,80 +114,65 @@ def _groups(index: Any, flags: argparse.Namespace) -> Result:
             "--regroup makes them again."
         )
         facts = {"threshold": cut, "threshold_from": "groups"}
-    sizes = list(map(len, groups))
-    facts |= {"questions": len(index), "groups": len(groups), "questions_in_groups": sum(sizes)}
+    size, sizes = len(index), list(map(len, groups))
+    facts |= {"questions": size, "groups": len(groups), "questions_in_groups": sum(sizes)}
     facts["largest"] = max(sizes, default=0)
     summary = (
-        f"{counted(len(index), 'question')}, mean cosine above {cut:.3f}: "
-        f"{counted(len(groups), 'group')} of {counted(sum(sizes), 'question')}, the largest of "
-        f"{facts['largest']:,}."
+        f"{counted(size, 'question')}, mean cosine above {cut:.3f}: {counted(len(groups), 'group')} "
+        f"of {counted(sum(sizes), 'question')}, the largest of {facts['largest']:,}."
     )
     if facts["threshold_from"] == "default" and flags.add is None:
         facts |= _ranking(index, groups, flags)
     return table_result(flags, rows, columns, summary, facts)
 
 
+def _group_rows(index: Any, groups: list[list], keep: str = "central") -> Any:
+    return group_rows(index.entries, groups, index.vectors, keep)
+
+
+def _joined(
+    rows: list[dict], before: set[str], old: dict[str, str], ids: list[str], new: Any
+) -> list[dict[str, Any]]:
+    """The group's row of each question that was added, with an answer in words.
+
+    Args:
+      rows: of all groups.
+      before: the groups that there were before.
+      old: id -> text of the questions before.
+      ids: of the new questions.
+      new: their list.
+    """
+    row_of, joined = {row["id"]: row for row in rows}, []
+    for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
+        row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)
+        verb = "joins" if row.get("group") in before else "forms"
+        answer = f"{verb} group {row['group']}" if "group" in row else "new"
+        if i in old and (old[i] == text or not new.has_ids):
+            answer = "stored already"
+        joined.append({"answer": answer, **row})
+    return joined
+
+
 def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:
     """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
-    from siamese.search.groups import LOWEST, STEP, next_pairs, pair_counts
-
     with elapsed("Looking below the threshold"):
         counts = pair_counts(index.vectors)
         pairs = next_pairs(index.vectors, groups, counts)
-    entries, path = index.entries, flags.index
+    entries = index.entries
+    rows = [_pair(entries, *pair) for pair in pairs]
     above = {str(cut): round(counts[round((cut - LOWEST) / STEP)]) for cut in TENTHS}
-    lines = ["The most similar pairs outside the groups, each question once:" if pairs else ""]
-    rows = []
-    for pair in pairs:
-        one, two = entries[pair.one], entries[pair.two]
-        texts = [" ".join(entry["question"].split())[:WIDTH] for entry in (one, two)]
-        lines.append(f"  {pair.similarity:.3f}  {texts[0]} | {texts[1]}")
-        rows.append(rounded({"id1": one["id"], "id2": two["id"], "similarity": pair.similarity}))
+    lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
+    for row in rows:
+        texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
+        lines.append(f"  {row['similarity']:.3f}  {' | '.join(texts)}")
     about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
-    lines += [f"Pairs in the whole list, about: {about}."]
-    if path != "-":
-        path += same_flags(flags)
+    lines.append(f"Pairs in the whole list, about: {about}.")
+    if flags.index != "-":
+        path = flags.index + same_flags(flags)
         lines += [
             "A threshold of your own takes about 30 answers, or labelled pairs:",
             f"  siamese threshold {path} --label 30",
             f"  siamese threshold {path} --answers labelled.csv",
         ]
-    note("\n".join(filter(None, lines)))
+    note(*lines)
     return {"pairs_above": above, "next_pairs": rows}
-
-
-def _name_unknown(index: Any) -> None:
-    """Names the questions of unknown words alone, which look alike whatever they ask."""
-    entries = index.without_known_words()
-    if entries:
-        names = [f"{entry['id']} ({entry['question']:.40})" for entry in entries[:NAMED]]
-        note(
-            f"{counted(len(entries), 'question')} without any word that the model knows, in no group: "
-            f"{', '.join(names)}{', ...' * (len(entries) > NAMED)}"
-        )
-
-
-def _joined(index: Any, flags: argparse.Namespace, before: list[list]) -> tuple[list, list]:
-    """Adds a list of questions; returns a row for each, with the group that it joins, and the groups."""
-    from siamese.search.groups import with_columns
-
-    old, new = index.entries, question_list(flags.add, flags)
-    stored = {(entry["id"], entry["question"] if new.has_ids else None) for entry in old}
-    grouped = {old[member.row]["id"] for group in before for member in group}
-    ids = add_questions(index, new).ids
-    groups, entries, group_of = index.groups(), index.entries, {}
-    for group in groups:
-        members = [entries[member.row] for member in group]
-        number = entries[min(member.row for member in group)]["id"]
-        verb = "forms" if grouped.isdisjoint(member["id"] for member in members) else "joins"
-        central = members[0]["id"], members[0]["question"]
-        for member, entry in zip(group, members):
-            group_of[entry["id"]] = f"{verb} group {number}", member.similarity, *central
-    rows = []
-    for i, question, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
-        answer, *others = group_of.get(i, ("new", None, None, None))
-        if (i, question if new.has_ids else None) in stored:
-            answer = "stored already"
-        row = rounded(dict(zip(ADD_COLUMNS, [i, question, answer, *others])))
-        rows.append(with_columns(row, columns))
-    return rows, groups

@@ -18,7 +18,7 @@ import uvicorn
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPBearer
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -87,12 +87,12 @@ def make_app(
         ],
     )  # fmt: skip
     # It only documents the key; the gate demands it, before a request is read.
-    locked = {"dependencies": [Depends(HTTPBearer(auto_error=False))] if key else []}
-    locked["responses"] = problems(401) if key else {}
+    documented = [Depends(HTTPBearer(auto_error=False))] if key else []
+    locked = problems(401) if key else {}
     v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 413, 422, 429, 503))
     _add_questions(v1, index)
     _add_labels(v1, index)
-    app.include_router(v1, **locked)
+    app.include_router(v1, dependencies=documented, responses=locked)
 
     @app.get("/", include_in_schema=False)
     @app.get("/docs", include_in_schema=False)
@@ -104,7 +104,9 @@ def make_app(
         """Whether the server answers; needs no key."""
         return {"status": "ok", "version": __version__}
 
-    @app.get("/metrics", response_class=PlainTextResponse, **locked)
+    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}} | locked
+
+    @app.get("/metrics", response_class=Response, dependencies=documented, responses=text)
     async def metrics() -> Response:
         """Requests and seconds in Prometheus' text format."""
         text = prometheus_client.generate_latest(registry)
@@ -234,7 +236,7 @@ def _fit(index: QuestionIndex) -> bool:
 
 
 async def _failed(request: Request, error: SiameseError) -> Response:
-    statuses = {ArgumentError: 404, CheckpointError: 503}
+    statuses = {ArgumentError: 404, CheckpointError: 503}  # else a DataError
     return refused(statuses.get(type(error), 409), str(error))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import ConfigDict, Field, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from siamese.search.explain import WordEffect
 from siamese.search.stored.changes import Added
@@ -22,6 +22,11 @@ Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
 Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
 
 
+def _whole(value: Any) -> Any:
+    """7.0 is a whole number, as in JSON's schema."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def several(kind: Any) -> Any:
     """A list of at most 1,000."""
     return Annotated[list[kind], Field(max_length=1000)]
@@ -33,12 +38,13 @@ def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
     return create_model(name, __config__=config, **fields)
 
 
-Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | int
+Whole = Annotated[int, BeforeValidator(_whole)]
+Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | Whole
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = str | int | Number | bool
 Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
-Offset = Annotated[int, Field(ge=0)]
-Limit = Annotated[int, Field(ge=1, le=10_000)]
+Offset = Annotated[Whole, Field(ge=0)]
+Limit = Annotated[Whole, Field(ge=1, le=10_000)]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
 COLUMNS = dict[str, Value | list[Value | None] | None]
 NEW = {"question": Worded, "columns": (COLUMNS, {})}
@@ -50,7 +56,7 @@ Search = body(
     "Search",
     {"anyOf": [{"properties": limits} for limits in LIMITS]},
     questions=several(Text),
-    k=(Annotated[int, Field(ge=1, le=1000)], 10),
+    k=(Annotated[Whole, Field(ge=1, le=1000)], 10),
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
     where=(dict[str, Value] | None, None),  # column -> value

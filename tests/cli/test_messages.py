@@ -39,13 +39,12 @@ PRINTED_BY = {
     "serving": {"serve"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
-    "cli/indexing.py": {"search"},
+    "cli/indexing.py": {"index build"},
     "cli/reading.py": ON_INDEXES,
-    "cli/evaluating.py": {"evaluate"},
+    "cli/labels.py: _on_pairs": {"evaluate"},
+    "cli/labels.py": {"threshold"},
     "cli/grouping.py": {"duplicates"},
-    "cli/labelling.py": {"threshold"},
     "cli/training.py": {"train"},
-    "cli/grading.py": {"grade"},
 }
 
 
