@@ -98,9 +98,7 @@ def kind_of(path: str) -> str:
             start = file.read(len(MAGIC))
         if start == MAGIC:
             return "index"
-        if (
-            start[5:9] == b"\0\0\0{"
-        ):  # A safetensors file starts with the length of its JSON header.
+        if start[5:9] == b"\0\0\0{":  # of safetensors, the length of a JSON header and its start
             return "model"
     return "questions" if path == "-" or os.path.exists(path) else "model"
 

@@ -22,9 +22,13 @@ Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
 Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
 
 
-def _whole(value: Any) -> Any:
-    """7.0 is a whole number, as in JSON's schema."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def whole(**bounds: Any) -> Any:
+    """The type of a whole number; 7.0 is one, as in JSON's schema."""
+
+    def convert(value: Any) -> Any:
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    return Annotated[int, Field(**bounds), BeforeValidator(convert)]
 
 
 def several(kind: Any) -> Any:
@@ -38,13 +42,10 @@ def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
     return create_model(name, __config__=config, **fields)
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
-Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | Whole
+Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = str | int | Number | bool
 Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
-Offset = Annotated[Whole, Field(ge=0)]
-Limit = Annotated[Whole, Field(ge=1, le=10_000)]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
 COLUMNS = dict[str, Value | list[Value | None] | None]
 NEW = {"question": Worded, "columns": (COLUMNS, {})}
@@ -56,7 +57,7 @@ Search = body(
     "Search",
     {"anyOf": [{"properties": limits} for limits in LIMITS]},
     questions=several(Text),
-    k=(Annotated[Whole, Field(ge=1, le=1000)], 10),
+    k=(whole(ge=1, le=1000), 10),
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
     where=(dict[str, Value] | None, None),  # column -> value
@@ -66,7 +67,7 @@ Search = body(
 Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
-Page = body("Page", offset=(Offset, 0), limit=(Limit, 1000))
+Page = body("Page", offset=(whole(ge=0), 0), limit=(whole(ge=1, le=10_000), 1000))
 Nothing = body("Nothing")
 Left = body("Left", leave_out=(several(Two), []))  # pairs that the client has skipped
 Said = body("Said", question1=Text, question2=Text, is_duplicate=(bool | None, ...))
