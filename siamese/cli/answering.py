@@ -29,13 +29,11 @@ from siamese.search.explain import explain
 from siamese.search.groups import with_columns
 from siamese.search.streaming import answer_file
 
-HIT_COLUMNS = (
-    *("query_id", "query", "rank", "id", "question", "similarity", "probability", "is_duplicate"),
-    *("vector_rank", "word_rank", "same"),
-)
-HIT_COLUMNS = dict(zip(HIT_COLUMNS, HIT_COLUMNS))
-MATCH_COLUMNS = {"query_id": "id", "query": "question", "id": "match_id", "question": "match"}
-MATCH_COLUMNS |= {name: name for name in ("similarity", "probability", "is_duplicate")}
+# Column of a table -> what it holds of a hit, its rank and its query.
+JUDGED = {name: name for name in ("similarity", "probability", "is_duplicate")}
+HITS = {name: name for name in ("query_id", "query", "rank", "id", "question")} | JUDGED
+HITS |= {name: name for name in ("vector_rank", "word_rank", "same")}
+MATCHES = {"id": "query_id", "question": "query", "match_id": "id", "match": "question"} | JUDGED
 
 
 @command(
@@ -73,6 +71,7 @@ def _answer(
 ) -> Result:
     """The answer for two questions, perhaps with the effect of each word."""
     note_cut(detector, pair)
+    explanation = explain(detector, *pair) if explained else None
     cut, cosines = facts["threshold"], np.array([detector.similarity(*pair)], np.float32)
     ((cosine, probability, is_duplicate),) = detector.judged(cosines, cut)
     unknown = [word for question in pair for word in detector.unknown_words(question)]
@@ -83,8 +82,7 @@ def _answer(
     text = "\n".join(f"  {line}" for line in lines)
     answer = {"question1": pair[0], "question2": pair[1], "is_duplicate": is_duplicate}
     answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}
-    if explained:
-        explanation = explain(detector, *pair)
+    if explanation:
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
         text += f"\n\n{explanation.words()}"
     return text, rounded(answer)
@@ -120,9 +118,7 @@ WHERE_HELP = "only questions with this value in a column; may be repeated for ot
     arg("--where", type=_setting, action="append", metavar="COLUMN=VALUE", help=WHERE_HELP),
     arg("--min-probability", type=number(0, 1), help="only hits at least so probable"),
     flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
-    shared.MODEL,
-    *shared.READ_LIST,
-    *shared.TABLE,
+    *shared.LIST_TABLE,
 )
 def search(flags: argparse.Namespace) -> Result:
     """Find the questions of an index or a list that are similar to a new one, or to each of a list.
@@ -150,7 +146,7 @@ def search(flags: argparse.Namespace) -> Result:
         if flags.queries is not None:
             if flags.mode == "hybrid":
                 note(order)
-            return _table(index, flags.queries, flags, facts, HIT_COLUMNS, **options)
+            return _table(index, flags.queries, flags, facts, **options)
         hits = index.search(flags.question, flags.k, **options)
         unknown = detector.unknown_words(flags.question)
     lines = list(map(_hit_text, hits)) or ["Nothing found."]
@@ -172,63 +168,52 @@ def _hit_text(hit: Any) -> str:
 
 
 def _table(
-    index: Any,
-    path: str,
-    flags: argparse.Namespace,
-    facts: dict[str, Any],
-    columns: dict[str, str],
-    prefix: str = "",
-    **options: Any,
+    index: Any, path: str, flags: argparse.Namespace, facts: dict[str, Any], **options: Any
 ) -> Result:
-    """The hits of each question of a list; a question without hits has one row.
+    """The hits of each question of a list, named as the command names them; one row for none.
 
     Args:
       index: where they are searched.
       path: the list.
       flags: those of the command.
       facts: with the threshold.
-      columns: what the values of a hit are called; the first two are those of the question.
-      prefix: put before the names of the hit's own columns.
       options: of `QuestionIndex.search`.
     """
     queries, rows = question_list(path, flags), []
+    names, prefix = (MATCHES, "match_") if flags.command == "match" else (HITS, "")
     with elapsed(f"Searching for {len(queries.questions):,} questions"):
         hits = index.search(queries.questions, flags.k, **options)
-    others = queries.columns or [{}] * len(hits)
-    for *query, own, best in zip(queries.ids, queries.questions, others, hits):
+    columns = queries.columns or [{}] * len(hits)
+    for i, question, own, best in zip(queries.ids, queries.questions, columns, hits):
         for rank, hit in enumerate(best or [None], 1):
-            values, more = dict(zip(("query_id", "query"), query)), {}
+            values, others = {"query_id": i, "query": question}, {}
             if hit:
-                more = {f"{prefix}{name}": value for name, value in hit.columns.items()}
+                others = {f"{prefix}{name}": value for name, value in hit.columns.items()}
                 values |= hit._asdict() | {"rank": rank, "same": " ".join(hit.same)}
                 values["is_duplicate"] = int(hit.is_duplicate)
-            row = {column: values.get(name) for name, column in columns.items()}
-            rows.append(with_columns(with_columns(row, more), own))
+            row = {name: values.get(value) for name, value in names.items()}
+            rows.append(with_columns(with_columns(row, others), own))
     matched = sum(any(hit.is_duplicate for hit in best) for best in hits)
     facts |= {"questions": len(hits), "with_hits": sum(map(bool, hits)), "matched": matched}
     summary = (
         f"{counted(len(hits), 'question')}, {facts['with_hits']:,} of them with hits, {matched:,} with "
         f"one above {facts['threshold']:.3f}."
     )
-    return table_result(flags, rows, list(columns.values()), summary, facts)
+    return table_result(flags, rows, list(names), summary, facts)
 
 
 @command(
     arg("a", metavar="A", help="the questions to match, a list in any format"),
     arg("index", metavar="B", help="the questions to match them with, or their index"),
-    shared.MODEL,
     shared.THRESHOLD,
     arg("-k", type=int, default=1, help="matches of each question [%(default)s]"),
-    *shared.READ_LIST,
-    *shared.TABLE,
+    *shared.LIST_TABLE,
 )
 def match(flags: argparse.Namespace) -> Result:
     """Find for each question of one list the best matches in another, as CSV or JSON Lines.
 
-    siamese match new.csv faq.csv > matches.csv
-    siamese match new.csv faq.csv --model runs/course -k 3 --threshold 0.8 --output matches.jsonl
+    siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
     with opened(flags.index, flags) as (index, detector):
         facts = threshold_facts(detector, flags)
-        options = {"mode": "vectors", "threshold": flags.threshold}
-        return _table(index, flags.a, flags, facts, MATCH_COLUMNS, "match_", **options)
+        return _table(index, flags.a, flags, facts, mode="vectors", threshold=flags.threshold)

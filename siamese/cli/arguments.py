@@ -57,58 +57,51 @@ def number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], fl
             raise argparse.ArgumentTypeError(f"{text!r} is not a finite number{bounds}")
         return value
 
-    convert.__name__ = "number"  # what argparse calls it
+    convert.__name__ = "number"  # as argparse's messages call it
     return convert
 
 
 # ---- Models and indexes ----
 
-COSINE = number(-1, 1)
 MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
 TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
 NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
-CUT_HELP = "cosine above which questions are duplicates [the model's own]"
-THRESHOLD = arg("--threshold", type=COSINE, help=CUT_HELP)
+COSINE = number(-1, 1)
+THRESHOLD = arg(
+    "--threshold", type=COSINE, help="duplicates have a higher cosine [the model's own]"
+)
 
 # ---- Reading ----
 
-BAD_ROWS = arg(
-    "--bad-rows",
-    choices=("refuse", "skip"),
-    default="refuse",
-    help="a row that cannot be read: stop there, or leave it out and count it [%(default)s]",
-)
+BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it [refuse]"
+BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP)
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
-COLUMN = arg(
-    "--column",
-    help="the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
-    "and the first 50 words count [found by its name; title+body:50 where there are both]",
+COLUMN_HELP = (
+    "the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
+    "and the first 50 words count [found by its name; title+body:50 where there are both]"
 )
+COLUMN = arg("--column", help=COLUMN_HELP)
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
-COLUMNS = arg(
-    "--columns",
-    metavar="NAMES",
-    help="the columns, as question1,question2,label; each as --column of a list [found by their names]",
-)
+COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
+COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
 LABELS = (
     COLUMNS,
     arg("--duplicate-from", type=number(), metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
 )
-PAIRS_OF = arg(
-    "--list",
-    metavar="FILE",
-    help="a list of questions or an index whose ids the pairs name (id1,id2 and perhaps a label; without "
-    "one all are duplicates)",
+IDS_HELP = (
+    "a list or an index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 )
+PAIRS_OF = arg("--list", metavar="FILE", help=IDS_HELP)
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
 READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
+LIST_AND_PAIRS = *READ_LIST, *LABELS, PAIRS_OF
 
 # ---- Tables ----
 
 EXCEL = flag("--excel", "put ' before text that a spreadsheet would run (= + - @)")
 OUTPUT = arg("--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [print CSV]")
-TABLE = OUTPUT, EXCEL
+LIST_TABLE = MODEL, *READ_LIST, OUTPUT, EXCEL  # of a command that makes a table of a list

@@ -1,4 +1,4 @@
-"""The commands that make, change and serve an index: index build, add, remove and export; serve."""
+"""The commands about an index: index build, add, remove and export; duplicates; serve."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ import os
 import time
 from typing import Any
 
+import numpy as np
+
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command
-from siamese.cli.output import Result, counted
-from siamese.cli.reading import (
-    build_index,
-    note_cut,
-    note_findings,
-    opened,
-    question_list,
-    reading_options,
-)
+from siamese.cli import reading
+from siamese.cli.arguments import arg, command, flag
+from siamese.cli.output import Result, counted, note, table_result, threshold_facts
+from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.questions import QuestionList, read_ids
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
+from siamese.search.explain import differences
+from siamese.search.groups import LOWEST, STEP, group_rows, next_pairs, pair_counts, with_columns
+from siamese.search.linkage import strongest_pairs
 
+GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
+PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
+WIDTH = 70  # characters of a question that are shown
+NAMED = 3  # questions without a known word that a note names
+TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5)  # cosines above which pairs are counted
+KEEP_HELP = (
+    "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
+    "column of numbers or ISO dates [central]"
+)
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
 NEW_INDEX = arg("--output", metavar="INDEX", help="the file to write [FILE.index]")
@@ -42,7 +50,7 @@ def index_build(flags: argparse.Namespace) -> Result:
     output, started = flags.output or f"{flags.questions}.index", time.monotonic()
     detector = DuplicateDetector.load(flags.model)
     questions = question_list(flags.questions, flags)
-    build_index(detector, questions, path=output, model=flags.model).close()
+    reading.build_index(detector, questions, path=output, model=flags.model).close()
     size, seconds = os.path.getsize(output), round(time.monotonic() - started, 1)
     facts = {"output": output, "questions": len(questions.ids), "left_out": questions.left_out}
     return (
@@ -70,7 +78,7 @@ def index_add(flags: argparse.Namespace) -> Result:
 
 def add_questions(index: Any, questions: QuestionList) -> Any:
     """Adds a list to an index; returns its `Added`."""
-    note_cut(index.detector, questions.questions)
+    reading.note_cut(index.detector, questions.questions)
     ids = questions.ids if questions.has_ids else None
     with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
         return index.add(questions.questions, ids=ids, columns=questions.columns)
@@ -92,8 +100,10 @@ def index_remove(flags: argparse.Namespace) -> Result:
     """
     ids = flags.ids
     if ids is None:
-        ids, report = read_ids(flags.file, **reading_options(flags, "bad_rows encoding id_column"))
-        note_findings(report)
+        ids, report = read_ids(
+            flags.file, **reading.reading_options(flags, "bad_rows encoding id_column")
+        )
+        reading.note_findings(report)
     with opened(flags.index, flags, stored=True) as (index, _):
         facts = {"removed": index.remove(ids), "questions": len(index)}
     text = f"{counted(facts['removed'], 'question')} removed; the index has {facts['questions']:,}."
@@ -109,6 +119,153 @@ def index_export(flags: argparse.Namespace) -> Result:
     with opened(flags.index, flags, stored=True) as (index, _):
         facts = {"output": flags.parquet, "questions": index.export(flags.parquet)}
     return f"{counted(facts['questions'], 'question')} written to {flags.parquet}.", facts
+
+
+@command(
+    shared.INDEX,
+    shared.THRESHOLD,
+    flag("--regroup", "make the groups of an index again"),
+    arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
+    [
+        arg("--keep", metavar="RULE", help=KEEP_HELP),
+        flag("--pairs", "write all pairs above the threshold, no groups"),
+        flag("--differences", "write the pairs that differ in a number, a negation or a name"),
+        arg("--add", metavar="FILE", help="add questions, and write which group each joins"),
+    ],
+    *shared.LIST_TABLE,
+)
+def duplicates(flags: argparse.Namespace) -> Result:
+    """Find the groups of duplicates in an index or a list of questions, as CSV or JSON Lines.
+
+    siamese duplicates posts.csv --keep created_at=min --output groups.csv
+    siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
+    siamese duplicates old.index --add new.csv                  (joins group 17; forms group 40; new)
+    """
+    with opened(flags.index, flags) as (index, detector):
+        facts = threshold_facts(detector, flags)
+        write = _pairs if flags.pairs or flags.differences else _groups
+        return write(index, flags, facts)
+
+
+def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
+    if flags.regroup or flags.largest is not None:
+        raise ArgumentError(
+            "--pairs and --differences make no groups; leave out --largest and --regroup."
+        )
+    cut, size = facts["threshold"], counted(len(index), "question")
+    with elapsed(f"Comparing {size}"):
+        first, second, cosines, lowest = strongest_pairs(index.vectors, cut)
+    if lowest > cut:
+        note(f"There are too many pairs: only those above {lowest:.4f} are written.")
+    entries, rows = index.entries, []
+    for at in np.argsort(-cosines, kind="stable"):
+        row = _pair(entries, first[at], second[at], float(cosines[at]))
+        if flags.differences:
+            row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
+        if flags.pairs or row["differs"]:
+            rows.append(row)
+    facts |= {"questions": len(entries), "pairs": len(rows)}
+    which = "" if flags.pairs else ", different in a number, a negation or a name"
+    summary = f"{size}, cosine above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
+    columns = PAIR_COLUMNS if flags.pairs else (*PAIR_COLUMNS, "differs")
+    return table_result(flags, rows, columns, summary, facts)
+
+
+def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, Any]:
+    sides = [entries[at][name] for at in (one, two) for name in ("id", "question")]
+    return dict(zip(PAIR_COLUMNS, [*sides, round(cosine, 6)]))
+
+
+def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+    """The groups of an index, or with --add the groups that new questions join."""
+    with elapsed(f"Grouping {counted(len(index), 'question')}"):
+        groups = index.groups(flags.threshold, largest=flags.largest, regroup=flags.regroup)
+    columns = GROUP_COLUMNS
+    if flags.add is not None:
+        old = {entry["id"]: entry["question"] for entry in index.entries}
+        before = {row["group"] for row in _group_rows(index, groups)}
+        questions = question_list(flags.add, flags)
+        ids, groups = add_questions(index, questions).ids, index.groups()
+        columns = ("answer", *GROUP_COLUMNS)
+    rows = list(_group_rows(index, groups, flags.keep or "central"))
+    if flags.add is not None:
+        rows = _joined(rows, before, old, ids, questions)
+    if unknown := index.without_known_words():
+        names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
+        note(
+            f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
+            f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
+        )
+    own, cut = facts["threshold"], (index.grouping or facts)["threshold"]
+    if flags.threshold is None and cut != own:
+        note(
+            f"These groups were made with the threshold {cut:.3f}; the index's is {own:.3f} now. "
+            "--regroup makes them again."
+        )
+        facts = {"threshold": cut, "threshold_from": "groups"}
+    size, sizes = len(index), list(map(len, groups))
+    facts |= {"questions": size, "groups": len(groups), "questions_in_groups": sum(sizes)}
+    facts["largest"] = max(sizes, default=0)
+    summary = (
+        f"{counted(size, 'question')}, mean cosine above {cut:.3f}: {counted(len(groups), 'group')} "
+        f"of {counted(sum(sizes), 'question')}, the largest of {facts['largest']:,}."
+    )
+    if facts["threshold_from"] == "default" and flags.add is None:
+        facts |= _ranking(index, groups, flags)
+    return table_result(flags, rows, columns, summary, facts)
+
+
+def _group_rows(index: Any, groups: list[list], keep: str = "central") -> Any:
+    return group_rows(index.entries, groups, index.vectors, keep)
+
+
+def _joined(
+    rows: list[dict], before: set[str], old: dict[str, str], ids: list[str], new: Any
+) -> list[dict[str, Any]]:
+    """The group's row of each question that was added, with an answer in words.
+
+    Args:
+      rows: of all groups.
+      before: the groups that there were before.
+      old: id -> text of the questions before.
+      ids: of the new questions.
+      new: their list.
+    """
+    row_of, joined = {row["id"]: row for row in rows}, []
+    for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
+        row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)
+        verb = "joins" if row.get("group") in before else "forms"
+        answer = f"{verb} group {row['group']}" if "group" in row else "new"
+        if i in old and (old[i] == text or not new.has_ids):
+            answer = "stored already"
+        joined.append({"answer": answer, **row})
+    return joined
+
+
+def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:
+    """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
+    with elapsed("Looking below the threshold"):
+        counts = pair_counts(index.vectors)
+        pairs = next_pairs(index.vectors, groups, counts)
+    entries = index.entries
+    rows = [_pair(entries, *pair) for pair in pairs]
+    above = {str(cut): round(counts[round((cut - LOWEST) / STEP)]) for cut in TENTHS}
+    lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
+    for row in rows:
+        texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
+        lines.append(f"  {row['similarity']:.3f}  {' | '.join(texts)}")
+    about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
+    lines.append(f"Pairs in the whole list, about: {about}.")
+    if flags.index != "-":
+        path = flags.index + reading.same_flags(flags)
+        lines += [
+            "A threshold of your own takes about 30 answers, or labelled pairs:",
+            f"  siamese threshold {path} --label 30",
+            f"  siamese threshold {path} --answers labelled.csv",
+        ]
+    note(*lines)
+    return {"pairs_above": above, "next_pairs": rows}
 
 
 @command(

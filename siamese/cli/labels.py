@@ -42,9 +42,7 @@ MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
     arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
     flag("--save-weight", "save the chosen weight of the vectors in the index"),
     shared.MODEL,
-    *shared.READ_LIST,
-    *shared.LABELS,
-    shared.PAIRS_OF,
+    *shared.LIST_AND_PAIRS,
 )
 def evaluate(flags: argparse.Namespace) -> Result:
     """Measure a model on labelled pairs, or the search of an index on queries with known answers.
@@ -145,9 +143,7 @@ def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
     arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
     shared.MODEL,
-    *shared.READ_LIST,
-    *shared.LABELS,
-    shared.PAIRS_OF,
+    *shared.LIST_AND_PAIRS,
 )
 def threshold(flags: argparse.Namespace) -> Result:
     """Fit the threshold of a model or an index to a few labels of your own.

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from siamese import __version__, compat
-from siamese.cli import answering, grading, grouping, indexing, labels, training
+from siamese.cli import answering, grading, indexing, labels, training
 from siamese.cli.demo import demo
 from siamese.cli.doctor import doctor
 from siamese.cli.output import write_out
@@ -21,7 +21,7 @@ from siamese.search.display import LAYOUT, harmless, json_text
 COMMANDS = (
     *(demo, training.train, labels.evaluate, answering.predict),
     *(indexing.index_build, indexing.index_add, indexing.index_remove, indexing.index_export),
-    *(answering.search, grouping.duplicates, answering.match, labels.threshold, indexing.serve),
+    *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
     *(training.data, training.import_weights, grading.grade, doctor),
 )
 WITH_PARTS = {"index": "build, change or export an index of questions"}

@@ -12,7 +12,7 @@ from siamese.cli.reading import PAIRS, labelled_pairs, reading_options
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.data.split import check_both_labels, split
 from siamese.data.summary import describe, render
-from siamese.data.text import folded
+from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
 from siamese.search.import_weights import import_weights as imported
 from siamese.training import config as configs
@@ -62,7 +62,8 @@ def train(flags: argparse.Namespace) -> Result:
     base = "best" if start else flags.preset
     output = flags.output or f"runs/{'fine-tuned' if start else base}"
     train_pairs, valid_pairs, test_pairs = _train_valid_test(flags, FEW if start else 0)
-    repeated = _trained_on(train_pairs, test_pairs) if test_pairs else 0
+    trained = set(_keys(train_pairs))
+    repeated = sum(map(trained.__contains__, _keys(test_pairs))) if test_pairs else 0
     if repeated:
         note(
             f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
@@ -120,19 +121,14 @@ def _train_valid_test(flags: argparse.Namespace, few: int) -> tuple[Any, Any, An
     return split(pairs, *rows, flags.split, **others)
 
 
-def _trained_on(train: QuestionPairs, test: QuestionPairs) -> int:
-    """How many test pairs are training pairs, in either order, compared as folded text."""
-    sides = [zip(pairs.question1, pairs.question2) for pairs in (train, test)]
-    trained, tested = ([frozenset(map(folded, pair)) for pair in pairs] for pairs in sides)
-    known = set(trained)
-    return sum(pair in known for pair in tested)
+def _keys(pairs: QuestionPairs) -> list[frozenset[str]]:
+    """What pairs are compared by, in either order."""
+    return list(map(pair_key, zip(pairs.question1, pairs.question2)))
 
 
 @command(
     arg("questions", metavar="FILE", help="a file of labelled pairs"),
     *shared.READ_PAIRS,
-    arg("--train-rows", type=int, help="of the split by rows that is described"),
-    arg("--test-rows", type=int, help="likewise"),
 )
 def data(flags: argparse.Namespace) -> Result:
     """Describe a file of labelled pairs.
@@ -140,7 +136,7 @@ def data(flags: argparse.Namespace) -> Result:
     siamese data questions.csv --json
     """
     pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
-    facts = describe(pairs, train_rows=flags.train_rows, test_rows=flags.test_rows)
+    facts = describe(pairs)
     return render(facts), facts
 
 

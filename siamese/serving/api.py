@@ -32,7 +32,7 @@ from siamese.search.explain import explain
 from siamese.search.groups import group_rows
 from siamese.search.index import QuestionIndex
 from siamese.serving import schema
-from siamese.serving.gate import HEADERS, KEY, PROBLEMS, Gate, policy, refused
+from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
 SWITCH = 0.001  # seconds after which a thread lets another one run, that of /health for example
@@ -58,13 +58,9 @@ def make_app(
     key: str | None = None,
     names: Sequence[str] = (),
 ) -> FastAPI:
-    """The application (ASGI); it closes the index at its end.
+    """The application (ASGI), which closes the index at its end; see `serve` for the arguments.
 
-    Args:
-      index: the index to ask and change.
-      host: the address it listens on.
-      key: what clients must send as ``Authorization: Bearer KEY``; None for no key.
-      names: further hosts that requests may name.
+    Clients must send the key as ``Authorization: Bearer KEY``; None for no key.
     """
 
     @asynccontextmanager
@@ -141,7 +137,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         if not any(len(body.questions) <= most and body.k <= k for most, k in schema.SIZES):
-            raise HTTPException(413, PROBLEMS[413], HEADERS[413])
+            raise HTTPException(413, PROBLEMS[413])
         if body.min_probability is not None and index.detector.calibration is None:
             raise HTTPException(409, "The index has no calibration, so no probabilities.")
         results = index.search(**dict(body))
@@ -184,9 +180,9 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = index.detector
         note = NO_LABELS if detector.threshold_from == "default" else ""
-        facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
-        facts["has_probabilities"] = detector.calibration is not None
-        return answered({**facts, "note": note})
+        facts = {"questions": len(index), "threshold": detector.threshold, "note": note}
+        calibrated = detector.calibration is not None
+        return answered({"version": __version__, "has_probabilities": calibrated, **facts})
 
 
 def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
@@ -209,18 +205,14 @@ def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
     def answer(body: schema.Said) -> Response:
         """Stores whether two stored questions are duplicates (null takes it back); fits the threshold."""
         said = QuestionPairs([body.question1], [body.question2], [bool(body.is_duplicate)])
-        facts = {"stored": index.add_answers(said, forget=body.is_duplicate is None)}
-        facts |= {"fitted": bool(facts["stored"] and _fit(index))}
-        facts |= {"answers": len(index.answers()), "threshold": index.detector.threshold}
-        return answered(facts)
+        stored = index.add_answers(said, forget=body.is_duplicate is None)
+        facts = {"stored": stored, "fitted": bool(stored and _fit(index))}
+        cut, answers = index.detector.threshold, len(index.answers())
+        return answered({**facts, "answers": answers, "threshold": cut})
 
 
 def _fit(index: QuestionIndex) -> bool:
-    """Fits the threshold of an index to its answers, or brings back the one before they fitted it.
-
-    Returns:
-      Whether the answers fit one.
-    """
+    """Fits the threshold of an index to its answers; where they fit none the former one comes back."""
     current = index.detector.card.get("threshold_fit", {})  # {} stands for the model's own
     before = current.get("before", current)
     try:

@@ -28,11 +28,7 @@ PROBLEMS = {
     429: f"{MOST_WAITING} requests wait already. Ask again in a second.",
     503: "The index cannot be read or changed now.",
 }
-HEADERS = {
-    401: {"WWW-Authenticate": "Bearer"},
-    413: {"Connection": "close"},
-    429: {"Retry-After": "1"},
-}
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
 
 
 def refused(status: int, sentence: str = "") -> Response:
@@ -52,11 +48,7 @@ def policy(page: str) -> str:
 
 
 class Gate:
-    """A layer around the application (ASGI): it refuses, counts, and sets headers.
-
-    It refuses a request of another web site with 403, one without the key with 401, and one too many
-    with 429.
-    """
+    """A layer around the application (ASGI): it refuses requests, counts them, and sets headers."""
 
     def __init__(self, app: Any, key: str | None, policy: str, paths: set[str], registry: Any):
         self.app, self.key, self.paths, self.waiting = app, key, paths, 0
@@ -83,7 +75,7 @@ class Gate:
             message = await receive()
             size += len(message.get("body", b""))
             if size > MOST_BYTES:
-                raise HTTPException(413, PROBLEMS[413], HEADERS[413])
+                raise HTTPException(413, PROBLEMS[413])
             return message
 
         works = path.startswith("/v1/")

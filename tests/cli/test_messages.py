@@ -39,11 +39,11 @@ PRINTED_BY = {
     "serving": {"serve"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
-    "cli/indexing.py": {"index build"},
+    "cli/indexing.py: ": {"index build"},
+    "cli/indexing.py": {"duplicates"},
     "cli/reading.py": ON_INDEXES,
     "cli/labels.py: _on_pairs": {"evaluate"},
     "cli/labels.py": {"threshold"},
-    "cli/grouping.py": {"duplicates"},
     "cli/training.py": {"train"},
 }
 
