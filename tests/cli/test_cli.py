@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import pytest
 from programs import ROOT, output_of, siamese
@@ -15,12 +16,9 @@ PARTS = [name.replace("-", " ") if name.split("-")[0] in WITH_PARTS else name fo
 SMALL = ["--steps", "6", "--batch-size", "16", "--set", "d_model=8", "--set", "eval_every=3"]
 
 
-def test_there_are_fourteen_commands():
-    assert len({name.split()[0] for name in PARTS}) == 14
-
-
 @pytest.mark.parametrize("command", ["", *WITH_PARTS, *PARTS])
-def test_help_shows_examples(command, run):
+def test_fourteen_commands_show_examples(command, run):
+    assert len({name.split()[0] for name in PARTS}) == 14
     code, shown, _ = run(*command.split(), "--help")
     assert code == 0 and max(map(len, shown.splitlines())) <= 110
     # The first page names every command, in an example too.
@@ -65,6 +63,15 @@ def test_a_run_is_trained_resumed_and_asked_without_trax(run, questions_csv):
     assert answer["is_duplicate"] == detector.predict(q1, q2)
     assert figures["n"] == 400 and 0 <= figures["accuracy"] <= 1
     assert "word overlap" in figures["baselines"]
+
+
+def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, package, None)
+            patch.delitem(sys.modules, "siamese.serving.api", raising=False)
+            install = "pip install fastapi uvicorn prometheus-client"
+            refused(["serve", "nothing", "--host", "nowhere"], f"needs {package}: {install}")
 
 
 def test_errors_are_one_message_and_exit_code_2(tmp_path, refused, questions_csv):
