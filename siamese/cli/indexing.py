@@ -181,16 +181,11 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
     """The groups of an index, or with --add the groups that new questions join."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
         groups = index.groups(flags.threshold, largest=flags.largest, regroup=flags.regroup)
-    columns = GROUP_COLUMNS
-    if flags.add is not None:
-        old = {entry["id"]: entry["question"] for entry in index.entries}
-        before = {row["group"] for row in _group_rows(index, groups)}
-        questions = question_list(flags.add, flags)
-        ids, groups = add_questions(index, questions).ids, index.groups()
-        columns = ("answer", *GROUP_COLUMNS)
-    rows = list(_group_rows(index, groups, flags.keep or "central"))
-    if flags.add is not None:
-        rows = _joined(rows, before, old, ids, questions)
+    if flags.add is None:
+        rows, columns = _group_rows(index, groups, flags.keep or "central"), GROUP_COLUMNS
+    else:
+        rows, columns = _joined(index, groups, flags), ("answer", *GROUP_COLUMNS)
+        groups = index.groups()
     if unknown := index.without_known_words():
         names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
         note(
@@ -216,31 +211,26 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
     return table_result(flags, rows, columns, summary, facts)
 
 
-def _group_rows(index: Any, groups: list[list], keep: str = "central") -> Any:
-    return group_rows(index.entries, groups, index.vectors, keep)
+def _group_rows(index: Any, groups: list[list], keep: str = "central") -> list[dict[str, Any]]:
+    return list(group_rows(index.entries, groups, index.vectors, keep))
 
 
-def _joined(
-    rows: list[dict], before: set[str], old: dict[str, str], ids: list[str], new: Any
-) -> list[dict[str, Any]]:
-    """The group's row of each question that was added, with an answer in words.
-
-    Args:
-      rows: of all groups.
-      before: the groups that there were before.
-      old: id -> text of the questions before.
-      ids: of the new questions.
-      new: their list.
-    """
-    row_of, joined = {row["id"]: row for row in rows}, []
+def _joined(index: Any, groups: list[list], flags: argparse.Namespace) -> list[dict[str, Any]]:
+    """Adds a list; a row for each of its questions, with the group that it joins."""
+    old = {entry["id"]: entry["question"] for entry in index.entries}
+    before = {row["group"] for row in _group_rows(index, groups)}
+    new = question_list(flags.add, flags)
+    ids = add_questions(index, new).ids
+    row_of = {row["id"]: row for row in _group_rows(index, index.groups())}
+    rows = []
     for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
         row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)
         verb = "joins" if row.get("group") in before else "forms"
         answer = f"{verb} group {row['group']}" if "group" in row else "new"
         if i in old and (old[i] == text or not new.has_ids):
             answer = "stored already"
-        joined.append({"answer": answer, **row})
-    return joined
+        rows.append({"answer": answer, **row})
+    return rows
 
 
 def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:

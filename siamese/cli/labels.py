@@ -23,9 +23,6 @@ from siamese.storage.atomic import explained, write_bytes_atomically
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
-# Where a threshold comes from, in words.
-SOURCES = {"given": "given", "model": "saved with the model", "labels": "fitted to labels"}
-SOURCES["default"] = "a default, no labels behind it"
 HEADER = "question1", "question2", "is_duplicate"
 MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
 
@@ -50,17 +47,13 @@ def evaluate(flags: argparse.Namespace) -> Result:
     siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
     siamese evaluate old.index --queries new.csv --relevant qrels.txt
     """
-    if flags.questions and not (flags.queries or flags.relevant):
-        return _on_pairs(flags)
     if flags.queries and flags.relevant and not flags.questions:
         return _on_queries(flags)
-    raise ArgumentError(
-        "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
-        "--relevant FILE)."
-    )
-
-
-def _on_pairs(flags: argparse.Namespace) -> Result:
+    if not flags.questions or flags.queries or flags.relevant:
+        raise ArgumentError(
+            "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
+            "--relevant FILE)."
+        )
     with opened(flags.index, flags, model=True) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
     if flags.skip_rows or flags.rows is not None:
@@ -73,10 +66,11 @@ def _on_pairs(flags: argparse.Namespace) -> Result:
         pairs = some
     with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
         scores = detector.similarity(pairs.question1, pairs.question2)
-    threshold, source = threshold_facts(detector, flags).values()
-    columns = pairs.question1, pairs.question2, scores, pairs.is_duplicate, threshold
+    cut, source = threshold_facts(detector, flags).values()
+    source = "a default, no labels behind it" if source == "default" else source
+    columns = pairs.question1, pairs.question2, scores, pairs.is_duplicate, cut
     chances = None if detector.calibration is None else detector.calibrated(scores)
-    evaluation = Evaluation(*columns, threshold_from=SOURCES[source], probabilities=chances)
+    evaluation = Evaluation(*columns, threshold_from=source, probabilities=chances)
     text, facts = short_table(evaluation), evaluation.to_dict()
     if flags.report:
         about = {"Model": flags.index, "File": flags.questions}

@@ -155,10 +155,8 @@ def import_weights(flags: argparse.Namespace) -> Result:
     facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
     facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
     facts |= {name: detector.card[name] for name in ("step", "rows")}
-    clamped = facts["rows"] < detector.vocabulary.size
-    rows = "one row less than ids, as in the course" if clamped else "a row for each id"
-    return (
-        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold {detector.threshold:.3f}; "
-        f"{rows}. Saved in {facts['output']}; ask it:\n"
-        f'  siamese predict {facts["output"]} "..." "..."'
-    ), facts
+    text = (
+        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold {flags.threshold:.3f}."
+    )
+    ask = f'siamese predict {facts["output"]} "..." "..."'
+    return f"{text} Saved in {facts['output']}. Ask it: {ask}", facts

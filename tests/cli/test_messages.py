@@ -42,7 +42,6 @@ PRINTED_BY = {
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py": ON_INDEXES,
-    "cli/labels.py: _on_pairs": {"evaluate"},
     "cli/labels.py": {"threshold"},
     "cli/training.py": {"train"},
 }
