@@ -23,15 +23,18 @@ def doctor(flags: argparse.Namespace) -> Result:
 
     siamese doctor --json
     """
-    packages, extras, problems, devices = {}, {}, [], []
+    packages, extras, devices = {}, {}, []
+    # Of two versions the first on the path counts.
+    installed = reversed(list(importlib.metadata.distributions()))
+    versions = {package.name: package.version for package in installed}
     for line in importlib.metadata.requires("siamese-questions") or ():
         name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
         if extra:
-            extras[name] = f"{_version(name) or 'not installed'}: extra {extra[1]}"
+            extras[name] = f"{versions.get(name, 'not installed')}: extra {extra[1]}"
         else:
-            packages[name] = _version(name) or "missing"
+            packages[name] = versions.get(name, "missing")
     problems = [f"{n} is missing: pip install {n}" for n, v in packages.items() if v == "missing"]
-    trax, verdict = _version("trax"), "OK: the tool works; the course needs Trax."
+    trax, verdict = versions.get("trax"), "OK: the tool works; the course needs Trax."
     if trax not in (None, TRAX):
         problems.append(
             f"Trax {trax} was never tried with siamese, which changes parts of Trax {TRAX}. Install the "
@@ -64,10 +67,3 @@ def doctor(flags: argparse.Namespace) -> Result:
         lines += ["", name, *aligned(sorted(part.items()))]
     lines += ["", "Problems:", *problems] if problems else ["", verdict]
     return "\n".join(lines), {**facts, **parts, "problems": problems}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None

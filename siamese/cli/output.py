@@ -77,7 +77,11 @@ def table_result(
     lines = map(json_text, rows)
     if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        table = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+        cells = ([row.get(name) for name in names] for row in rows)
+        table = [
+            names,
+            *([json_text(v) if type(v) in (list, dict) else v for v in c] for c in cells),
+        ]
         lines = [csv_line(cells, excel=flags.excel) for cells in table]
     text = "".join(f"{line}\n" for line in lines)
     if flags.output:
@@ -85,8 +89,3 @@ def table_result(
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
     return text.rstrip("\n"), {**facts, "rows": rows}
-
-
-def _cell(value: Any) -> Any:
-    """A value for a cell of CSV: lists and dicts as JSON."""
-    return json_text(value) if isinstance(value, (list, dict)) else value
