@@ -35,8 +35,6 @@ from siamese.serving import schema
 from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
-SWITCH = 0.001  # seconds after which a thread lets another one run, that of /health for example
-
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
 
 
@@ -52,11 +50,7 @@ def problems(*codes: int) -> dict[int, dict[str, Any]]:
 
 
 def make_app(
-    index: QuestionIndex,
-    *,
-    host: str = "127.0.0.1",
-    key: str | None = None,
-    names: Sequence[str] = (),
+    index: QuestionIndex, *, host: str = "::1", key: str | None = None, names: Sequence[str] = ()
 ) -> FastAPI:
     """The application (ASGI), which closes the index at its end; see `serve` for the arguments.
 
@@ -71,8 +65,7 @@ def make_app(
 
     page = files("siamese.serving").joinpath("page.html").read_text(encoding="utf-8")
     registry, paths = prometheus_client.CollectorRegistry(), {"/", "/docs"}
-    bracketed = f"[{host}]" if ":" in host else host
-    hosts = ["localhost", "127.0.0.1", "[::1]", bracketed, socket.gethostname(), *names]
+    hosts = ["localhost", "127.0.0.1", "[::1]", host, f"[{host}]", socket.gethostname(), *names]
     app = FastAPI(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
@@ -95,8 +88,8 @@ def make_app(
     async def show_page() -> HTMLResponse:
         return HTMLResponse(page)
 
-    @app.get("/health", response_model=schema.Health)
-    async def health() -> Any:
+    @app.get("/health")
+    async def health() -> dict[str, str]:
         """Whether the server answers; needs no key."""
         return {"status": "ok", "version": __version__}
 
@@ -170,16 +163,15 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
                 break
         counts = {"total": sum(map(len, members)), "groups": len(members)}
         table = group_rows(entries, members, vectors)
-        rows = islice(table, body.offset, body.offset + body.limit)
-        return answered(
-            {"rows": [{name: row[name] for name in schema.GROUP_ROW} for row in rows], **counts}
-        )
+        page = islice(table, body.offset, body.offset + body.limit)
+        rows = [{name: row[name] for name in schema.GROUP_ROW} for row in page]
+        return answered({"rows": rows, **counts})
 
     @v1.post("/info", response_model=schema.About)
     def info(body: schema.Nothing) -> Response:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = index.detector
-        note = NO_LABELS if detector.threshold_from == "default" else ""
+        note = NO_LABELS * (detector.threshold_from == "default")
         facts = {"questions": len(index), "threshold": detector.threshold, "note": note}
         calibrated = detector.calibration is not None
         return answered({"version": __version__, "has_probabilities": calibrated, **facts})
@@ -239,11 +231,7 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
 
 
 def serve(
-    index: QuestionIndex,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    names: Sequence[str] = (),
+    index: QuestionIndex, *, host: str = "127.0.0.1", port: int = 8000, names: Sequence[str] = ()
 ) -> None:
     """Serves an index until SIGTERM or Ctrl-C, prints the address of its page, and closes the index.
 
@@ -279,7 +267,9 @@ def serve(
             )
         url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
         print(f"{len(index):,} questions are served at {url} (Ctrl-C ends it).", flush=True)
-        sys.setswitchinterval(SWITCH)
+        sys.setswitchinterval(
+            0.001
+        )  # seconds until another thread runs, that of /health for example
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
         app = make_app(index, host=host, key=key or None, names=names)
         # No log_config: it would close the handlers that others have made.

@@ -43,13 +43,11 @@ def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
 
 
 Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Value = str | int | Number | bool
+Value = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
 Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
-COLUMNS = dict[str, Value | list[Value | None] | None]
-NEW = {"question": Worded, "columns": (COLUMNS, {})}
 LIMITS = [{"questions": {"maxItems": most}, "k": {"maximum": k}} for most, k in SIZES]
+NEW = {"question": Worded, "columns": (dict[str, Value | list[Value | None] | None], {})}
 
 Pairs = body("Pairs", pairs=several(Two), threshold=(Cut, None))
 Pair = body("Pair", question1=Short, question2=Short)
@@ -82,7 +80,6 @@ ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool
 WORDS = list[model_of(WordEffect)]
 GROUP_ROW = {"group": str, "keep": int, "similarity": float, "same_text": int}
 GROUP_ROW |= {"id": str, "question": str}
-ROWS = list[create_model("GroupRow", **GROUP_ROW)]
 
 Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
@@ -90,9 +87,9 @@ EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS, "note": str}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
 Hits = create_model("Hits", results=list[list[model_of(Hit)]])
 Changed, Removed = model_of(Added), create_model("Removed", removed=int)
-Groups = create_model("Groups", rows=ROWS, total=int, groups=int)
+ROW = create_model("GroupRow", **GROUP_ROW)
+Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
 ABOUT = {"version": str, "questions": int, "threshold": float}
 About = create_model("About", **ABOUT, has_probabilities=bool, note=str)
-Health = create_model("Health", status=str, version=str)
