@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 
 from siamese.cli import arguments as shared
+from siamese.cli import output
 from siamese.cli.arguments import arg, command, flag, number
-from siamese.cli.output import (
-    Result,
-    counted,
-    note,
-    remarks,
-    table_result,
-    threshold_facts,
-    write_out,
-)
+from siamese.cli.output import Result, counted, note, remarks, table_result, threshold_facts
 from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
 from siamese.compat.progress import elapsed
 from siamese.data.readers.reading import ReadReport, source_name
@@ -61,7 +54,7 @@ def predict(flags: argparse.Namespace) -> Result | None:
     report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
     options = reading_options(flags, "threshold columns encoding excel")
     for line in answer_file(detector, flags.question1, report, as_json=flags.json, **options):
-        write_out(line)
+        output.write_out(line)
     note_findings(report)
     return None
 

@@ -80,7 +80,6 @@ ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool
 WORDS = list[model_of(WordEffect)]
 GROUP_ROW = {"group": str, "keep": int, "similarity": float, "same_text": int}
 GROUP_ROW |= {"id": str, "question": str}
-
 Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
 EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS, "note": str}
