@@ -14,7 +14,6 @@ from typing import Any
 
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, aligned, note
-from siamese.data.corpus import embedded_corpus
 from siamese.search.display import rounded
 from siamese.training.config import TrainConfig
 
@@ -29,6 +28,7 @@ def demo(flags: argparse.Namespace) -> Result:
 
     siamese demo --output demo --steps 120
     """
+    from siamese.data.corpus import embedded_corpus
     from siamese.training.run import Trainer
 
     started, corpus, folder = time.monotonic(), embedded_corpus(), Path(flags.output)

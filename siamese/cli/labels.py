@@ -15,8 +15,6 @@ from siamese.compat.progress import elapsed
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
-from siamese.evaluation.report import Evaluation, short_table, write_report
-from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
 from siamese.search.display import csv_line
 from siamese.search.encoders import is_encoder_name
 from siamese.storage.atomic import explained, write_bytes_atomically
@@ -47,6 +45,8 @@ def evaluate(flags: argparse.Namespace) -> Result:
     siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
     siamese evaluate old.index --queries new.csv --relevant qrels.txt
     """
+    from siamese.evaluation.report import Evaluation, short_table, write_report
+
     if flags.queries and flags.relevant and not flags.questions:
         return _on_queries(flags)
     if not flags.questions or flags.queries or flags.relevant:
@@ -81,6 +81,8 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 def _on_queries(flags: argparse.Namespace) -> Result:
     """Chooses the weight of the vectors on one half of the queries, and measures on the other half."""
+    from siamese.evaluation.retrieval import evaluate_retrieval
+
     measuring, choosing = _halves(flags)
     with opened(flags.index, flags, stored=flags.save_weight) as (index, _):
 
@@ -118,6 +120,8 @@ def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
 
     Queries that share an answer, directly or through others, are a cluster; it is in one half.
     """
+    from siamese.evaluation.retrieval import read_relevance, shared_clusters
+
     queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
     texts = dict(zip(queries.ids, queries.questions))
     names = [name for name in texts if name in relevance]

@@ -20,7 +20,6 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS
 from siamese.search.encoders import is_encoder_name
 from siamese.search.groups import with_columns
-from siamese.search.stored.file import MAGIC
 
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column drop_repeated"
@@ -91,6 +90,8 @@ def labelled_pairs(path: str, flags: Any) -> QuestionPairs:
 
 def kind_of(path: str) -> str:
     """What a path or a name stands for: 'index', 'model' (also where nothing is there) or 'questions'."""
+    from siamese.search.stored.file import MAGIC
+
     if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
         return "model"
     if os.path.isfile(path):

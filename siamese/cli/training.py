@@ -14,9 +14,7 @@ from siamese.data.split import check_both_labels, split
 from siamese.data.summary import describe, render
 from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
-from siamese.search.import_weights import import_weights as imported
 from siamese.training import config as configs
-from siamese.training.fine_tuning import FEW, fine_tuning_config
 
 SPLIT_HELP = (
     "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
@@ -54,6 +52,7 @@ def train(flags: argparse.Namespace) -> Result:
     siamese train --questions questions.csv.gz --output runs/small --set d_model=64 --epochs 2
     siamese train --questions mine.csv --init-from model.safetensors --output runs/mine    (fine-tuning)
     """
+    from siamese.training.fine_tuning import FEW, fine_tuning_config
     from siamese.training.run import Trainer
 
     changes = configs.changes_from_flags(flags)
@@ -151,6 +150,8 @@ def import_weights(flags: argparse.Namespace) -> Result:
 
     siamese import-weights model.pkl.gz --vocab vocab.json mine.safetensors
     """
+    from siamese.search.import_weights import import_weights as imported
+
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
     facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
     facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
