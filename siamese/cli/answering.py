@@ -1,21 +1,30 @@
-"""The commands that compare questions by a model: predict for pairs, match for two lists."""
+"""The commands that answer questions: predict for pairs, search for new ones, match for two lists."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
-import numpy as np
-
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, either, flag
-from siamese.cli.output import Result, note, remarks, table_result, threshold_facts, write_out
-from siamese.cli.reading import note_cut, note_findings, question_list
+from siamese.cli import output
+from siamese.cli.arguments import arg, command, flag, number
+from siamese.cli.output import Result, counted, note, remarks, table_result, threshold_facts
+from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
 from siamese.compat.progress import elapsed
+from siamese.data.readers.reading import ReadReport, source_name
 from siamese.errors import ArgumentError
-from siamese.search.display import NO_LABELS, rounded
+from siamese.search.detector import DuplicateDetector
+from siamese.search.display import NO_LABELS, harmless, rounded
+from siamese.search.explain import explain
+from siamese.search.groups import with_columns
+from siamese.search.streaming import answer_file
 
-MATCH_COLUMNS = ["id", "question", "match_id", "match", "similarity", "probability", "is_duplicate"]
+# Column of a table -> what it holds of a hit, its rank and its query.
+JUDGED = {name: name for name in ("similarity", "probability", "is_duplicate")}
+HITS = {name: name for name in ("query_id", "query", "rank", "id", "question")} | JUDGED
+HITS |= {name: name for name in ("vector_rank", "word_rank", "same")}
+MATCHES = {"id": "query_id", "question": "query", "match_id": "id", "match": "question"} | JUDGED
 
 
 @command(
@@ -29,104 +38,176 @@ MATCH_COLUMNS = ["id", "question", "match_id", "match", "similarity", "probabili
 def predict(flags: argparse.Namespace) -> Result | None:
     """Answer whether two questions, or many pairs, are duplicates.
 
-    siamese predict use "How old are you?" "What is your age?"
-    siamese predict runs/course "How old are you?" "What is your age?" --explain --threshold 0.7
+    siamese predict use "How old are you?" "What is your age?" --explain
     siamese predict runs/course pairs.csv > answers.csv     (of JSON Lines, or with --json: JSON Lines)
-    ... | siamese predict runs/course -
     """
-    from siamese.search.detector import DuplicateDetector
-
-    if flags.explain and flags.question2 is None:
-        raise ArgumentError("--explain takes two questions, not a file.")
     detector = DuplicateDetector.load(flags.model)
-    return (_answer_file if flags.question2 is None else _answer)(detector, flags)
-
-
-def _answer_file(detector: Any, flags: argparse.Namespace) -> None:
-    """Prints a line for each pair of a file; the first bad row ends it, or bad rows are skipped."""
-    from siamese.data.readers.reading import ReadReport, source_name
-    from siamese.search.streaming import answer_file
-
-    if threshold_facts(detector, flags)["threshold_from"] == "default":
+    facts, pair = threshold_facts(detector, flags), (flags.question1, flags.question2)
+    if flags.question2 is not None:
+        return _answer(detector, pair, facts, flags.explain)
+    if flags.explain:
+        raise ArgumentError("--explain takes two questions, not a file.")
+    if facts["threshold_from"] == "default":
         note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
     report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
-    names = ("threshold", "columns", "encoding", "excel")
-    options = {name: getattr(flags, name) for name in names} | {"as_json": flags.json}
-    for line in answer_file(detector, flags.question1, report, **options):
-        write_out(line)
+    options = reading_options(flags, "threshold columns encoding excel")
+    for line in answer_file(detector, flags.question1, report, as_json=flags.json, **options):
+        output.write_out(line)
     note_findings(report)
+    return None
 
 
-def _answer(detector: Any, flags: argparse.Namespace) -> Result:
-    """The answer for two questions."""
-    pair = {"question1": flags.question1, "question2": flags.question2}
-    note_cut(detector, pair.values())
-    facts = threshold_facts(detector, flags)
-    cosines = detector.similarity(*([question] for question in pair.values()))
-    ((cosine, probability, is_duplicate),) = detector.judged(cosines, facts["threshold"])
-    unknown = [word for question in pair.values() for word in detector.unknown_words(question)]
+def _answer(
+    detector: DuplicateDetector, pair: tuple[str, str], facts: dict[str, Any], explained: bool
+) -> Result:
+    """The answer for two questions, perhaps with the effect of each word."""
+    note_cut(detector, pair)
+    explanation = explain(detector, *pair) if explained else None
+    cut = facts["threshold"]
+    ((cosine, probability, is_duplicate),) = detector.answers(*([side] for side in pair), cut)
+    unknown = [word for question in pair for word in detector.unknown_words(question)]
     verdict, sign = ("duplicate", ">") if is_duplicate else ("not a duplicate", "<=")
-    line = f"-> {verdict}: cosine {cosine:.3f} {sign} {facts['threshold']:.3f}"
-    line += "" if probability is None else f", probability {probability:.2f}"
-    lines = [*pair.values(), line, *(f"   {remark}" for remark in remarks(unknown, facts))]
+    if detector.measure == "probability":
+        line = f"-> {verdict}: probability {probability:.3f} {sign} {cut:.3f}, cosine {cosine:.3f}"
+    else:
+        line = f"-> {verdict}: cosine {cosine:.3f} {sign} {cut:.3f}"
+        line += "" if probability is None else f", probability {probability:.2f}"
+    lines = [*pair, line, *(f"   {remark}" for remark in remarks(unknown, facts))]
     text = "\n".join(f"  {line}" for line in lines)
-    answer = {**pair, "is_duplicate": is_duplicate, "similarity": cosine}
-    answer |= {"probability": probability, **facts, "unknown_words": unknown}
-    if flags.explain:
-        from siamese.search.explain import explain
-
-        explanation = explain(detector, *pair.values())
+    answer = {"question1": pair[0], "question2": pair[1], "is_duplicate": is_duplicate}
+    answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}
+    if explanation:
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
         text += f"\n\n{explanation.words()}"
     return text, rounded(answer)
 
 
+def _mode(name: str, mode: str, help: str) -> Any:
+    return arg(name, help=help, dest="mode", action="store_const", const=mode, default="hybrid")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """A flag's value of the form COLUMN=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}: write COLUMN=VALUE")
+    return name, value
+
+
+WHERE_HELP = "only questions with this value in a column; may be repeated for other columns"
+
+
+@command(
+    shared.INDEX,
+    [
+        arg("question", nargs="?", help="a new question"),
+        arg("--queries", metavar="FILE", help="a list of new questions: their hits are a table"),
+    ],
+    arg("-k", type=int, default=10, help="how many hits [%(default)s]"),
+    shared.THRESHOLD,
+    [
+        _mode("--vectors-only", "vectors", "order by cosine [by vectors and words together]"),
+        _mode("--words-only", "words", "order by shared words, BM25"),
+    ],
+    arg("--where", type=_setting, action="append", metavar="COLUMN=VALUE", help=WHERE_HELP),
+    arg("--min-probability", type=number(0, 1), help="only hits at least so probable"),
+    flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
+    *shared.LIST_TABLE,
+)
+def search(flags: argparse.Namespace) -> Result:
+    """Find the questions of an index or a list that are similar to a new one, or to each of a list.
+
+    siamese search questions.csv "How old are you?"             (a list is encoded each time)
+    siamese search old.index "How old are you?" -k 3 --where by=me --merge-same --json
+    siamese search old.index --queries new.csv > hits.csv       (--output hits.jsonl: JSON Lines)
+    """
+    if flags.queries is None and (flags.question == "-" or os.path.isfile(flags.question)):
+        raise ArgumentError(
+            f"{flags.question!r} is a file, not a question. For each question of a file: "
+            f"siamese search {flags.index} --queries {flags.question}"
+        )
+    options = reading_options(flags, "mode threshold min_probability merge_same")
+    options["where"] = dict(flags.where or ())
+    if len(options["where"]) < len(flags.where or ()):
+        raise ArgumentError("--where names one column twice.")
+    with opened(flags.index, flags) as (index, detector):
+        weight = index.vector_weight
+        facts = {"mode": flags.mode, "vector_weight": weight, **threshold_facts(detector, flags)}
+        order = (
+            f"Ordered by cosine (weight {weight:g}) and shared words (weight {1 - weight:g}) "
+            "together; --vectors-only orders by cosine."
+        )
+        if flags.queries is not None:
+            if flags.mode == "hybrid":
+                note(order)
+            return _table(index, flags.queries, flags, facts, **options)
+        hits = index.search(flags.question, flags.k, **options)
+        unknown = detector.unknown_words(flags.question)
+    lines = list(map(_hit_text, hits)) or ["Nothing found."]
+    if any(hit.is_duplicate for hit in hits):
+        lines.append(f"* a duplicate: {detector.measure} above {facts['threshold']:.3f}")
+    cosines = [hit.similarity for hit in hits]
+    if flags.mode == "hybrid" and cosines != sorted(cosines, reverse=True):
+        lines.append(order)
+    values = [rounded(hit._asdict()) for hit in hits]
+    facts = {"question": flags.question, "hits": values, "unknown_words": unknown, **facts}
+    return "\n".join([*lines, *remarks(unknown, facts)]), facts
+
+
+def _hit_text(hit: Any) -> str:
+    mark = "*" if hit.is_duplicate else " "
+    probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
+    same = f"  (same text: {', '.join(map(harmless, hit.same))})" if hit.same else ""
+    return f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}{same}"
+
+
+def _table(
+    index: Any, path: str, flags: argparse.Namespace, facts: dict[str, Any], **options: Any
+) -> Result:
+    """The hits of each question of a list, named as the command names them; one row for none.
+
+    Args:
+      index: where they are searched.
+      path: the list.
+      flags: those of the command.
+      facts: with the threshold.
+      options: of `QuestionIndex.search`.
+    """
+    queries, rows = question_list(path, flags), []
+    names, prefix = (MATCHES, "match_") if flags.command == "match" else (HITS, "")
+    with elapsed(f"Searching for {len(queries.questions):,} questions"):
+        hits = index.search(queries.questions, flags.k, **options)
+    columns = queries.columns or [{}] * len(hits)
+    for i, question, own, best in zip(queries.ids, queries.questions, columns, hits):
+        for rank, hit in enumerate(best or [None], 1):
+            values, others = {"query_id": i, "query": question}, {}
+            if hit:
+                others = {f"{prefix}{name}": value for name, value in hit.columns.items()}
+                values |= hit._asdict() | {"rank": rank, "same": " ".join(hit.same)}
+                values["is_duplicate"] = int(hit.is_duplicate)
+            row = {name: values.get(value) for name, value in names.items()}
+            rows.append(with_columns(with_columns(row, others), own))
+    matched = sum(any(hit.is_duplicate for hit in best) for best in hits)
+    facts |= {"questions": len(hits), "with_hits": sum(map(bool, hits)), "matched": matched}
+    summary = (
+        f"{counted(len(hits), 'question')}, {facts['with_hits']:,} of them with hits, {matched:,} with "
+        f"one above {facts['threshold']:.3f}."
+    )
+    return table_result(flags, rows, list(names), summary, facts)
+
+
 @command(
     arg("a", metavar="A", help="the questions to match, a list in any format"),
-    arg("b", metavar="B", help="the questions to match them with"),
-    shared.NEW_MODEL,
+    arg("index", metavar="B", help="the questions to match them with, or their index"),
     shared.THRESHOLD,
-    either(
-        arg("-k", type=int, default=1, help="matches of each question [%(default)s]"),
-        flag("--one-to-one", "match no question twice: the best assignment above the threshold"),
-    ),
-    *shared.READ_LIST,
-    *shared.TABLE,
+    arg("-k", type=int, default=1, help="matches of each question [%(default)s]"),
+    *shared.LIST_TABLE,
 )
 def match(flags: argparse.Namespace) -> Result:
     """Find for each question of one list the best matches in another, as CSV or JSON Lines.
 
-    siamese match new.csv faq.csv > matches.csv
-    siamese match new.csv faq.csv --model runs/course --one-to-one --threshold 0.8 --output matches.jsonl
+    siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
-    from siamese.search.detector import DuplicateDetector
-    from siamese.search.groups import with_columns
-    from siamese.search.nearest import match_questions
-
-    detector = DuplicateDetector.load(flags.model)
-    facts = threshold_facts(detector, flags)
-    cut = facts["threshold"]
-    first, second = question_list(flags.a, flags), question_list(flags.b, flags)
-    sizes = len(first.questions), len(second.questions)
-    note_cut(detector, [*first.questions, *second.questions])
-    options = {"k": flags.k, "one_to_one": flags.one_to_one, "threshold": cut}
-    with elapsed(f"Matching {sizes[0]:,} questions with {sizes[1]:,}"):
-        matches = match_questions(detector, first.questions, second.questions, **options)
-    rows, matched = [], 0
-    columns1, columns2 = (side.columns or [{}] * len(side.ids) for side in (first, second))
-    for i, question, columns, best in zip(first.ids, first.questions, columns1, matches):
-        judged = detector.judged(np.array([cosine for _, cosine in best]), cut)
-        matched += any(is_duplicate for *_, is_duplicate in judged)
-        empty = dict.fromkeys(MATCH_COLUMNS) | {"id": i, "question": question}
-        rows += [with_columns(empty, columns)] * (not best)
-        for (other, _), (*answer, is_duplicate) in zip(best, judged):
-            cells = i, question, second.ids[other], second.questions[other], *answer
-            row = rounded(dict(zip(MATCH_COLUMNS, (*cells, int(is_duplicate)))))
-            more = {f"match_{name}": value for name, value in columns2[other].items()}
-            rows.append(with_columns(with_columns(row, columns), more))
-    summary = (
-        f"{sizes[0]:,} questions, {sizes[1]:,} to match them with; matches above {cut:.3f} for "
-        f"{matched:,}."
-    )
-    facts |= {"questions": sizes[0], "others": sizes[1], "matched": matched}
-    return table_result(flags, rows, MATCH_COLUMNS, summary, facts)
+    with opened(flags.index, flags) as (index, detector):
+        facts = threshold_facts(detector, flags)
+        return _table(index, flags.a, flags, facts, mode="vectors", threshold=flags.threshold)

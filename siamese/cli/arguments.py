@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-Argument = Callable[[Any], Any]  # adds itself to a parser
+# What `add_argument` takes; a list of such tuples are arguments that exclude each other.
+Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
 def arg(*names: str, **options: Any) -> Argument:
     """An argument of a command; see `argparse.ArgumentParser.add_argument`."""
-    return lambda parser: parser.add_argument(*names, **options)
+    return names, options
 
 
 def flag(name: str, help: str) -> Argument:
@@ -20,96 +21,89 @@ def flag(name: str, help: str) -> Argument:
     return arg(name, help=help, action="store_true")
 
 
-def either(*arguments: Argument, required: bool = False) -> Argument:
-    """Arguments that exclude each other."""
-
-    def add(parser: Any) -> None:
-        group = parser.add_mutually_exclusive_group(required=required)
-        for argument in arguments:
-            argument(group)
-
-    return add
-
-
-def command(*arguments: Argument) -> Callable:
+def command(*arguments: Argument | list[Argument] | Callable) -> Callable:
     """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
 
     The first line of its docstring is the help, the rest are examples; `index_build` is the command
-    `siamese index build`.
+    `siamese index build`. Of a list of arguments you pass at most one, and one if a positional is in it.
     """
 
+    def add(parser: Any) -> None:
+        for argument in (flag("--json", "print JSON, for machines"), *arguments):
+            if callable(argument):
+                argument(parser)
+            elif isinstance(argument, list):
+                is_needed = any(not names[0].startswith("-") for names, _ in argument)
+                group = parser.add_mutually_exclusive_group(required=is_needed)
+                for names, options in argument:
+                    group.add_argument(*names, **options)
+            else:
+                parser.add_argument(*argument[0], **argument[1])
+
     def declare(function: Callable) -> Callable:
-        function.arguments = (flag("--json", "print JSON, for machines"), *arguments)
+        function.add_arguments = add
         return function
 
     return declare
 
 
-def finite(text: str) -> float:
-    """A flag's value as a number; NaN and infinity would answer without comparing anything."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
-    return number
+def number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
+    """The type of a flag: a finite number from `low` to `high`."""
 
+    def convert(text: str) -> float:
+        value = float(text)
+        if not (math.isfinite(value) and low <= value <= high):
+            bounds = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a finite number{bounds}")
+        return value
 
-def setting(text: str) -> tuple[str, str]:
-    """A flag's value of the form COLUMN=VALUE."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r}: write COLUMN=VALUE")
-    return name, value
+    convert.__name__ = "number"  # as argparse's messages call it
+    return convert
 
 
 # ---- Models and indexes ----
 
 MODEL_HELP = "a saved model, the directory of a training run, or an encoder's name, such as use"
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
-TARGET = arg("target", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
+TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
 NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
+COSINE = number(-1, 1)
 THRESHOLD = arg(
-    "--threshold", type=finite, help="cosine above which questions are duplicates [the model's own]"
+    "--threshold",
+    type=COSINE,
+    help="duplicates have a higher cosine, or probability where that decides [the model's own]",
 )
 
 # ---- Reading ----
 
-BAD_ROWS = arg(
-    "--bad-rows",
-    choices=("refuse", "skip"),
-    default="refuse",
-    help="a row that cannot be read: stop there, or leave it out and count it [%(default)s]",
-)
+BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it [refuse]"
+BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP)
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
-COLUMN = arg(
-    "--column",
-    help="the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
-    "and the first 50 words count [found by its name; title+body:50 where there are both]",
+COLUMN_HELP = (
+    "the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
+    "and the first 50 words count [found by its name; title+body:50 where there are both]"
 )
+COLUMN = arg("--column", help=COLUMN_HELP)
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
-COLUMNS = arg(
-    "--columns",
-    metavar="NAMES",
-    help="the columns, as question1,question2,label; title1+body1 joins two, 2*title1+body1 lets "
-    "the title weigh twice [found by their names]",
-)
+COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
+COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
 LABELS = (
     COLUMNS,
-    arg("--duplicate-from", type=finite, metavar="NUMBER", help="the least grade of duplicates"),
+    arg("--duplicate-from", type=number(), metavar="NUMBER", help="the least grade of duplicates"),
     arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
 )
-PAIRS_OF = arg(
-    "--list",
-    metavar="FILE",
-    help="a list of questions or an index whose ids the pairs name (id1,id2 and perhaps a label; without "
-    "one all are duplicates)",
+IDS_HELP = (
+    "a list or an index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 )
+PAIRS_OF = arg("--list", metavar="FILE", help=IDS_HELP)
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
 READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
+LIST_AND_PAIRS = *READ_LIST, *LABELS, PAIRS_OF
 
 # ---- Tables ----
 
 EXCEL = flag("--excel", "put ' before text that a spreadsheet would run (= + - @)")
 OUTPUT = arg("--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [print CSV]")
-TABLE = OUTPUT, EXCEL
+LIST_TABLE = MODEL, *READ_LIST, OUTPUT, EXCEL  # of a command that makes a table of a list

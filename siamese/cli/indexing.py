@@ -1,53 +1,47 @@
-"""The commands about indexes: index build, add, remove and export; search; serve."""
+"""The commands about an index: index build, add, remove and export; duplicates; serve."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
-import sys
-import tempfile
 import time
 from typing import Any
 
-from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, either, finite, flag
-from siamese.cli.output import Result, counted, remarks, table_result, threshold_facts
-from siamese.cli.reading import (
-    build_index,
-    kind_of,
-    note_cut,
-    note_findings,
-    open_index,
-    question_list,
-    reading_options,
-)
-from siamese.compat.progress import elapsed
-from siamese.errors import ArgumentError
-from siamese.search.display import harmless, rounded
+import numpy as np
 
-HIT_COLUMNS = (
-    *("query_id", "query", "rank", "id", "question", "similarity", "probability", "is_duplicate"),
-    *("vector_rank", "word_rank", "same"),
+from siamese.cli import arguments as shared
+from siamese.cli import reading
+from siamese.cli.arguments import arg, command, flag
+from siamese.cli.output import Result, counted, note, table_result, threshold_facts
+from siamese.cli.reading import opened, question_list
+from siamese.compat.progress import elapsed
+from siamese.data.questions import QuestionList, read_ids
+from siamese.errors import ArgumentError
+from siamese.search.detector import DuplicateDetector
+from siamese.search.explain import differences
+from siamese.search.groups import below_threshold, group_rows, with_columns
+from siamese.search.linkage import strongest_pairs
+
+GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
+PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
+WIDTH = 70  # characters of a question that are shown
+NAMED = 3  # questions without a known word that a note names
+KEEP_HELP = (
+    "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
+    "column of numbers or ISO dates [central]"
 )
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
+NEW_INDEX = arg("--output", metavar="INDEX", help="the file to write [FILE.index]")
 
 
-@command(
-    A_LIST,
-    shared.NEW_MODEL,
-    arg("--output", metavar="INDEX", help="the file to write [FILE.index]"),
-    *shared.READ_LIST,
-)
+@command(A_LIST, shared.NEW_MODEL, NEW_INDEX, *shared.READ_LIST)
 def index_build(flags: argparse.Namespace) -> Result:
     """Encode a list of questions, to search it and to find duplicates in it.
 
     siamese index build questions.csv
     siamese index build faq.jsonl --model runs/course --column title --output faq.index
     """
-    from siamese.search.detector import DuplicateDetector
-
     if flags.output is None and not os.path.isfile(flags.questions):
         raise ArgumentError(
             f"{flags.questions} is no file. Name the index to write (--output INDEX)."
@@ -55,18 +49,13 @@ def index_build(flags: argparse.Namespace) -> Result:
     output, started = flags.output or f"{flags.questions}.index", time.monotonic()
     detector = DuplicateDetector.load(flags.model)
     questions = question_list(flags.questions, flags)
-    build_index(detector, questions, path=output, model=flags.model).close()
-    facts = {
-        "output": output,
-        "questions": len(questions.questions),
-        "left_out": questions.left_out,
-    }
-    facts |= {"bytes": os.path.getsize(output), "seconds": round(time.monotonic() - started, 1)}
-    text = (
-        f"{counted(facts['questions'], 'question')}, {facts['bytes'] / 1e6:,.1f} MB, in "
-        f'{facts["seconds"]} s.\nSaved in {output}. Ask it: siamese search {output} "..."'
-    )
-    return text, facts
+    reading.build_index(detector, questions, path=output, model=flags.model).close()
+    size, seconds = os.path.getsize(output), round(time.monotonic() - started, 1)
+    facts = {"output": output, "questions": len(questions.ids), "left_out": questions.left_out}
+    return (
+        f"{counted(len(questions.ids), 'question')}, {size / 1e6:,.1f} MB, in {seconds} s.\n"
+        f'Saved in {output}. Ask it: siamese search {output} "..."'
+    ), {**facts, "bytes": size, "seconds": seconds}
 
 
 @command(A_FILE, A_LIST, *shared.READ_LIST, shared.MODEL)
@@ -76,20 +65,19 @@ def index_add(flags: argparse.Namespace) -> Result:
     siamese index add old.index more.csv
     """
     questions = question_list(flags.questions, flags)
-    with open_index(flags.index, flags, stored=True) as index:
+    with opened(flags.index, flags, stored=True) as (index, _):
         _, added, replaced, skipped = add_questions(index, questions)
-        facts = {"added": added, "replaced": replaced, "skipped": skipped}
-        facts |= {"left_out": questions.left_out, "questions": len(index)}
-    text = (
+        size = len(index)
+    facts = {"added": added, "replaced": replaced, "skipped": skipped}
+    return (
         f"{counted(added, 'question')} added, {replaced:,} replaced, {skipped:,} skipped (stored "
-        f"already); the index has {facts['questions']:,}."
-    )
-    return text, facts
+        f"already); the index has {size:,}."
+    ), {**facts, "left_out": questions.left_out, "questions": size}
 
 
-def add_questions(index: Any, questions: Any) -> Any:
-    """Adds a `QuestionList` to an index; returns its `Added`."""
-    note_cut(index.detector, questions.questions)
+def add_questions(index: Any, questions: QuestionList) -> Any:
+    """Adds a list to an index; returns its `Added`."""
+    reading.note_cut(index.detector, questions.questions)
     ids = questions.ids if questions.has_ids else None
     with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
         return index.add(questions.questions, ids=ids, columns=questions.columns)
@@ -97,11 +85,10 @@ def add_questions(index: Any, questions: Any) -> Any:
 
 @command(
     A_FILE,
-    either(
+    [
         arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
         arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
-        required=True,
-    ),
+    ],
     *(shared.BAD_ROWS, shared.ENCODING, shared.ID_COLUMN, shared.MODEL),
 )
 def index_remove(flags: argparse.Namespace) -> Result:
@@ -110,14 +97,13 @@ def index_remove(flags: argparse.Namespace) -> Result:
     siamese index remove old.index --ids 7 12
     siamese index remove old.index ids.csv
     """
-    from siamese.data.questions import read_ids
-
     ids = flags.ids
     if ids is None:
-        options = reading_options(flags, ("bad_rows", "encoding", "id_column"))
-        ids, report = read_ids(flags.file, **options)
-        note_findings(report)
-    with open_index(flags.index, flags, stored=True) as index:
+        ids, report = read_ids(
+            flags.file, **reading.reading_options(flags, "bad_rows encoding id_column")
+        )
+        reading.note_findings(report)
+    with opened(flags.index, flags, stored=True) as (index, _):
         facts = {"removed": index.remove(ids), "questions": len(index)}
     text = f"{counted(facts['removed'], 'question')} removed; the index has {facts['questions']:,}."
     return text, facts
@@ -129,120 +115,160 @@ def index_export(flags: argparse.Namespace) -> Result:
 
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
-    with open_index(flags.index, flags, stored=True) as index:
+    with opened(flags.index, flags, stored=True) as (index, _):
         facts = {"output": flags.parquet, "questions": index.export(flags.parquet)}
-    facts["bytes"] = os.path.getsize(flags.parquet)
     return f"{counted(facts['questions'], 'question')} written to {flags.parquet}.", facts
-
-
-def _mode(name: str, mode: str, help: str) -> Any:
-    return arg(name, help=help, dest="mode", action="store_const", const=mode, default="hybrid")
 
 
 @command(
     shared.INDEX,
-    either(
-        arg("question", nargs="?", help="a new question"),
-        arg("--queries", metavar="FILE", help="a list of new questions: their hits are a table"),
-        required=True,
-    ),
-    arg("-k", type=int, default=10, help="how many hits [%(default)s]"),
     shared.THRESHOLD,
-    either(
-        _mode("--vectors-only", "vectors", "order by cosine [by vectors and words together]"),
-        _mode("--words-only", "words", "order by shared words, BM25"),
-    ),
-    arg(
-        "--where",
-        type=shared.setting,
-        action="append",
-        default=[],
-        metavar="COLUMN=VALUE",
-        help="only questions with this value in a column; may be repeated for other columns",
-    ),
-    arg("--min-probability", type=finite, help="only hits at least so probable, from 0 to 1"),
-    flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
-    shared.MODEL,
-    *shared.READ_LIST,
-    *shared.TABLE,
+    flag("--regroup", "make the groups of an index again"),
+    arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
+    [
+        arg("--keep", metavar="RULE", help=KEEP_HELP),
+        flag("--pairs", "write all pairs above the threshold, no groups"),
+        flag("--differences", "write the pairs that differ in a number, a negation or a name"),
+        arg("--add", metavar="FILE", help="add questions, and write which group each joins"),
+    ],
+    *shared.LIST_TABLE,
 )
-def search(flags: argparse.Namespace) -> Result:
-    """Find the questions of an index or a list that are similar to a new one, or to each of a list.
+def duplicates(flags: argparse.Namespace) -> Result:
+    """Find the groups of duplicates in an index or a list of questions, as CSV or JSON Lines.
 
-    siamese search old.index "How old are you?"
-    siamese search questions.csv "How old are you?"             (a list is encoded each time)
-    siamese search old.index "How old are you?" -k 3 --where by=me --merge-same --json
-    siamese search old.index --queries new.csv > hits.csv       (--output hits.jsonl: JSON Lines)
+    siamese duplicates posts.csv --keep created_at=min --output groups.csv
+    siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
+    siamese duplicates old.index --add new.csv                  (joins group 17; forms group 40; new)
     """
-    if flags.queries is None and (flags.question == "-" or os.path.isfile(flags.question)):
+    with opened(flags.index, flags) as (index, detector):
+        facts = threshold_facts(detector, flags)
+        write = _pairs if flags.pairs or flags.differences else _groups
+        return write(index, flags, facts)
+
+
+def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+    """All pairs above a threshold, the most similar first; or those that differ in more than words."""
+    if flags.regroup or flags.largest is not None:
         raise ArgumentError(
-            f"{flags.question!r} is a file, not a question. For each question of a file: "
-            f"siamese search {flags.index} --queries {flags.question}"
+            "--pairs and --differences make no groups; leave out --largest and --regroup."
         )
-    names = ("mode", "threshold", "min_probability", "merge_same")
-    options = {name: getattr(flags, name) for name in names} | {"where": dict(flags.where)}
-    if len(options["where"]) < len(flags.where):
-        raise ArgumentError("--where names one column twice.")
-    with open_index(flags.index, flags) as index:
-        weight = index.vector_weight
-        facts = {"mode": flags.mode, "vector_weight": weight}
-        facts |= threshold_facts(index.detector, flags)
-        order = (
-            f"Ordered by cosine (weight {weight:g}) and shared words (weight {1 - weight:g}) "
-            "together; --vectors-only orders by cosine."
+    cut, size = facts["threshold"], counted(len(index), "question")
+    least, decide = index.detector.rule(cut)
+    vectors = index.vectors
+
+    def allowed(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        return decide(vectors[one], vectors[two])
+
+    with elapsed(f"Comparing {size}"):
+        first, second, cosines, lowest = strongest_pairs(vectors, least, decide and allowed)
+    if lowest > least:
+        note(f"There are too many pairs: only those above {lowest:.4f} are written.")
+    entries, rows = index.entries, []
+    for at in np.argsort(-cosines, kind="stable"):
+        row = _pair(entries, first[at], second[at], float(cosines[at]))
+        if flags.differences:
+            row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
+        if flags.pairs or row["differs"]:
+            rows.append(row)
+    facts |= {"questions": len(entries), "pairs": len(rows)}
+    which = "" if flags.pairs else ", different in a number, a negation or a name"
+    measure = index.detector.measure
+    summary = f"{size}, {measure} above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
+    columns = PAIR_COLUMNS if flags.pairs else (*PAIR_COLUMNS, "differs")
+    return table_result(flags, rows, columns, summary, facts)
+
+
+def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, Any]:
+    sides = [entries[at][name] for at in (one, two) for name in ("id", "question")]
+    return dict(zip(PAIR_COLUMNS, [*sides, round(cosine, 6)]))
+
+
+def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
+    """The groups of an index, or with --add the groups that new questions join."""
+    with elapsed(f"Grouping {counted(len(index), 'question')}"):
+        groups = index.groups(flags.threshold, largest=flags.largest, regroup=flags.regroup)
+    if flags.add is None:
+        rows, columns = _group_rows(index, groups, flags.keep or "central"), GROUP_COLUMNS
+    else:
+        rows, columns = _joined(index, groups, flags), ("answer", *GROUP_COLUMNS)
+        groups = index.groups()
+    entries = index.entries
+    is_unknown = index.detector.without_known_words([entry["question"] for entry in entries])
+    if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
+        names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
+        note(
+            f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
+            f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
         )
-        if flags.queries is not None:
-            queries = question_list(flags.queries, flags)
-            with elapsed(f"Searching for {len(queries.questions):,} questions"):
-                hits = index.search(queries.questions, flags.k, **options)
-            facts |= {"questions": len(hits), "with_hits": sum(map(bool, hits))}
-            summary = f"{counted(len(hits), 'question')}, {facts['with_hits']:,} of them with hits."
-            summary += f" {order}" if flags.mode == "hybrid" else ""
-            return table_result(flags, _hit_rows(queries, hits), HIT_COLUMNS, summary, facts)
-        hits = index.search(flags.question, flags.k, **options)
-        unknown, size = index.detector.unknown_words(flags.question), len(index)
-    lines = list(map(_hit_text, hits))
-    if any(hit.is_duplicate for hit in hits):
-        lines.append(f"* a duplicate: cosine above {facts['threshold']:.3f}")
-    cosines = [hit.similarity for hit in hits]
-    if flags.mode == "hybrid" and cosines != sorted(cosines, reverse=True):
-        lines.append(order)
-    if not hits:
-        why = "no question fits" if flags.question.strip() else "the question has no words"
-        lines.append(f"Nothing found: {why if size else 'the index is empty'}.")
-    values = [rounded(hit._asdict()) for hit in hits]
-    facts = {"question": flags.question, "hits": values, "unknown_words": unknown, **facts}
-    return "\n".join([*lines, *remarks(unknown, facts)]), facts
+    own, cut = facts["threshold"], (index.grouping or facts)["threshold"]
+    if flags.threshold is None and cut != own:
+        note(
+            f"These groups were made with the threshold {cut:.3f}; the index's is {own:.3f} now. "
+            "--regroup makes them again."
+        )
+        facts = {"threshold": cut, "threshold_from": "groups"}
+    size, sizes = len(index), list(map(len, groups))
+    facts |= {"questions": size, "groups": len(groups), "questions_in_groups": sum(sizes)}
+    facts["largest"] = max(sizes, default=0)
+    summary = (
+        f"{counted(size, 'question')}, {index.detector.measure} on average above {cut:.3f}: "
+        f"{counted(len(groups), 'group')} "
+        f"of {counted(sum(sizes), 'question')}, the largest of {facts['largest']:,}."
+    )
+    if facts["threshold_from"] == "default" and flags.add is None:
+        facts |= _ranking(index, groups, flags)
+    return table_result(flags, rows, columns, summary, facts)
 
 
-def _hit_rows(queries: Any, hits: list[list]) -> list[dict[str, Any]]:
-    """A row for each hit of each query, with its columns; a query without hits has one row."""
-    from siamese.search.groups import with_columns
+def _group_rows(index: Any, groups: list[list], keep: str = "central") -> list[dict[str, Any]]:
+    return list(group_rows(index.entries, groups, index.vectors, keep))
 
+
+def _joined(index: Any, groups: list[list], flags: argparse.Namespace) -> list[dict[str, Any]]:
+    """Adds a list; a row for each of its questions, with the group that it joins."""
+    old = {entry["id"]: entry["question"] for entry in index.entries}
+    before = {row["group"] for row in _group_rows(index, groups)}
+    new = question_list(flags.add, flags)
+    ids = add_questions(index, new).ids
+    row_of = {row["id"]: row for row in _group_rows(index, index.groups())}
     rows = []
-    for name, query, best in zip(queries.ids, queries.questions, hits):
-        own = {**dict.fromkeys(HIT_COLUMNS), "query_id": name, "query": query}
-        for rank, hit in enumerate(best, 1):
-            row = {**own, **rounded(hit._asdict()), "rank": rank, "same": " ".join(hit.same)}
-            row["is_duplicate"] = int(hit.is_duplicate)
-            rows.append(with_columns(row, row.pop("columns")))
-        if not best:
-            rows.append(own)
+    for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
+        row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)
+        verb = "joins" if row.get("group") in before else "forms"
+        answer = f"{verb} group {row['group']}" if "group" in row else "new"
+        if i in old and (old[i] == text or not new.has_ids):
+            answer = "stored already"
+        rows.append({"answer": answer, **row})
     return rows
 
 
-def _hit_text(hit: Any) -> str:
-    mark = "*" if hit.is_duplicate else " "
-    probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-    same = f"  (same text: {', '.join(map(harmless, hit.same))})" if hit.same else ""
-    return f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}{same}"
+def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:
+    """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
+    with elapsed("Looking below the threshold"):
+        above, pairs = below_threshold(index.vectors, groups)
+    entries = index.entries
+    rows = [_pair(entries, *pair) for pair in pairs]
+    lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
+    for row in rows:
+        texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
+        lines.append(f"  {row['similarity']:.3f}  {' | '.join(texts)}")
+    about = ", ".join(f"{count:,} above {cut}" for cut, count in above.items())
+    lines.append(f"Pairs in the whole list, about: {about}.")
+    if flags.index != "-":
+        path = flags.index + reading.same_flags(flags)
+        lines += [
+            "A threshold of your own takes about 30 answers, or labelled pairs:",
+            f"  siamese threshold {path} --label 30",
+            f"  siamese threshold {path} --answers labelled.csv",
+        ]
+    note(*lines)
+    return {"pairs_above": {str(cut): n for cut, n in above.items()}, "next_pairs": rows}
 
 
 @command(
     shared.INDEX,
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
-    arg("--workers", type=int, default=1, help="processes that answer [%(default)s]"),
     arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
     shared.MODEL,
     *shared.READ_LIST,
@@ -251,23 +277,12 @@ def serve(flags: argparse.Namespace) -> None:
     """Serve a page and a JSON API that search an index and change it.
 
     siamese serve old.index                  (needs the packages of the extra serve)
-    siamese serve old.index --port 9000 --workers 4
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
-    from siamese.search.detector import DuplicateDetector
     from siamese.serving.api import serve as serve_index
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that temporary files go
-    options = {name: getattr(flags, name) for name in ("host", "port", "workers")}
-    options["names"] = flags.allow_host
-    if kind_of(flags.index) != "questions":
-        return serve_index(flags.index, model=flags.model, **options)
-    model = flags.model or "use"
-    detector, questions = DuplicateDetector.load(model), question_list(flags.index, flags)
-    with tempfile.TemporaryDirectory(prefix="siamese-") as folder:
-        path = os.path.join(folder, "questions.index")
-        build_index(detector, questions, path=path, model=model).close()
-        serve_index(path, **options)
+    with opened(flags.index, flags) as (index, _):
+        serve_index(index, host=flags.host, port=flags.port, names=flags.allow_host)

@@ -8,23 +8,25 @@ import sys
 from collections.abc import Sequence
 
 from siamese import __version__, compat
-from siamese.cli import answering, evaluating, grading, grouping, indexing, labelling, training
+from siamese.cli import answering, grading, indexing, labels, training
 from siamese.cli.demo import demo
 from siamese.cli.doctor import doctor
-from siamese.cli.output import note, write_out
-from siamese.cli.reading import way_on
+from siamese.cli.output import write_out
+from siamese.cli.reading import note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
-from siamese.errors import SiameseError, explain_missing_trax
+from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
 from siamese.search.display import LAYOUT, harmless, json_text
 
 # In the order of the help.
 COMMANDS = (
-    *(demo, training.train, evaluating.evaluate, answering.predict),
+    *(demo, training.train, labels.evaluate, answering.predict),
     *(indexing.index_build, indexing.index_add, indexing.index_remove, indexing.index_export),
-    *(indexing.search, grouping.duplicates, answering.match, labelling.threshold, indexing.serve),
+    *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
     *(training.data, training.import_weights, grading.grade, doctor),
 )
 WITH_PARTS = {"index": "build, change or export an index of questions"}
+# What a command needs beside the tool's own packages.
+PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nbclient nbformat"}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -34,24 +36,21 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("siamese", description=about, **look)
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")
     pages, parents = {"": parser}, {"": parser.add_subparsers(metavar="COMMAND", required=True)}
+    for whole, about in WITH_PARTS.items():
+        pages[whole] = parents[""].add_parser(whole, help=about, description=about, **look)
+        parents[whole] = pages[whole].add_subparsers(metavar="PART", required=True)
     for function in COMMANDS:
         first, _, examples = inspect.getdoc(function).partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
         help = first[0].lower() + first[1:].rstrip(".")
-        whole, _, part = function.__name__.partition("_")
-        if whole not in WITH_PARTS:
-            whole, part = "", function.__name__.replace("_", "-")
-        elif whole not in parents:
-            about = {"help": WITH_PARTS[whole], "description": WITH_PARTS[whole]}
-            pages[whole] = parents[""].add_parser(whole, **about, **look)
-            parents[whole] = pages[whole].add_subparsers(metavar="PART", required=True)
+        name = function.__name__.replace("_", "-")
+        whole, _, part = name.partition("-") if name.split("-")[0] in WITH_PARTS else ("", "", name)
         added = parents[whole].add_parser(part, help=help, description=help, **look)
         added.epilog += "".join(lines)
         for page in {"", whole}:
             pages[page].epilog += lines[0]
         added.set_defaults(function=function, command=f"{whole} {part}".strip())
-        for add in function.arguments:
-            add(added)
+        function.add_arguments(added)
     return parser
 
 
@@ -67,16 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        try:
-            result = flags.function(flags)
-        except ModuleNotFoundError as error:
-            explain_missing_trax(error)
-            raise
+        result = _run(flags)
         if result is not None:  # A command that returns None has printed its answers already.
             text, values = result
             write_out(json_text(values) if flags.json else text)
-        if hint := way_on(flags, getattr(flags, "index", getattr(flags, "target", "-"))):
-            note(hint)
+        note_way_on(flags)
         return 0
     except SiameseError as error:
         print(f"siamese {flags.command}: {harmless(error, LAYOUT)}", file=sys.stderr)
@@ -87,3 +81,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `siamese ... | head`
         sys.stderr.close()
         return 0
+
+
+def _run(flags: argparse.Namespace) -> tuple[str, object] | None:
+    """The result of a command; a package that it lacks is named."""
+    try:
+        return flags.function(flags)
+    except ModuleNotFoundError as error:
+        explain_missing_trax(error)
+        if flags.command not in PACKAGES:
+            raise
+        packages = PACKAGES[flags.command]
+        raise MissingDependencyError(f"This needs {error.name}: pip install {packages}") from error

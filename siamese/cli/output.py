@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese.errors import ArgumentError
-from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text
+from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text, rounded
 from siamese.storage.atomic import write_text_atomically
 
 Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
@@ -30,9 +30,9 @@ def write_out(text: str) -> None:
         raise ArgumentError(f"Standard output cannot be written: {error.strerror}.") from None
 
 
-def note(text: str) -> None:
+def note(*lines: str) -> None:
     """Prints a note on standard error."""
-    print(harmless(text, LAYOUT), file=sys.stderr, flush=True)
+    print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
 
 
 def counted(number: int, noun: str) -> str:
@@ -61,22 +61,27 @@ def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def table_result(
-    flags: Any, rows: list[dict], columns: Sequence[str], summary: str, facts: dict[str, Any]
+    flags: Any, rows: Iterable[dict], columns: Sequence[str], summary: str, facts: dict[str, Any]
 ) -> Result:
     """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name.
 
     Args:
       flags: with output and excel.
-      rows: they may have more columns than `columns`, which even an empty table has.
-      columns: the first columns.
+      rows: they may have more columns than `columns`, or fewer.
+      columns: the first columns, which every row gets.
       summary: of the table, for people.
       facts: the same for machines, with threshold_from.
     """
+    rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     summary = " ".join([summary, *remarks([], facts)])
     lines = map(json_text, rows)
     if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        table = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+        cells = ([row.get(name) for name in names] for row in rows)
+        table = [
+            names,
+            *([json_text(v) if type(v) in (list, dict) else v for v in c] for c in cells),
+        ]
         lines = [csv_line(cells, excel=flags.excel) for cells in table]
     text = "".join(f"{line}\n" for line in lines)
     if flags.output:
@@ -84,8 +89,3 @@ def table_result(
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
     return text.rstrip("\n"), {**facts, "rows": rows}
-
-
-def _cell(value: Any) -> Any:
-    """A value for a cell of CSV: lists and dicts as JSON."""
-    return json_text(value) if isinstance(value, (list, dict)) else value

@@ -6,10 +6,24 @@ import argparse
 from typing import Any
 
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, either, finite, flag
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, note
 from siamese.cli.reading import PAIRS, labelled_pairs, reading_options
+from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.data.split import check_both_labels, split
+from siamese.data.summary import describe, render
+from siamese.evaluation.asking import pair_key
+from siamese.search.detector import DuplicateDetector
 from siamese.training import config as configs
+
+SPLIT_HELP = (
+    "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
+    "with --train-rows or above 300000 rows, else shuffled]"
+)
+INIT_HELP = (
+    "fine-tune this saved model, by small steps (--learning-rate 0.0005, from 1,000 pairs on 0.002; "
+    "--epochs 3; --preset has no effect)"
+)
 
 
 @command(
@@ -18,39 +32,26 @@ from siamese.training import config as configs
     shared.PAIRS_OF,
     arg("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]"),
     arg("--test-rows", type=int, help="the rows after them test [10240, or the rest]"),
-    arg(
-        "--split",
-        choices=("rows", "shuffled", "clusters"),
-        help="by the file's order, drawn by a fixed seed, or drawn so that no question stands on both "
-        "sides [rows with --train-rows or above 300000 rows, else shuffled]",
-    ),
+    arg("--split", choices=("rows", "shuffled", "clusters"), help=SPLIT_HELP),
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--valid", metavar="FILE", help="validation file; also sets the threshold"),
     arg("--valid-rows", type=int, help="the last training rows validate and choose the threshold"),
-    arg(
-        "--init-from",
-        metavar="MODEL",
-        help="fine-tune this saved model, by small steps (--learning-rate 0.0005, from 1,000 pairs on "
-        "0.002; --epochs 3; --preset has no effect)",
-    ),
+    arg("--init-from", metavar="MODEL", help=INIT_HELP),
     arg("--output", help="directory of the run [runs/PRESET]"),
-    either(
+    [
         flag("--resume", "resume with a changed configuration"),
         flag("--overwrite", "discard the run there and start over"),
-    ),
+    ],
     configs.add_config_flags,
 )
 def train(flags: argparse.Namespace) -> Result:
     """Train on labelled pairs; by default the course's experiment.
 
-    siamese train --questions questions.csv --preset best
+    siamese train --questions questions.csv --preset best       (the same command resumes where it stopped)
     siamese train --questions questions.csv --train-rows 300000 --test-rows 10240
     siamese train --questions questions.csv.gz --output runs/small --set d_model=64 --epochs 2
-    siamese train --questions questions.csv --steps 2000    (resumes where it stopped)
     siamese train --questions mine.csv --init-from model.safetensors --output runs/mine    (fine-tuning)
     """
-    from siamese.data.split import check_both_labels
-    from siamese.search.detector import DuplicateDetector
     from siamese.training.fine_tuning import FEW, fine_tuning_config
     from siamese.training.run import Trainer
 
@@ -60,7 +61,8 @@ def train(flags: argparse.Namespace) -> Result:
     base = "best" if start else flags.preset
     output = flags.output or f"runs/{'fine-tuned' if start else base}"
     train_pairs, valid_pairs, test_pairs = _train_valid_test(flags, FEW if start else 0)
-    repeated = _trained_on(train_pairs, test_pairs) if test_pairs else 0
+    trained = set(_keys(train_pairs))
+    repeated = sum(map(trained.__contains__, _keys(test_pairs))) if test_pairs else 0
     if repeated:
         note(
             f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
@@ -68,9 +70,9 @@ def train(flags: argparse.Namespace) -> Result:
         )
     if start:
         config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
-    different = config.changes(base).items()
-    changed = ", ".join(f"{name}={value}" for name, value in different) or "unchanged"
-    note(f"{f'Fine-tuning {flags.init_from}. ' * bool(start)}Preset {base}: {changed}.")
+    different = ", ".join(f"{name}={value}" for name, value in config.changes(base).items())
+    fine_tuning = f"Fine-tuning {flags.init_from}. " if start else ""
+    note(f"{fine_tuning}Preset {base}: {different or 'unchanged'}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
     # The rows next to the test rows are most like them.
     options |= {"held_out_pairs": max(1000, len(test_pairs or ()) // 2), "quiet": flags.json}
@@ -108,8 +110,6 @@ def _train_valid_test(flags: argparse.Namespace, few: int) -> tuple[Any, Any, An
 
     With fewer than `few` pairs and no flag that divides them all of them train and validate; nothing tests.
     """
-    from siamese.data.split import split
-
     pairs = labelled_pairs(flags.questions, flags)
     names = ("train_rows", "test_rows", "valid_rows", "split", "valid", "test")
     if len(pairs) < few and not any(getattr(flags, name) for name in names):
@@ -120,15 +120,9 @@ def _train_valid_test(flags: argparse.Namespace, few: int) -> tuple[Any, Any, An
     return split(pairs, *rows, flags.split, **others)
 
 
-def _trained_on(train: Any, test: Any) -> int:
-    """How many test pairs are training pairs, in either order, compared as folded text."""
-    from siamese.data.text import folded
-
-    def keys(pairs: Any) -> list[frozenset[str]]:
-        return [frozenset(map(folded, pair)) for pair in zip(pairs.question1, pairs.question2)]
-
-    trained = set(keys(train))
-    return sum(pair in trained for pair in keys(test))
+def _keys(pairs: QuestionPairs) -> list[frozenset[str]]:
+    """What pairs are compared by, in either order."""
+    return list(map(pair_key, zip(pairs.question1, pairs.question2)))
 
 
 @command(
@@ -138,13 +132,10 @@ def _trained_on(train: Any, test: Any) -> int:
 def data(flags: argparse.Namespace) -> Result:
     """Describe a file of labelled pairs.
 
-    siamese data questions.csv
-    siamese data train.tsv.gz --bad-rows skip --json
+    siamese data questions.csv --json
     """
-    from siamese.data.pairs import read_pairs
-    from siamese.data.summary import describe, render
-
-    facts = describe(read_pairs(flags.questions, **reading_options(flags, PAIRS)))
+    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
+    facts = describe(pairs)
     return render(facts), facts
 
 
@@ -152,7 +143,7 @@ def data(flags: argparse.Namespace) -> Result:
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
     arg("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"),
-    arg("--threshold", type=finite, default=0.7, help="[%(default)s]"),
+    arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
 )
 def import_weights(flags: argparse.Namespace) -> Result:
     """Make a saved model of the course's model.pkl.gz.
@@ -165,11 +156,8 @@ def import_weights(flags: argparse.Namespace) -> Result:
     facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
     facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
     facts |= {name: detector.card[name] for name in ("step", "rows")}
-    clamped = facts["rows"] < detector.vocabulary.size
-    rows = "one row less than ids, as in the course" if clamped else "a row for each id"
     text = (
-        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold "
-        f"{detector.threshold:.3f}; {rows}. Saved in {facts['output']}; ask it:\n"
-        f'  siamese predict {facts["output"]} "..." "..."'
+        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold {flags.threshold:.3f}."
     )
-    return text, facts
+    ask = f'siamese predict {facts["output"]} "..." "..."'
+    return f"{text} Saved in {facts['output']}. Ask it: {ask}", facts

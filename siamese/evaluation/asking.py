@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,30 @@ def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]
         for row, others, values in zip(rows[start : start + 64], nearest, cosines):
             for other in others:
                 pair = sorted(entries[at]["question"] for at in (row, other))
-                key = frozenset(map(folded, pair))
+                key = pair_key(pair)
                 if len(key) == 2 and "\0" not in "".join(pair):
                     candidates.setdefault(key, (min(float(values[other]), 1.0), *pair))
     return sorted(candidates.values())
+
+
+def pair_key(pair: Sequence[Any]) -> frozenset[str]:
+    """What two questions are compared by, in either order; what follows them does not count."""
+    return frozenset(map(folded, pair[:2]))
+
+
+def next_candidate(
+    candidates: list[tuple[float, str, str]],
+    answers: list[Answer],
+    skipped: Sequence[Sequence[str]],
+    detector: Any,
+) -> tuple[float, str, str] | None:
+    """The candidate to ask about next, neither answered nor skipped; None at the end."""
+    known = set(map(pair_key, [*answers, *skipped]))
+    left = [candidate for candidate in candidates if pair_key(candidate[1:]) not in known]
+    sides = [[answer[side] for answer in answers] for side in (0, 1)]
+    scores = detector.similarity(*sides).tolist() if answers else []
+    cosines = [cosine for cosine, *_ in left]
+    return left[next_place(cosines, scores, answers, detector.rule()[0])] if left else None
 
 
 def next_place(

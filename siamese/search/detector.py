@@ -169,8 +169,7 @@ class DuplicateDetector(Decisions):
         scores = self.score(pairs.question1, pairs.question2)
         if not self.decides_by_parts:
             return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
-        calibration = self.calibration.refitted(scores, pairs.is_duplicate)
-        return self.with_fit({"threshold": 0.5, "calibration": calibration.to_dict()})
+        return self.with_fit(self.calibration.refitted(scores, pairs.is_duplicate))
 
     def with_curve(self, pairs: Any) -> DuplicateDetector:
         """The same model, decided by a logistic curve of its parts' cosines, fitted on labelled pairs.

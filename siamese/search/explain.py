@@ -37,6 +37,8 @@ class Explanation(NamedTuple):
     question1: str
     question2: str
     similarity: float
+    probability: float | None
+    is_duplicate: bool
     threshold: float
     words1: list[WordEffect]
     words2: list[WordEffect]
@@ -52,11 +54,6 @@ class Explanation(NamedTuple):
         words = ", ".join(dict.fromkeys(map(harmless, self.unknown_words[:MOST_WORDS])))
         note = f"Never seen by the model: {words}. It cannot know what such words mean."
         return note if words else ""
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether the similarity is above the threshold."""
-        return self.similarity > self.threshold
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -103,7 +100,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")
     texts = [" ".join(some) for some in words]
-    similarity = detector.similarity(*texts)
+    ((similarity, *verdict),) = detector.answers(*([text] for text in texts))
     sides = []
     for some, other in zip(words, reversed(texts)):
         effects = [None]
@@ -112,7 +109,7 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
             effects = (similarity - detector.similarity(without, other).astype(float)).tolist()
         known = [not detector.unknown_words(word) for word in some]
         sides.append(list(map(WordEffect, some, effects, known)))
-    return Explanation(question1, question2, similarity, detector.threshold, *sides)
+    return Explanation(question1, question2, similarity, *verdict, detector.threshold, *sides)
 
 
 def differences(question1: str, question2: str) -> list[str]:

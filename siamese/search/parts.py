@@ -52,8 +52,12 @@ class PartsCurve:
         """The cosine of whole vectors above which nearly all pairs of this probability lie."""
         return float(np.interp(probability, self.borders, self.cosines))
 
-    def refitted(self, probabilities: np.ndarray, labels: np.ndarray) -> PartsCurve:
+    def refitted(self, probabilities: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs with these probabilities.
+
+        Returns:
+          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`; the interval is that of the former
+          probability at which the curve passes 1/2.
 
         Raises:
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
@@ -61,14 +65,17 @@ class PartsCurve:
         p = np.clip(probabilities, 1e-12, 1 - 1e-12)
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
         scores = 0.5 + np.log(p / (1 - p)) / SLOPE[0]
-        curve = fit_threshold(scores, labels, resamples=0).calibration
-        factor = curve.slope / SLOPE[0]
-        return replace(
+        fit = fit_threshold(scores, labels)
+        curve, factor = fit.calibration, fit.calibration.slope / SLOPE[0]
+        low, high = (0.5 + 0.5 * np.tanh(SLOPE[0] * (x - 0.5) / 2) for x in (fit.low, fit.high))
+        calibration = replace(
             self,
             n=len(p),
             intercept=factor * self.intercept + curve.slope * 0.5 + curve.intercept,
             weights=tuple(factor * weight for weight in self.weights),
         )
+        facts = {"threshold": 0.5, "low": float(low), "high": float(high)}
+        return {**fit.to_dict(), **facts, "calibration": calibration.to_dict()}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; see `calibration_of`."""
@@ -151,6 +158,11 @@ class Decisions:
     def decides_by_parts(self) -> bool:
         """Whether a logistic curve of the parts' cosines decides, rather than the cosine."""
         return hasattr(self.calibration, "candidate_cut")
+
+    @property
+    def measure(self) -> str:
+        """What the threshold is compared with: 'cosine' or 'probability'."""
+        return "probability" if self.decides_by_parts else "cosine"
 
     def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.

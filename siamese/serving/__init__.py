@@ -1,1 +1,1 @@
-"""The local web page."""
+"""The server of an index: a JSON API and a page."""

@@ -16,29 +16,24 @@ from starlette.datastructures import Headers, MutableHeaders
 
 KEY = "SIAMESE_API_KEY"  # the environment variable with the key that clients must send
 MOST_BYTES = 8 << 20  # of a request
-MOST_WAITING = 32  # requests that wait or are answered; fewer than Starlette has threads (40)
+MOST_WAITING = 32  # requests that wait or are answered
 PROBLEMS = {
-    400: "A question to add has no words, or the request names another host.",
+    400: "The request names another host.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
     403: "Another web site may not ask this server.",
     404: "No question has such an id or column.",
-    409: "An id stands twice in the request, or the index has no calibration and no probabilities.",
+    409: "The index cannot take this: an id that stands twice, or a contradiction to other answers.",
     413: f"A request may have {MOST_BYTES:,} bytes; 10 questions with k 1000, 100 with 100, 1000 with 10.",
     422: "The request is not the JSON that the schema describes.",
     429: f"{MOST_WAITING} requests wait already. Ask again in a second.",
     503: "The index cannot be read or changed now.",
 }
-HEADERS = {
-    401: ("WWW-Authenticate", "Bearer"),
-    413: ("Connection", "close"),
-    429: ("Retry-After", "1"),
-}
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
 
 
 def refused(status: int, sentence: str = "") -> Response:
     """An answer with the reason for a refusal."""
-    detail = {"detail": sentence or PROBLEMS[status]}
-    return JSONResponse(detail, status, dict([HEADERS[status]] if status in HEADERS else []))
+    return JSONResponse({"detail": sentence or PROBLEMS[status]}, status, HEADERS.get(status))
 
 
 def policy(page: str) -> str:
@@ -53,17 +48,13 @@ def policy(page: str) -> str:
 
 
 class Gate:
-    """A layer around the application (ASGI): it refuses, counts, and sets headers.
-
-    It refuses a request of another web site with 403, one without the key with 401, and one too many
-    with 429.
-    """
+    """A layer around the application (ASGI): it refuses requests, counts them, and sets headers."""
 
     def __init__(self, app: Any, key: str | None, policy: str, paths: set[str], registry: Any):
-        self.app, self.key, self.policy, self.paths, self.waiting = app, key, policy, paths, 0
-        names = "siamese_requests", "Requests answered.", ["path", "status"]
-        self.requests = prometheus_client.Counter(*names, registry=registry)
-        names = "siamese_request_seconds", "Seconds to an answer.", ["path"]
+        self.app, self.key, self.paths, self.waiting = app, key, paths, 0
+        self.headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
+        self.headers["X-Content-Type-Options"] = "nosniff"
+        names = "siamese_request_seconds", "Seconds to an answer.", ["path", "status"]
         self.seconds = prometheus_client.Histogram(*names, registry=registry)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -75,10 +66,8 @@ class Gate:
         async def sent(message: dict[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status, headers = message["status"], MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = self.policy
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["Cache-Control"] = "no-store"
+                status = message["status"]
+                MutableHeaders(scope=message).update(self.headers)
             await send(message)
 
         async def received() -> dict[str, Any]:
@@ -86,29 +75,27 @@ class Gate:
             message = await receive()
             size += len(message.get("body", b""))
             if size > MOST_BYTES:
-                raise HTTPException(413)
+                raise HTTPException(413, PROBLEMS[413])
             return message
 
         works = path.startswith("/v1/")
-        refusal = self.refusal(path, Headers(scope=scope))
+        answer = self.refusal(path, Headers(scope=scope)) or self.app
         self.waiting += works
         try:
-            await (self.app if refusal is None else refusal)(scope, received, sent)
+            await answer(scope, received, sent)
         finally:
             self.waiting -= works
             label = path if path in self.paths else "other"
-            self.requests.labels(label, status).inc()
-            self.seconds.labels(label).observe(time.perf_counter() - begun)
+            self.seconds.labels(label, status).observe(time.perf_counter() - begun)
 
     def refusal(self, path: str, headers: Headers) -> Response | None:
         """The answer to a request that may not pass."""
-        origin = headers.get("origin")
+        origin, length = headers.get("origin"), headers.get("content-length", "0")
         elsewhere = origin is not None and origin.partition("://")[2] != headers.get("host")
         by_link = headers.get("sec-fetch-mode") == "navigate"
         from_page = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         if elsewhere or not (from_page or by_link):
             return refused(403)
-        length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
             return refused(413)
         scheme, _, sent = headers.get("authorization", "").partition(" ")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict, Field, Strict, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from siamese.search.explain import WordEffect
 from siamese.search.index import Added, Hit
 
 # A search has at most so many questions, and so large a k.
 SIZES = ((10, 1000), (100, 100), (1000, 10))
-EXAMPLE = "How can I learn Spanish?"
 
 # A character that is neither blank nor invisible; the ranges mean the same in Rust, Python and JavaScript.
 VISIBLE = (
@@ -22,21 +21,18 @@ Worded = Annotated[str, Field(max_length=10_000, pattern=VISIBLE)]
 Short = Annotated[str, Field(max_length=1_000, pattern=VISIBLE)]  # each word is one more question
 
 
-def _number(value: Any) -> Any:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError("a whole number is expected")
-    return value
-
-
 def whole(**bounds: Any) -> Any:
-    """The type of a whole number; 7.0 is one, as in JSON's schema, but no text and no boolean."""
-    return Annotated[int, Strict(False), Field(**bounds), BeforeValidator(_number)]
+    """The type of a whole number; 7.0 is one, as in JSON's schema."""
+
+    def convert(value: Any) -> Any:
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    return Annotated[int, Field(**bounds), BeforeValidator(convert)]
 
 
-Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Value = str | int | Number | bool
-Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
+def several(kind: Any) -> Any:
+    """A list of at most 1,000."""
+    return Annotated[list[kind], Field(max_length=1000)]
 
 
 def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
@@ -45,37 +41,27 @@ def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
     return create_model(name, __config__=config, **fields)
 
 
-def sizes(name: str) -> dict[str, Any]:
-    """`SIZES` as a schema."""
-    properties = [{name: {"maxItems": most}, "k": {"maximum": k}} for most, k in SIZES]
-    return {"anyOf": [{"properties": limits} for limits in properties]}
-
-
-def several(kind: Any, example: Any = None) -> Any:
-    """A list of at most 1,000."""
-    return Annotated[list[kind], Field(max_length=1000, examples=[[example]] if example else None)]
-
-
+Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
+Value = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
+Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
-COLUMNS = dict[str, Value | list[Value | None] | None]
-SEARCHED = {"k": (whole(ge=1, le=1000), 10), "threshold": (Cut, None)}
-NEW = {"question": Worded, "columns": (COLUMNS, {})}
+LIMITS = [{"questions": {"maxItems": most}, "k": {"maximum": k}} for most, k in SIZES]
+NEW = {"question": Worded, "columns": (dict[str, Value | list[Value | None] | None], {})}
 
-Pairs = body("Pairs", pairs=several(Two, [EXAMPLE, EXAMPLE]), threshold=(Cut, None))
+Pairs = body("Pairs", pairs=several(Two), threshold=(Cut, None))
 Pair = body("Pair", question1=Short, question2=Short)
-Questions = body("Questions", questions=several(Text, EXAMPLE))
 Search = body(
     "Search",
-    sizes("questions"),
-    questions=several(Text, EXAMPLE),
-    **SEARCHED,
+    {"anyOf": [{"properties": limits} for limits in LIMITS]},
+    questions=several(Text),
+    k=(whole(ge=1, le=1000), 10),
+    threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
     where=(dict[str, Value] | None, None),  # column -> value
     min_probability=(Annotated[float | None, Field(ge=0, le=1)], None),
     merge_same=(bool, False),  # of hits with the same text only the first
 )
-Ids = body("Ids", ids=several(Id, "7"))
-Stored = body("Stored", sizes("ids"), ids=several(Id, "7"), **SEARCHED)
+Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
 NewQuestions = body("NewQuestions", questions=several(NewWithId) | several(New))
 Page = body("Page", offset=(whole(ge=0), 0), limit=(whole(ge=1, le=10_000), 1000))
@@ -86,21 +72,22 @@ Said = body("Said", question1=Text, question2=Text, is_duplicate=(bool | None, .
 
 def model_of(kind: Any) -> Any:
     """The schema of a named tuple, an object of its fields."""
-    return create_model(kind.__name__, **{n: (t, ...) for n, t in get_type_hints(kind).items()})
+    return create_model(kind.__name__, **get_type_hints(kind))
 
 
 ANSWER = {"similarity": float, "probability": float | None, "is_duplicate": bool}
-HITS = {"results": list[list[model_of(Hit)]]}
 WORDS = list[model_of(WordEffect)]
-GROUP_ROW = {
-    "group": str,
-    "keep": int,
-    "similarity": float,
-    "same_text": int,
-    "id": str,
-    "question": str,
-}
-Answer, GroupRow = create_model("Answer", **ANSWER), create_model("GroupRow", **GROUP_ROW)
-ADDED = get_type_hints(Added)
-NEXT = {"pair": list[str], "shown": list[str], "answers": int}
+GROUP_ROW = {"group": str, "keep": int, "similarity": float, "same_text": int}
+GROUP_ROW |= {"id": str, "question": str}
 Problem = create_model("Problem", detail=str)
+Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
+EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS, "note": str}
+Explained = create_model("Explained", **ANSWER, **EFFECTS)
+Hits = create_model("Hits", results=list[list[model_of(Hit)]])
+Changed, Removed = model_of(Added), create_model("Removed", removed=int)
+ROW = create_model("GroupRow", **GROUP_ROW)
+Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
+Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
+Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
+ABOUT = {"version": str, "questions": int, "threshold": float}
+About = create_model("About", **ABOUT, has_probabilities=bool, note=str)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import pytest
 from programs import ROOT, output_of, siamese
@@ -15,12 +16,9 @@ PARTS = [name.replace("-", " ") if name.split("-")[0] in WITH_PARTS else name fo
 SMALL = ["--steps", "6", "--batch-size", "16", "--set", "d_model=8", "--set", "eval_every=3"]
 
 
-def test_there_are_fourteen_commands():
-    assert len({name.split()[0] for name in PARTS}) == 14
-
-
 @pytest.mark.parametrize("command", ["", *WITH_PARTS, *PARTS])
-def test_help_shows_examples(command, run):
+def test_fourteen_commands_show_examples(command, run):
+    assert len({name.split()[0] for name in PARTS}) == 14
     code, shown, _ = run(*command.split(), "--help")
     assert code == 0 and max(map(len, shown.splitlines())) <= 110
     # The first page names every command, in an example too.
@@ -67,6 +65,15 @@ def test_a_run_is_trained_resumed_and_asked_without_trax(run, questions_csv):
     assert "word overlap" in figures["baselines"]
 
 
+def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, package, None)
+            patch.delitem(sys.modules, "siamese.serving.api", raising=False)
+            install = "pip install fastapi uvicorn prometheus-client"
+            refused(["serve", "nothing", "--host", "nowhere"], f"needs {package}: {install}")
+
+
 def test_errors_are_one_message_and_exit_code_2(tmp_path, refused, questions_csv):
     (tmp_path / "pairs.csv").write_text("question1,question2\n")
     (tmp_path / "q.csv").write_text("question\nhow far\n")
@@ -76,8 +83,10 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused, questions_csv
         ("predict nowhere a b", "There is no model at nowhere"),
         ("predict model a.csv --explain", "two questions"),
         ("predict model nowhere.csv", "no such file"),
-        ("predict model a b --threshold nan", "'nan' is not a finite number"),
+        ("predict model a b --threshold nan", "'nan' is not a finite number from -1 to 1"),
         ("predict model a b --threshold=-inf", "'-inf' is not a finite number"),
+        ("duplicates q.csv --threshold 2", "'2' is not a finite number from -1 to 1"),
+        ("search q.csv how --min-probability 1.5", "from 0 to 1"),
         ("evaluate folder --questions x", "There is no model at folder"),
         ("evaluate model --questions pairs.csv --queries q.csv", "Pass labelled pairs"),
         (f"evaluate model --questions {questions_csv} --rows 0", "leaves none of 400 pairs"),
@@ -93,9 +102,10 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused, questions_csv
         ("index build - --model model", "--output INDEX"),
         ("index add q.csv q.csv", "q.csv is a list of questions. Make an index of it first"),
         ("index remove q.csv", "one of the arguments FILE --ids is required"),
-        ("match q.csv q.csv --model model --one-to-one -k 2", "not allowed with"),
         ("match q.csv q.csv --model model -k 0", "at least 1"),
-        ("duplicates q.csv --pairs --largest 3", "leave out --largest"),
+        ("duplicates q.csv --model model --pairs --largest 3", "leave out --largest"),
+        ("duplicates q.csv --pairs --keep first", "not allowed with argument --"),
+        ("duplicates q.csv --add q.csv --keep first", "not allowed with argument --"),
         ("serve q.csv --json", "leave --json out"),
     ):
         (tmp_path / "folder").mkdir(exist_ok=True)

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import sys
-import threading
 import time
 
 import pytest
@@ -54,14 +53,6 @@ def test_every_command_reads_pipes(commands, run):
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_standard_input_is_a_file(run, name):
     assert json.loads(run("data", name, "--json", stdin=PAIRS)[1])["pairs"] == 2
-
-
-def test_a_named_pipe_is_read(tmp_path, run):
-    os.mkfifo(tmp_path / "written")
-    write = threading.Thread(target=(tmp_path / "written").write_text, args=[PAIRS])
-    write.start()
-    assert run("data", "written")[0] == 0
-    write.join()
 
 
 def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, run):

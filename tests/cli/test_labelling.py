@@ -134,8 +134,8 @@ def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     label = ["one.csv", "--model", "model", "--label", "3"]
     for options, why in (
         (["model"], "--label N"),
-        (["model", "--label", "3"], "--label asks about questions"),
-        (["model", "--answers", "one.csv"], "both kinds are needed. The threshold stays 0.900"),
+        (["model", "--label", "3"], "--label asks about the questions"),
+        (["model", "--answers", "one.csv"], "both classes are needed"),
         ([*label, "--answers", "other.csv"], "holds more than answers"),
         ([*label, "--answers", "empty.csv"], "holds more than answers"),
         ([*label, "--answers", "."], "Cannot read"),

@@ -31,21 +31,19 @@ PRINTED_BY = {
     "data/pairs.py: _pair_parts": {*PAIRS, "predict"},
     "data/pairs.py": PAIRS,
     "data/split.py": {"train"},
-    "search/stored/groups.py": {"duplicates"},
-    "search/stored": ON_INDEXES,
+    "search/index_groups.py": {"duplicates"},
+    "search/index_file.py": ON_INDEXES,
     "search/index.py": ON_INDEXES,
     "training": {"train"},
     "teaching": {"grade"},
     "serving": {"serve"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
-    "cli/indexing.py": {"search"},
+    "cli/indexing.py: ": {"index build"},
+    "cli/indexing.py": {"duplicates"},
     "cli/reading.py": ON_INDEXES,
-    "cli/evaluating.py": {"evaluate"},
-    "cli/grouping.py": {"duplicates"},
-    "cli/labelling.py": {"threshold"},
+    "cli/labels.py": {"threshold"},
     "cli/training.py": {"train"},
-    "cli/grading.py": {"grade"},
 }
 
 

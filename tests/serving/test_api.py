@@ -1,20 +1,18 @@
-"""The JSON API over HTTP: answers, changes, limits, key, other sites, metrics; several processes (slow)."""
+"""The JSON API over HTTP: answers, changes, limits, key, other sites, metrics, end of a server (slow)."""
 
-import importlib
+import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from http.client import HTTPConnection
 
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese.errors import ArgumentError, MissingDependencyError
+from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
 pytest.importorskip("fastapi")
@@ -77,10 +75,6 @@ def test_answers_are_those_of_the_index(address):
     explanation = ask(address, "/v1/explain", {"question1": "how far", "question2": "far"})[1]
     assert [word["word"] for word in explanation["words1"]] == ["how", "far"]
     assert explanation["words2"][0]["effect"] is None and explanation["threshold"] == 0.9
-    vectors = ask(address, "/v1/encode", {"questions": ["how"]})[1]["vectors"]
-    assert vectors[0] == pytest.approx(index.detector.encode("how").tolist())
-    hits = ask(address, "/v1/duplicates-of", {"ids": [0]})[1]["results"][0]
-    assert hits[0]["id"] == "1" and all(hit["is_duplicate"] for hit in hits)
 
     groups = index.groups()
     table = ask(address, "/v1/groups", {"offset": 1, "limit": 2})[1]
@@ -121,14 +115,13 @@ MANY = {"questions": ["x"] * 101, "k": 101}
     [
         (422, "add", {"questions": [{"question": " "}]}, "pattern"),
         (422, "add", {"questions": [{"question": "a"}, {"question": "b", "id": 1}]}, "id"),
-        (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "twice"),
+        (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "2 times"),
         (404, "search", {"questions": ["x"], "where": {"none": 1}}, "no column 'none'"),
         (409, "search", {"questions": ["x"], "min_probability": 0.5}, "no calibration"),
         (422, "search", {"questions": ["x"], "mode": "all"}, "body.mode"),
         (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),
-        (404, "duplicates-of", {"ids": [-1]}, "no question with the id '-1'"),
         (422, "search", {"questions": ["x"] * 1001}, "1000 items"),
-        (422, "encode", {"questions": ["x" * 10_001]}, "10000 characters"),
+        (422, "search", {"questions": ["x" * 10_001]}, "10000 characters"),
         (422, "search", {"questions": ["x"], "k": 1001}, "1000"),
         (422, "search", {"questions": ["x"], "k": 0}, "body.k"),
         (422, "search", {"questions": ["x"], "k": True}, "body.k"),
@@ -137,19 +130,15 @@ MANY = {"questions": ["x"] * 101, "k": 101}
         (422, "search", {"questions": ["x"], "merge_same": 0}, "body.merge_same"),
         (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold"),
         (413, "search", MANY, "100 with 100"),
-        (413, "encode", iter([b" " * (1 << 20)] * 9), "bytes"),
+        (413, "search", iter([b" " * (1 << 20)] * 9), "bytes"),
+        (413, "search", b"long", "bytes"),
         (422, "search", b"{", "body"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_answered_is_reported_in_a_sentence(address, status, what, body, words):
-    got, answer, _ = ask(address, f"/v1/{what}", body)
+    length = {"Content-Length": str(gate.MOST_BYTES + 1)} if body == b"long" else {}
+    got, answer, _ = ask(address, f"/v1/{what}", body, **length)
     assert got == status and words in answer["detail"] and len(answer["detail"]) < 300
-
-
-def test_a_request_that_announces_too_many_bytes_is_refused_unread(address):
-    length = {"Content-Length": str(gate.MOST_BYTES + 1)}
-    status, answer, _ = ask(address, "/v1/encode", b"{}", **length)
-    assert status == 413 and "bytes" in answer["detail"]
 
 
 @pytest.mark.parametrize(
@@ -172,15 +161,13 @@ def test_other_hosts_and_sites_are_refused(address, status, headers):
 
 
 def test_a_key_opens_all_but_the_page_and_health():
-    index = QuestionIndex.build(make_detector(), OLD)
-    body = {"questions": ["how"]}
-    with running(index, key="secret", names=["questions.example"]) as address:
+    with running(
+        QuestionIndex.build(make_detector(), OLD), key="secret", names=["questions.example"]
+    ) as address:
         for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic secret"}):
-            assert (
-                ask(address, "/metrics", **sent)[0] == ask(address, "/v1/encode", body, **sent)[0]
-            )
-            assert ask(address, "/v1/encode", b"{", **sent)[0] == 401
-        assert ask(address, "/v1/encode", body, Authorization="Bearer secret")[0] == 200
+            for path, body in (("/metrics", None), ("/v1/info", {}), ("/v1/search", b"{")):
+                assert ask(address, path, body, **sent)[0] == 401
+        assert ask(address, "/v1/info", {}, Authorization="Bearer secret")[0] == 200
         for path in ("/", "/docs", "/health", "/openapi.json"):
             assert ask(address, path, Host="Questions.example")[0] == 200
 
@@ -216,107 +203,58 @@ def test_a_busy_server_answers_429_and_health(address, monkeypatch):
 def test_metrics_count_what_was_asked(address):
     def count(path, status):
         text = ask(address, "/metrics")[1]
-        sample = rf'siamese_requests_total{{path="{path}",status="{status}"}} (\d+)'
+        sample = rf'siamese_request_seconds_count{{path="{path}",status="{status}"}} (\d+)'
         match = re.search(sample, text)
         return int(match[1]) if match else 0
 
-    kinds = ("/v1/encode", 200), ("/v1/encode", 422), ("other", 404)
+    kinds = ("/v1/info", 200), ("/v1/info", 422), ("other", 404)
     before = [count(*kind) for kind in kinds]
-    ask(address, "/v1/encode", {"questions": ["how"]})
-    ask(address, "/v1/encode", {"questions": ["x"] * 1001})
-    ask(address, "/nothing")
+    for path, body in (("/v1/info", {}), ("/v1/info", {"more": 1}), ("/nothing", None)):
+        ask(address, path, body)
     assert [count(*kind) - n for n, kind in zip(before, kinds)] == [1, 1, 1]
-    text = ask(address, "/metrics")[1]
-    assert re.search(r'siamese_request_seconds_bucket{le="\+Inf",path="/v1/encode"} \d', text)
-    assert f"siamese_index_questions {len(OLD)}.0\n" in text
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"host": "0.0.0.0"}, "SIAMESE_API_KEY"),
-        ({"port": 70000}, "from 0 to 65535"),
-        ({"workers": 0}, "--workers"),
+        ({"host": "0.0.0.0", "port": 0}, "SIAMESE_API_KEY"),
+        ({"port": 70000}, "not available"),
         ({"names": ["*"]}, "--allow-host"),
         ({"host": "no such host"}, "not available"),
     ],
 )
-def test_what_cannot_be_served_is_an_error(path, options, words, monkeypatch):
-    monkeypatch.setenv("SIAMESE_API_KEY", "" if options.get("host") == "0.0.0.0" else "secret")
+def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
+    monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
     with pytest.raises(ArgumentError, match=words):
-        api.serve(path, **options)
-
-
-@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "prometheus_client"])
-def test_a_missing_package_is_named(package, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "siamese.serving.api")
-    with pytest.raises(
-        MissingDependencyError, match="pip install fastapi uvicorn prometheus-client"
-    ):
-        importlib.import_module("siamese.serving.api")
+        api.serve(QuestionIndex.build(make_detector(), OLD), **options)
 
 
 @pytest.mark.slow
-def test_several_processes_serve_one_index_through_kills(path):
-    """A killed worker is replaced, a killed server has lost nothing, SIGTERM answers what was asked."""
-    port, added = api._free_port("127.0.0.1", 0), []
-    address, key = f"http://127.0.0.1:{port}", {"Authorization": "Bearer secret"}
-    code = "import sys; from siamese.serving.api import serve; "
-    code += "serve(sys.argv[1], port=int(sys.argv[2]), workers=int(sys.argv[3]))"
-
-    def start(workers):
-        command = [sys.executable, "-c", code, str(path), str(port), str(workers)]
-        server = subprocess.Popen(command, env={**os.environ, "SIAMESE_API_KEY": "secret"})
-        for _ in range(600):
-            try:
-                if ask(address, "/health")[0] == 200:
-                    return server
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError("no answer")
-
-    def add(n):
-        body = {"questions": [{"question": f"rice {n}", "id": f"new {n}"}]}
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_that_is_ended_has_lost_no_answered_change(path, number):
+    command = [sys.executable, "-m", "siamese.cli", "serve", str(path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
-            if ask(address, "/v1/add", body, **key)[0] == 200:
-                added.append(f"new {n}")
-        except OSError:  # Its worker was killed.
-            pass
+            address = re.search(r"http://[\d.:]+", server.stdout.readline())[0]
+            added = []
 
-    def workers_of(process):
-        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-            return [int(pid) for pid in file.read().split()]
+            def add(n):
+                body = {"questions": [{"question": f"rice {n}", "id": f"new {n}"}]}
+                with contextlib.suppress(OSError):  # The server was ended before it answered.
+                    if ask(address, "/v1/add", body)[0] == 200:
+                        added.append(f"new {n}")
 
-    first = start(2)
-    try:
-        for n in range(10):
-            add(n)
-        assert len(added) == 10
-        text = ask(address, "/metrics", **key)[1]
-        assert re.findall(r'path="/v1/add",status="200"} (\d+)', text) == ["10"]
-        clients = [threading.Thread(target=add, args=(n,)) for n in range(10, 30)]
-        for client in clients:
-            client.start()
-        os.kill(workers_of(first)[-1], signal.SIGKILL)
-        for client in clients:
-            client.join()
-    finally:
-        for pid in [*workers_of(first), first.pid]:
-            os.kill(pid, signal.SIGKILL)
-        first.wait()
+            add(0)
+            clients = [threading.Thread(target=add, args=(n,)) for n in range(1, 20)]
+            for client in clients:
+                client.start()
+            server.send_signal(number)
+            for client in clients:
+                client.join()
+        finally:
+            server.kill()
     with QuestionIndex.open(path) as index:
-        assert len(added) >= 10 and all(i in index for i in added)
-
-    second = start(1)
-    last = threading.Thread(target=add, args=("last",))
-    last.start()
-    time.sleep(0.2)
-    second.send_signal(signal.SIGTERM)
-    assert second.wait(20) in (0, -signal.SIGTERM)
-    last.join()
-    with QuestionIndex.open(path) as index:
-        assert ("new last" in added) == ("new last" in index)
+        assert added and all(i in index for i in added)
 
 
 def test_answers_fit_the_threshold_and_are_taken_back(tmp_path):
@@ -339,6 +277,31 @@ def test_answers_fit_the_threshold_and_are_taken_back(tmp_path):
             asked.append([one, two])
             assert told["stored"] == 1 and told["answers"] == len(asked)
         assert told["fitted"] and told["threshold"] == index.detector.threshold
-        taken = ask(address, "/v1/answer", {**said, "is_duplicate": None})[1]
-        assert taken["answers"] == len(asked) - 1
         assert ask(address, "/v1/answer", {**said, "question2": "not there"})[1]["stored"] == 0
+        for left, (one, two) in reversed(list(enumerate(asked))):
+            said = {"question1": one, "question2": two, "is_duplicate": None}
+            taken = ask(address, "/v1/answer", said)[1]
+            assert taken["answers"] == left
+            assert taken["fitted"] or taken["threshold"] == detector.threshold
+
+
+@pytest.mark.parametrize("fitted", [None, 0.31])
+def test_undo_brings_back_the_threshold_before_the_answers(tmp_path, fitted):
+    index = QuestionIndex.build(make_detector(threshold=0.8), OLD[1:], path=tmp_path / "i")
+    if fitted:
+        index.set_threshold({"threshold": fitted, "calibration": None})
+    pairs = [["how far", OLD[5], False], ["how far", OLD[6], True], ["how far", OLD[7], True]]
+    cosines = index.detector.similarity("how far", [two for _, two, _ in pairs])
+    labels = cosines > cosines.min()
+    with running(index) as address:
+
+        def say(pair, answer):
+            said = {"question1": pair[0], "question2": pair[1], "is_duplicate": answer}
+            return ask(address, "/v1/answer", said)[1]
+
+        told = [say(pair, bool(label)) for pair, label in zip(pairs, labels)]
+        assert told[-1]["fitted"] and told[-1]["threshold"] != (fitted or 0.8)
+        odd = pairs[labels.tolist().index(False)]
+        taken = say(odd, None)  # One kind of answer is left.
+        assert not taken["fitted"] and taken["threshold"] == pytest.approx(fitted or 0.8)
+        assert say(odd, False)["threshold"] == told[-1]["threshold"]

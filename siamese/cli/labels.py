@@ -1,0 +1,256 @@
+"""The commands about labels: evaluate measures by them, threshold asks for them and fits to them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from siamese.cli import arguments as shared
+from siamese.cli.arguments import arg, command, flag
+from siamese.cli.output import Result, aligned, counted, note, threshold_facts
+from siamese.cli.reading import kind_of, labelled_pairs, opened, question_list, same_flags
+from siamese.compat.progress import elapsed
+from siamese.data.pairs import QuestionPairs
+from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
+from siamese.search.display import csv_line
+from siamese.search.encoders import is_encoder_name
+from siamese.storage.atomic import explained, write_bytes_atomically
+
+WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
+MODES = ("hybrid", "vectors", "words")
+HEADER = "question1", "question2", "is_duplicate"
+MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
+
+
+@command(
+    shared.TARGET,
+    arg("--questions", metavar="FILE", help="labelled pairs, any format"),
+    arg("--skip-rows", type=int, default=0, help="rows of the file to leave out at the start"),
+    arg("--rows", type=int, help="rows of the file to measure on [all that follow]"),
+    shared.THRESHOLD,
+    arg("--report", metavar="DIR", help="write an HTML page with plots and mistakes"),
+    arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
+    arg("--relevant", metavar="FILE", help="TREC qrels, or CSV with query_id, id [and relevance]"),
+    arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
+    flag("--save-weight", "save the chosen weight of the vectors in the index"),
+    shared.MODEL,
+    *shared.LIST_AND_PAIRS,
+)
+def evaluate(flags: argparse.Namespace) -> Result:
+    """Measure a model on labelled pairs, or the search of an index on queries with known answers.
+
+    siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
+    siamese evaluate old.index --queries new.csv --relevant qrels.txt
+    """
+    from siamese.evaluation.report import Evaluation, short_table, write_report
+
+    if flags.queries and flags.relevant and not flags.questions:
+        return _on_queries(flags)
+    if not flags.questions or flags.queries or flags.relevant:
+        raise ArgumentError(
+            "Pass labelled pairs (--questions FILE), or queries and their answers (--queries FILE and "
+            "--relevant FILE)."
+        )
+    with opened(flags.index, flags, model=True) as (_, detector):
+        pairs = labelled_pairs(flags.questions, flags)
+    if flags.skip_rows or flags.rows is not None:
+        stop = None if flags.rows is None else flags.skip_rows + flags.rows
+        some = pairs.file_rows(flags.skip_rows, stop)
+        if flags.skip_rows < 0 or not len(some):
+            raise ArgumentError(
+                f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
+            )
+        pairs = some
+    with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
+        scores = detector.score(pairs.question1, pairs.question2)
+    cut, source = threshold_facts(detector, flags).values()
+    source = "a default, no labels behind it" if source == "default" else source
+    columns = pairs.question1, pairs.question2, scores, pairs.is_duplicate, cut
+    chances = None if detector.calibration is None else detector.probabilities_of(scores)
+    evaluation = Evaluation(*columns, threshold_from=source, probabilities=chances)
+    text, facts = short_table(evaluation), evaluation.to_dict()
+    if flags.report:
+        about = {"Model": flags.index, "File": flags.questions}
+        facts["report"] = str(write_report(flags.report, evaluation, facts=about))
+        text += f"\n\nReport: {facts['report']}\nIt quotes your questions; share it with care."
+    return text, facts
+
+
+def _on_queries(flags: argparse.Namespace) -> Result:
+    """Chooses the weight of the vectors on one half of the queries, and measures on the other half."""
+    from siamese.evaluation.retrieval import evaluate_retrieval
+
+    measuring, choosing = _halves(flags)
+    with opened(flags.index, flags, stored=flags.save_weight) as (index, _):
+
+        def measured(rows: list[tuple], mode: str, weight: float) -> Any:
+            texts, answers, clusters = zip(*rows)
+            hits = index.search(texts, flags.k, mode=mode, vector_weight=weight)
+            ranked = [[hit.id for hit in best] for best in hits]
+            return evaluate_retrieval(ranked, answers, clusters=clusters)
+
+        weight, mrr = index.vector_weight, {}
+        origin = "that of the index: one cluster of queries cannot be divided"
+        with elapsed(f"Searching for the answers of {len(measuring) + len(choosing):,} queries"):
+            if choosing:
+                mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
+                weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
+                origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+            tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
+        if flags.save_weight and choosing:
+            index.vector_weight = weight
+    rows = [["search", *tables["hybrid"]], *([m, *table.values()] for m, table in tables.items())]
+    lines = [
+        *aligned(rows),
+        f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
+        f"Weight of the vectors in hybrid search: {weight:g}, {origin}.",
+    ]
+    facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
+    facts |= {"vector_weight": weight, "mrr_at_weight": mrr}
+    for mode, table in tables.items():
+        facts[mode] = {name: vars(interval) for name, interval in table.items()}
+    return "\n".join(lines), facts
+
+
+def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
+    """The queries that measure and those that choose: (question, relevant ids, cluster) of each.
+
+    Queries that share an answer, directly or through others, are a cluster; it is in one half.
+    """
+    from siamese.evaluation.retrieval import read_relevance, shared_clusters
+
+    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
+    texts = dict(zip(queries.ids, queries.questions))
+    names = [name for name in texts if name in relevance]
+    if not names:
+        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
+    clusters = shared_clusters([relevance[name] for name in names])
+    number = {cluster: at for at, cluster in enumerate(dict.fromkeys(clusters))}
+    halves: list[list[tuple]] = [[], []]
+    for name, cluster in zip(names, clusters):  # Every second cluster chooses.
+        halves[number[cluster] % 2].append((texts[name], relevance[name], cluster))
+    return halves
+
+
+@command(
+    shared.TARGET,
+    arg("--label", type=int, default=0, metavar="N", help="ask until there are N answers"),
+    arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
+    arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
+    shared.MODEL,
+    *shared.LIST_AND_PAIRS,
+)
+def threshold(flags: argparse.Namespace) -> Result:
+    """Fit the threshold of a model or an index to a few labels of your own.
+
+    siamese threshold old.index --label 30                    (asks about pairs of the index's questions)
+    siamese threshold use --answers labelled.csv --output model.safetensors    (makes a model of an encoder)
+    """
+    target, kind = flags.index, kind_of(flags.index)
+    if not flags.label and not flags.answers:
+        raise ArgumentError("Pass --label N to label pairs, or --answers FILE.")
+    if kind == "index" and flags.output:
+        raise ArgumentError("An index keeps its own threshold; --output is for a model.")
+    output = flags.output
+    if kind == "model" and not is_encoder_name(target):
+        output = output or target
+    path = flags.answers or f"{target.rstrip('/')}.answers.csv"
+    with opened(target, flags, model=True) as (index, detector):
+        pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
+        facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}
+        if kind == "index":
+            facts["answers_in_index"] = index.add_answers(pairs)
+        fitted = detector.fitted(pairs)
+        fit = fitted.card["threshold_fit"]
+        if kind == "index":
+            index.set_threshold(fit)
+        elif output:
+            fitted.save(output)
+    text = (
+        f"Threshold {fitted.threshold:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
+        f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
+        f"{detector.threshold:.3f}). "
+    )
+    if kind == "index":
+        count = facts["answers_in_index"]
+        text += f"Saved in the index with {count:,} of the answers, which bind its groups."
+    elif output:
+        text += f"Saved, with the calibration, in {output}."
+    else:
+        text += "It is not saved; --output FILE writes a model with it."
+    if kind == "questions":
+        path, cut = target + same_flags(flags), fitted.threshold
+        text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
+    return text, facts | fit
+
+
+def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
+    """Asks about pairs of an index until there are `flags.label` answers; all of them as labelled pairs."""
+    if index is None or flags.index == "-":
+        raise ArgumentError(
+            "--label asks about the questions of an index or a file; it is answered on standard input."
+        )
+    answers, detector, skipped = _read_answers(path, flags), index.detector, []
+    with elapsed("Looking for similar pairs"):
+        candidates = similar_candidates(index)
+    known = set(map(pair_key, answers))
+    answers += [answer for answer in _answers(index.answers()) if pair_key(answer) not in known]
+    note(f"The answers are saved in {path}; the same command goes on with them.")
+    earlier = len(answers)
+    while len(answers) < flags.label:
+        candidate = next_candidate(candidates, answers, skipped, detector)
+        reply = _ask(candidate[1:], f"{len(answers) + 1} of {flags.label}") if candidate else "q"
+        if reply == "q":
+            break
+        if reply == "s":
+            skipped.append(candidate[1:])
+        elif reply == "u" and len(answers) == earlier:
+            note("There is no answer of this run to take back.")
+        else:
+            if reply == "u":
+                answers.pop()
+            else:
+                answers.append((*candidate[1:], int(reply == "y")))
+            lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
+            write_bytes_atomically(path, lines.encode(flags.encoding or "utf-8", "replace"))
+    return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
+
+
+def _answers(pairs: QuestionPairs) -> list[Answer]:
+    return list(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int).tolist()))
+
+
+def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
+    """The answers of a file, none where it is not there yet.
+
+    Raises:
+      ArgumentError: it has more than answers, which would be lost when it is written again.
+    """
+    if not os.path.exists(path):
+        return []
+    header, answers = ",".join(HEADER), []
+    with explained(path, "read", DataError), open(path, "rb") as file:
+        lines = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines()
+    is_ours = not lines or lines[0].replace(b";", b",") == header.encode()
+    if any(lines[1:]):
+        pairs = labelled_pairs(path, flags)
+        is_ours, answers = is_ours and len(pairs) == pairs.report.rows, _answers(pairs)
+    if not is_ours:
+        raise ArgumentError(
+            f"{path} holds more than answers, which are CSV with the columns {header}. Name another "
+            "file (--answers), or leave --label out."
+        )
+    return answers
+
+
+def _ask(pair: tuple[str, str], number: str) -> str:
+    """Asks on standard error, reads standard input; the answer is y, n, s, u, or q, also at its end."""
+    note(f"\n{number}", *(f"  {side}" for side in shown(*pair)))
+    reply = ""
+    while reply not in ("y", "n", "s", "u", "q"):
+        note("The same question? y, n, s (skip), u (undo the last answer), q (stop)")
+        reply = (sys.stdin.readline() or "q").strip().lower()[:1]
+    return reply
