@@ -1,4 +1,4 @@
-"""The command `siamese` as its user meets it: help, a whole small run, errors, exit codes."""
+"""The command `siamese` as its user meets it: help, errors, exit codes, doctor, demo, evaluation."""
 
 import json
 import os
@@ -30,39 +30,6 @@ def test_the_parser_loads_neither_jax_nor_trax():
         "print([m for m in ('jax', 'trax', 'tensorflow', 'sklearn', 'nltk') if m in sys.modules])"
     )
     assert output_of(code).strip() == "[]"
-
-
-@pytest.mark.slow
-def test_a_run_is_trained_resumed_and_asked_without_trax(run, questions_csv):
-    command = ["train", "--questions", questions_csv, "--train-rows", "300", "--test-rows", "100"]
-    command += ["--output", "small", *SMALL]
-    code, out, err = run(*command)
-    assert code == 0, err
-    for words in ("accuracy at threshold 0.7", "held-out pairs", "word overlap", "Saved in"):
-        assert words in out
-    assert "Preset course: d_model=8, batch_size=16, steps=6, eval_every=3." in err
-    code, _, err = run(*command, "--steps", "8")
-    assert code == 0 and "at step 6" in err, err
-    code, _, err = run(*command, "--set", "margin=0.5")
-    assert code == 2 and "margin 0.25 there, 0.5 here" in err
-    assert "--resume" in err and "--overwrite" in err
-    q1, q2 = "How do I cook rice?", "Zorkmid, how?"
-    code = f"""
-        import sys
-        from siamese.cli.main import main
-        main(["predict", "small", {q1!r}, {q2!r}])
-        main(["predict", "small", {q1!r}, {q2!r}, "--json"])
-        main(["evaluate", "small", "--questions", {str(questions_csv)!r}, "--json"])
-        print([m for m in ("trax", "tensorflow") if m in sys.modules])
-    """
-    *text, answer, figures, loaded = output_of(code).splitlines()
-    assert "duplicate: cosine" in "".join(text) and "never seen" in text[-1] and loaded == "[]"
-    answer, figures = json.loads(answer), json.loads(figures)
-    detector = DuplicateDetector.load("small")
-    assert answer["similarity"] == pytest.approx(detector.similarity(q1, q2), abs=1e-5)
-    assert answer["is_duplicate"] == detector.predict(q1, q2)
-    assert figures["n"] == 400 and 0 <= figures["accuracy"] <= 1
-    assert "word overlap" in figures["baselines"]
 
 
 def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
@@ -150,6 +117,7 @@ def test_test_pairs_that_are_trained_on_are_counted(questions_csv, tmp_path, run
     _, out, err = run("train", "--questions", questions_csv, "--test", "test.csv", *SMALL, "--json")
     assert json.loads(out)["test_pairs_trained_on"] == 40
     assert "40 of 41 test pairs are training pairs too" in err
+    assert "Preset course: d_model=8, batch_size=16, steps=6, eval_every=3." in err
 
 
 def test_evaluate_measures_the_rows_that_train_tests(tmp_path, run, refused):

@@ -166,11 +166,8 @@ def test_an_answer_can_be_taken_back(run, tmp_path):
 
 def test_what_is_shown_is_short_and_marks_the_words_that_differ():
     one, two = shown("How far is  Rome?", "How FAR is Oslo? " + "so " * 200)
-    assert one == "How far is [Rome?]"
-    assert (
-        two.startswith("How FAR is [Oslo?] [so]")
-        and len(two.replace("[", "").replace("]", "")) <= 300
-    )
+    assert one == "How far is [Rome?]" and two.startswith("How FAR is [Oslo?] [so]")
+    assert len(re.sub(r"[][]", "", two)) <= 300
 
 
 def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
@@ -187,11 +184,9 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
     for source in ("q.csv", "q.db"):
         code, out, err = run("threshold", "q.db", "--answers", "links.csv", "--list", source)
         assert code == 0 and f"of {len(texts)} labels" in out, err
-    code, out, err = run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")
-    assert code == 0, err
-    code, out, err = run(
-        "threshold", "q.csv", "--model", "model", "--answers", "links.csv", "--list", "q.csv"
-    )
+    by_id = ["links.csv", "--list", "q.csv"]
+    assert run("evaluate", "model", "--questions", *by_id)[0] == 0
+    out = run("threshold", "q.csv", "--model", "model", "--answers", *by_id)[1]
     assert "siamese duplicates q.csv --model model --threshold 0." in out
 
 
