@@ -2,7 +2,6 @@
 
 import math
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from small_models import make_detector, make_mixed_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
-from siamese.search.lexical import best_rows, folded, words_in
+from siamese.search.lexical import best_rows, folded
 
 STEMMER = Stemmer.Stemmer("english")
 
@@ -114,14 +113,6 @@ def test_a_word_is_found_in_its_other_forms(detector):
     )
     for question, wanted in (("a CITY with a park", 0), ("who learns cooking", 1)):
         assert index.search(question, mode="words")[0].id == str(wanted)
-
-
-def test_words_are_stemmed_alike_in_threads():
-    words = [f"{start}{end}" for start in ("learn", "cook", "park") for end in ("s", "ing", "ed")]
-    texts = [f"{word}{n}s {word}" for n in range(200) for word in words]
-    wanted = [[STEMMER.stemWord(word) for word in text.split()] for text in texts]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(words_in, texts)) == wanted
 
 
 def test_the_weight_is_saved_and_chooses_between_the_parts(detector, tmp_path):
