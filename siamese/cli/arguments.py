@@ -72,7 +72,7 @@ COSINE = number(-1, 1)
 THRESHOLD = arg(
     "--threshold",
     type=COSINE,
-    help="duplicates have a higher cosine, or probability where that decides [the model's own]",
+    help="a duplicate has a higher cosine, or probability where that decides [the model's own]",
 )
 
 # ---- Reading ----

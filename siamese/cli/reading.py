@@ -75,17 +75,22 @@ def labelled_pairs(path: str, flags: Any) -> QuestionPairs:
     options, source = reading_options(flags, PAIRS), getattr(flags, "list", None)
     if source == path:
         raise ArgumentError(f"{path} holds the pairs; the list of their questions is another file.")
-    if source and kind_of(source) == "index":
-        from siamese.search.index import QuestionIndex
-
-        with QuestionIndex.open(source) as index:
-            options["texts"] = {entry["id"]: entry["question"] for entry in index.entries}
-    elif source:
-        questions = question_list(source, flags)
-        options["texts"] = dict(zip(questions.ids, questions.questions))
+    if source:
+        options["texts"] = texts_by_id(source, flags)
     pairs = read_pairs(path, **options)
     note_findings(pairs.report)
     return pairs
+
+
+def texts_by_id(path: str, flags: Any) -> dict[str, str]:
+    """The questions of a list or an index by their ids."""
+    from siamese.search.index import QuestionIndex
+
+    if kind_of(path) == "index":
+        with QuestionIndex.open(path) as index:
+            return {entry["id"]: entry["question"] for entry in index.entries}
+    questions = question_list(path, flags)
+    return dict(zip(questions.ids, questions.questions))
 
 
 def kind_of(path: str) -> str:
