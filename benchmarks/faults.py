@@ -56,9 +56,8 @@ def contents(folder: Path) -> dict[str, object]:
         name = str(path.relative_to(folder))
         if is_index_file(path):
             with contextlib.closing(sqlite3.connect(path)) as db:
-                # `made` is random, and `model` has a path of the folder.
-                lines = db.iterdump()
-                contents[name] = [s for s in lines if "'made'" not in s and "'model'" not in s]
+                # `model` has a path of the folder.
+                contents[name] = [line for line in db.iterdump() if "'model'" not in line]
         elif not path.name.startswith(".") and not name.endswith((".jsonl", "-wal", "-shm")):
             contents[name] = path.read_bytes()
     return contents

@@ -433,6 +433,6 @@ class QuestionIndex:
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
                 f"model that made it. {index_file.REMAKE}"
             )
-        fit, removed = facts.get("fit"), facts["removal"] != self._facts["removal"]
+        fit, removed = facts.get("fit"), facts["removals"] != self._facts["removals"]
         self._detector = self._model.with_fit(fit) if fit else self._model
         self._state, self._facts, self._columns = self._state.followed(db, removed), facts, None

@@ -50,9 +50,8 @@ create trigger removed after delete on question begin
     delete from answer where old.row in (row1, row2);
     delete from grouped where row = old.row;
     update grouped set first = (select min(row) from grouped where first = old.row) where first = old.row;
-    update setting set value = json_quote(hex(randomblob(8))) where name = 'removal';
+    update setting set value = value + 1 where name = 'removals';
 end;
-insert into setting values ('removal', json_quote(hex(randomblob(8)))), ('next_id', 0);
 """
 INSIDE = "in (select value from json_each(?))"
 MAKE = "Make one: siamese index build FILE."
@@ -194,7 +193,7 @@ class IndexFile:
     def made(self) -> Iterator[sqlite3.Connection]:
         """A transaction that replaces what the file holds by empty tables; others share the file after it.
 
-        The numbers of rows go on, so that no reader takes a new question for an older one.
+        The numbers of rows and removals go on, so that no reader takes a new question for an older one.
         """
         with self.transaction(change=True) as db:
             query = (
@@ -202,11 +201,13 @@ class IndexFile:
             )
             tables = [name for (name,) in db.execute(query)]
             last = last_row(db) if tables else 0
+            removals = settings(db).get("removals", 0) if tables else 0
             for name in tables:
                 db.execute(f"drop table {name}")
-            for statement in re.split(r"(?m)^(?=create|insert)", SCHEMA):
+            for statement in re.split(r"(?m)^(?=create)", SCHEMA):
                 db.execute(statement)
             db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
+            write_settings(db, next_id=0, removals=removals + 1)
             db.execute(f"pragma application_id = {APPLICATION}")
             db.execute(f"pragma user_version = {VERSION}")
             yield db
