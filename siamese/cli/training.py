@@ -179,7 +179,9 @@ def _general(
         note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
         model = both if gain > 0 else model
     else:
-        note(f"No tower: it needs {TOWER_DUPLICATES:,} duplicates to train on, and there are {duplicates:,}.")
+        note(
+            f"No tower: it needs {TOWER_DUPLICATES:,} duplicates to train on, and there are {duplicates:,}."
+        )
     last = (tower or head).history[-1]
     report, calibration = measure(
         model, head.data, test_pairs,

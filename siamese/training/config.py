@@ -249,7 +249,9 @@ _FLAGS = ("seed", "steps", "epochs", "batch_size", "learning_rate")
 def add_config_flags(parser: argparse.ArgumentParser) -> None:
     """Adds ``--preset``, flags for the fields that change most often, and ``--set`` for all."""
     parser.add_argument(
-        "--preset", choices=[*PRESETS], help="what to train: the course's model, the best tower, a head, or both parts [head]"
+        "--preset",
+        choices=[*PRESETS],
+        help="the course's model, the best tower, a head, or head and tower [head]",
     )
     kinds = typing.get_type_hints(TrainConfig)
     for name in _FLAGS:
