@@ -55,10 +55,10 @@ USUALLY = ((0, "none yet"),)
 def train(flags: argparse.Namespace) -> Result:
     """Train on labelled pairs; by default a head on the vectors of an encoder, in seconds to a minute.
 
-    siamese train --questions mine.csv                               (a few labels, or links alone with --list)
-    siamese train --questions questions.csv --preset general         (the same command resumes where it stopped)
+    siamese train --questions mine.csv                             (also of few labels, or of links alone)
+    siamese train --questions questions.csv --preset general       (the same command resumes a run)
     siamese train --questions questions.csv --preset course --train-rows 300000 --test-rows 10240
-    siamese train --questions mine.csv --init-from runs/general      (goes on from its head)
+    siamese train --questions mine.csv --init-from runs/general    (goes on from its head)
     """
     from siamese.training.head import MANY
 
@@ -66,6 +66,7 @@ def train(flags: argparse.Namespace) -> Result:
     start = DuplicateDetector.load(flags.init_from) if flags.init_from else None
     of_tower = start is not None and start.encoder is None
     preset = flags.preset or "head"
+    config = configs.TrainConfig.preset(preset, **changes)
     if start:
         preset = "best" if of_tower else "head"
     output = flags.output or f"runs/{'fine-tuned' if of_tower else preset}"
@@ -89,8 +90,6 @@ def train(flags: argparse.Namespace) -> Result:
             from siamese.training.fine_tuning import fine_tuning_config
 
             config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
-        else:
-            config = configs.TrainConfig.preset(preset, **changes)
         trainer = _run(train_pairs, valid_pairs, test_pairs, config, preset, output, start, flags)
         text, facts = _measured(trainer, test_pairs, start, output, flags)
     return f"{sizes}.\n{text}", {**facts, "test_pairs_trained_on": repeated, "output": output}

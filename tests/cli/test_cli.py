@@ -114,7 +114,17 @@ def test_test_pairs_that_are_trained_on_are_counted(questions_csv, tmp_path, run
     rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
     lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]
     (tmp_path / "test.csv").write_text("\n".join([*lines, "how far,how old,0"]))
-    _, out, err = run("train", "--questions", questions_csv, "--test", "test.csv", *SMALL, "--json")
+    _, out, err = run(
+        "train",
+        "--preset",
+        "course",
+        "--questions",
+        questions_csv,
+        "--test",
+        "test.csv",
+        *SMALL,
+        "--json",
+    )
     assert json.loads(out)["test_pairs_trained_on"] == 40
     assert "40 of 41 test pairs are training pairs too" in err
     assert "Preset course: d_model=8, batch_size=16, steps=6, eval_every=3." in err

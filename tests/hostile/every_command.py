@@ -36,7 +36,7 @@ def commands(folder: Path, file: Path | str) -> dict[str, list]:
     return {
         "data": ["data", file],
         "data --bad-rows skip": ["data", file, *skip],
-        "train": ["train", "--questions", file, *small],
+        "train": ["train", "--preset", "course", "--questions", file, *small],
         "evaluate": ["evaluate", model, "--questions", file],
         "evaluate --bad-rows skip": ["evaluate", model, "--questions", file, *skip],
         "predict": ["predict", model, file],

@@ -152,7 +152,15 @@ def test_a_split_by_clusters_shares_no_question():
 
 
 def test_a_model_is_saved_before_it_is_evaluated(questions_csv, tmp_path, capsys, monkeypatch):
-    command = ["train", "--questions", str(questions_csv), "--output", str(tmp_path)]
+    command = [
+        "train",
+        "--preset",
+        "course",
+        "--questions",
+        str(questions_csv),
+        "--output",
+        str(tmp_path),
+    ]
     command += ["--set", "d_model=8", "--batch-size", "8", "--steps", "2"]
     with monkeypatch.context() as patched:
         patched.setattr(Trainer, "evaluate", lambda *_: (_ for _ in ()).throw(DataError("no.")))
@@ -171,7 +179,21 @@ def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
         writer.writerow(["question1", "question2", "is_duplicate"])
         writer.writerows(zip(rows.question1, rows.question2, rows.is_duplicate.astype(int)))
     for flags, what in ((["--split", "rows"], "test"), (["--train-rows", "50"], "threshold")):
-        assert main(["train", "--questions", str(path), "--output", str(tmp_path), *flags]) == 2
+        assert (
+            main(
+                [
+                    "train",
+                    "--preset",
+                    "course",
+                    "--questions",
+                    str(path),
+                    "--output",
+                    str(tmp_path),
+                    *flags,
+                ]
+            )
+            == 2
+        )
         message = capsys.readouterr().err.splitlines()[-1]
         assert what in message and "--split shuffled" in message
     assert not list(tmp_path.rglob("*.safetensors"))
