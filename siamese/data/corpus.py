@@ -1,4 +1,4 @@
-"""The embedded corpus: labelled question pairs that come with the package, no download.
+"""Questions that come with the package: the embedded corpus of labelled pairs, and 300 written by hand.
 
 A grammar of everyday questions (tools/corpus in the repository) gives meanings and many wordings of each.
 Pairs of wordings of one meaning are duplicates; of the other pairs many share nearly all their words. The
@@ -8,6 +8,7 @@ but never together.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from dataclasses import dataclass
@@ -31,6 +32,18 @@ class CorpusQuestion(NamedTuple):
     subject: str
     meaning: str
     part: str
+
+
+class HandwrittenQuestion(NamedTuple):
+    """A question as somebody would ask it; see `handwritten_questions`."""
+
+    id: str
+    question: str
+    group: str  # Questions of one group are duplicates; "" where it has none.
+    style: str  # plain, typo, greeting, or no question mark
+    source: str  # where it might be asked: helpdesk, forum or everyday
+    near_miss: str  # what sets it apart from its twin: number, negation, direction or name; "" elsewhere
+    twin: str  # the id of the question that it nearly is, which has another answer; "" elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,3 +115,17 @@ def embedded_corpus(
             np.array([kind == "duplicate" for kind in kinds[part]]),
         )
     return EmbeddedCorpus(**pairs, questions=tuple(used), kinds=kinds)
+
+
+def handwritten_questions() -> list[HandwrittenQuestion]:
+    """300 questions written by hand, to try a model on; nothing trains on them and no threshold is from them.
+
+    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone.
+
+    Example:
+      >>> question = handwritten_questions()[1]
+      >>> question.question, question.source
+      ('Do cats really need a second litter box?', 'everyday')
+    """
+    text = (resources.files("siamese") / "data" / "handwritten.csv").read_text("utf-8")
+    return [HandwrittenQuestion(**row) for row in csv.DictReader(text.splitlines())]
