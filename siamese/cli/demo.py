@@ -73,9 +73,8 @@ def demo(flags: argparse.Namespace) -> Result:
     hand = _on_handwritten_questions()
     lines += [
         "",
-        "300 questions written by hand, grouped as `siamese duplicates` does, without training: of the "
-        f"pairs in its groups {hand['precision']:.0%} are duplicates; it finds {hand['recall']:.0%} "
-        "of all duplicates.",
+        "`siamese duplicates`, which needs no training, on 300 questions written by hand, a fifth of them "
+        f"near misses: precision {hand['precision']:.3f}, recall {hand['recall']:.3f} over pairs.",
     ]
     lines += ["", f"Done in {seconds:.0f} s. Ask a model yourself:"]
     lines.append(f'  siamese predict {folder / "best"} "{examples[0][0]}" "..."')
@@ -100,7 +99,8 @@ def _on_handwritten_questions() -> dict[str, float]:
         labels[[member.row for member in group]] = group[0].row
     truth = [question.group or question.id for question in questions]
     (_, wrong), (missed, right) = pair_confusion_matrix(truth, labels)
-    return rounded({"precision": right / (right + wrong), "recall": right / (right + missed)})
+    figures = {"precision": right / (right + wrong), "recall": right / (right + missed)}
+    return rounded({name: float(value) for name, value in figures.items()})
 
 
 def _assignment(
