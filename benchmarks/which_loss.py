@@ -2,13 +2,11 @@
 
     python benchmarks/which_loss.py --questions questions.csv.gz --splits splits.json
 
-The closest negative is the hardest one or masked as in the lecture, the rows' losses are averaged or summed,
-and the LSTM's bias starts at 1 in all gates (Trax) or in the forget gate alone. Everything else is the
-course's: batches of 256, Adam with Trax's epsilon, 0.01 after a warm-up of 400 steps. A figure is the mean
-over the seeds with its standard deviation. Loss a pair and mean cosine are those of the first 256 validation
-duplicates: the loss in its own form before the reduction, the cosine between questions of different rows.
-Pairs with a question of more than 32 tokens are left out: every batch has length 32 then, in half the time.
-Where the file of results holds a run it is not made again.
+The closest negative is the hardest one or masked as in the lecture, the rows' losses are averaged or
+summed, and the LSTM's bias starts at 1 in all gates (Trax) or in the forget gate alone. The rest is the
+course's: batches of 256, Adam with Trax's epsilon, 0.01 after a warm-up of 400 steps. Questions of more
+than 32 tokens are left out, so that every batch has length 32. Loss and cosine are those of the first 256
+validation duplicates: the mean loss a pair, and the mean cosine of questions of different rows.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ import numpy as np
 from siamese import embedded_corpus, read_pairs
 from siamese.course.generator import data_generator
 from siamese.course.loss import loss_from_scores
+from siamese.data.tokens import tokenize_questions
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
-from siamese.data.tokens import tokenize_questions
 from siamese.nn.encoder import Encoder
 from siamese.nn.tower import TowerConfig, init
 from siamese.training.config import TrainConfig
@@ -35,11 +33,10 @@ from siamese.training.prepare import prepare
 from siamese.training.step import initial_state, make_optimizer, make_step
 
 RESULTS = Path(__file__).parent / "results" / "which_loss.json"
-FORMS = list(
-    itertools.product(("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate"))
-)
+CHOICES = ("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate")
 WORDS = {"semi_hard": "masked", "all_gates": "all gates", "forget_gate": "forget gate"}
-FIRST = 100  # the step of the first measurement
+SEEDS = (34, 35, 36)
+FIRST, STEPS = 100, 300  # measured after these
 LONGEST = 32  # tokens of a question
 SHOWN = 256  # validation duplicates of the loss and the cosine
 COLUMNS = [f"loss at {FIRST}", f"cosine at {FIRST}", "loss", "cosine", "roc_auc", "accuracy at 0.7"]
@@ -47,28 +44,22 @@ COLUMNS = [f"loss at {FIRST}", f"cosine at {FIRST}", "loss", "cosine", "roc_auc"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--questions", help="labelled rows beside the corpus, and their --splits")
+    parser.add_argument("--questions", help="labelled rows; needs --splits")
     parser.add_argument("--splits")
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[34, 35, 36])
     flags = parser.parse_args()
     corpus = embedded_corpus()
     parts = {"corpus": (corpus.train, corpus.valid)}
     if flags.questions:
-        pairs, rows = (
-            read_pairs(flags.questions),
-            json.loads(Path(flags.splits).read_text())["rows"],
-        )
+        pairs = read_pairs(flags.questions)
+        rows = json.loads(Path(flags.splits).read_text())["rows"]
         parts["quora"] = (pairs.rows(*rows["train"]), pairs.rows(*rows["valid"]))
-    data = {
-        name: prepare(short(train), TrainConfig.course(), valid=short(valid))
-        for name, (train, valid) in parts.items()
-    }
+    config = TrainConfig.course()
+    data = {name: prepare(short(a), config, valid=short(b)) for name, (a, b) in parts.items()}
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for seed, name, form in itertools.product(flags.seeds, data, FORMS):
+    for seed, name, form in itertools.product(SEEDS, data, itertools.product(*CHOICES)):
         key = "/".join([name, *(WORDS.get(word, word) for word in form), str(seed)])
-        if key not in results:
-            results[key] = {"steps": flags.steps, **measure(data[name], form, seed, flags.steps)}
+        if key not in results:  # a run that the file holds is not made again
+            results[key] = measure(data[name], form, seed)
             print(key, results[key], flush=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     RESULTS.with_suffix(".md").write_text(table(results))
@@ -81,11 +72,11 @@ def short(pairs):
     return pairs.select(lengths.max(axis=0) <= LONGEST)
 
 
-def measure(data, form: tuple[str, str, str], seed: int, steps: int) -> dict[str, float]:
+def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     """Trains one model; returns its figures on the validation pairs."""
     closest, reduction, bias = form
     config, tower = TrainConfig.course(), TowerConfig(data.vocabulary.size)
-    optimizer = make_optimizer(config, steps)
+    optimizer = make_optimizer(config, STEPS)
 
     def loss(scores, *_):
         losses = loss_from_scores(scores, closest=closest, reduction="none")
@@ -96,9 +87,9 @@ def measure(data, form: tuple[str, str, str], seed: int, steps: int) -> dict[str
     random.seed(seed)
     batches = data_generator(*(data.ids.take(side) for side in data.train), config.batch_size)
     figures: dict[str, float] = {}
-    for number in range(1, steps + 1):
+    for number in range(1, STEPS + 1):
         state, _ = step(state, next(batches))
-        if number in (FIRST, steps):
+        if number in (FIRST, STEPS):
             encoder = Encoder(tower, {name: np.asarray(a) for name, a in state.weights.items()})
             one, two = (encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid)
             scores = one @ two.T

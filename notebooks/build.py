@@ -50,7 +50,7 @@ ROOT = HERE.parent
 SETUP = HERE / "setup_cell.py"
 PINS = ROOT / "requirements.txt"
 # What every notebook runs with, beside the modules that it imports.
-ALWAYS = ("requirements.txt", "siamese/data/corpus.jsonl.gz")
+ALWAYS = ("requirements.txt", "siamese/data/corpus/corpus.jsonl.gz")
 # Runs after a notebook's last cell, in its kernel: the files of `siamese` that it has imported.
 ASK_FOR_MODULES = """
 import json, sys

@@ -50,7 +50,7 @@ def test_the_grammar_makes_the_file_that_is_shipped():
         env={**os.environ, "PYTHONHASHSEED": "12345", "PYTHONIOENCODING": "utf-8"},
         cwd=ROOT, capture_output=True, check=True,
     )  # fmt: skip
-    shipped = (resources.files("siamese") / "data" / "corpus.jsonl.gz").read_bytes()
+    shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
     assert made.stdout == gzip.decompress(shipped)
     assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time
 

@@ -21,6 +21,7 @@ from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 
+FILES = resources.files("siamese") / "data" / "corpus"
 PAIRS = {"train": 12_000, "valid": 1_500, "test": 2_000}
 DUPLICATES = 0.37  # share of each part's pairs
 
@@ -42,7 +43,9 @@ class HandwrittenQuestion(NamedTuple):
     group: str  # Questions of one group are duplicates; "" where it has none.
     style: str  # plain, typo, greeting, or no question mark
     source: str  # where it might be asked: helpdesk, forum or everyday
-    near_miss: str  # what sets it apart from its twin: number, negation, direction or name; "" elsewhere
+    near_miss: (
+        str  # what sets it apart from its twin: number, negation, direction or name; "" elsewhere
+    )
     twin: str  # the id of the question that it nearly is, which has another answer; "" elsewhere
 
 
@@ -91,7 +94,9 @@ def embedded_corpus(
         if sizes[part] > most:
             raise ArgumentError(f"{part}_pairs must be at most {most:,}, not {sizes[part]:,}.")
     known, rows = [], {part: [] for part in PAIRS}
-    path = resources.files("siamese") / "data" / "corpus.jsonl.gz"  # made by tools/make_corpus.py
+    path = (
+        resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz"
+    )  # made by tools/make_corpus.py
     for line in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
         if "question" in line:
             subject = line["meaning"].partition("/")[0]
@@ -118,7 +123,7 @@ def embedded_corpus(
 
 
 def handwritten_questions() -> list[HandwrittenQuestion]:
-    """300 questions written by hand, to try a model on; nothing trains on them and no threshold is from them.
+    """300 questions written by hand, to try a model on; nothing trains on them or is tuned on them.
 
     100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone.
 
@@ -127,5 +132,5 @@ def handwritten_questions() -> list[HandwrittenQuestion]:
       >>> question.question, question.source
       ('Do cats really need a second litter box?', 'everyday')
     """
-    text = (resources.files("siamese") / "data" / "handwritten.csv").read_text("utf-8")
+    text = (FILES / "handwritten.csv").read_text("utf-8")
     return [HandwrittenQuestion(**row) for row in csv.DictReader(text.splitlines())]
