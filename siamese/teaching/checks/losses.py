@@ -16,10 +16,59 @@ from .similarity import (
     hardest_negatives,
     mean_of_negatives,
     off_diagonal,
+    random_scores,
     semi_hard_negatives,
     unit_rows,
     wrong_maxima,
     wrong_means,
+)
+
+# ---- The loss of one triplet, and of a matrix (notebooks 01 and 02) ----
+
+check_triplet_loss = Exercise(
+    "triplet_loss(s_ap, s_an, margin)",
+    "two cosines, or two arrays of them, and the margin -> max(s_an - s_ap + margin, 0).",
+    lambda s_ap, s_an, margin: np.maximum(np.asarray(s_an) - s_ap + margin, 0),
+    lambda s_ap, s_an, margin: [
+        (np.maximum(np.asarray(s_ap) - s_an + margin, 0), "positive and negative are exchanged"),
+        (np.asarray(s_an) - s_ap + margin, "the hinge is missing: a loss is never below 0"),
+        (np.maximum(np.asarray(s_an) - s_ap, 0) + margin, "the margin belongs inside the hinge"),
+        (np.maximum(np.asarray(s_an) - s_ap - margin, 0), "the margin is added, not taken off"),
+    ],
+)
+check_triplet_loss.table(
+    [
+        ("a negative just below the positive", (0.5, 0.4, 0.25), ""),
+        ("the wrong order", (0.2, 0.5, 0.25), ""),
+        ("ahead by more than the margin", (0.9, -0.9, 0.25), "a triplet in right order costs 0"),
+        ("another margin", (0.6, 0.1, 0.7), "is the margin an argument, or fixed?"),
+        ("several triplets", (np.array([0.9, 0.2]), np.array([-0.9, 0.5]), 0.25), "np.maximum"),
+    ]
+)
+check_modified_loss = Exercise(
+    "modified_loss(scores)",
+    "float [batch, batch] -> the sum of both hinges over the rows, margin 0.25.",
+    lambda scores: _modified(scores),
+    lambda scores: [
+        (_modified(scores.T), "columns for rows: a row is an anchor"),
+        (_modified(scores) / len(scores), "this is the mean over the rows: the sum is asked for"),
+    ],
+)
+
+
+def _modified(scores) -> float:
+    mean, closest = mean_of_negatives(scores), semi_hard_negatives(scores)
+    return float(row_losses(mean, closest, np.diag(scores), 0.25).sum())
+
+
+check_modified_loss.table(
+    [
+        ("the documents' four pairs", (HAND_MADE,), "0.516667"),
+        ("five pairs", (random_scores(5, 1),), ""),
+        ("a batch of two", (random_scores(2, 2),), ""),
+        ("a batch of nine", (random_scores(9, 3),), ONE_SIZE),
+        ("all equal", (np.ones((4, 4)),), "both terms are the margin in each row"),
+    ]
 )
 
 # ---- The reference, in NumPy float64 ----

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 6. When it goes wrong
+# # 7. When it goes wrong
 #
 # Four faults that this model is prone to. None of them raises an error; each looks like "it just doesn't work
 # so well". We bring each one about on purpose, in small, learn what it looks like, and mend it:
@@ -33,7 +33,7 @@ logging.basicConfig(stream=sys.stdout, format="%(message)s")  # shows the packag
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
 np.set_printoptions(precision=3, suppress=True)
-course = siamese.edition(2022)  # whose loss is that of notebook 4
+course = siamese.edition(2022)  # whose loss is that of notebook 5
 
 # %%
 QUESTIONS = None  # path of Quora's questions.csv, or None for the embedded corpus
@@ -242,7 +242,7 @@ plot_similarity_matrix(scores, false_negative_mask=same, **sides, title="With th
 from siamese.course.loss import loss_from_scores
 
 apart = same & ~np.eye(6, dtype=bool)
-words = {"closest": "hardest", "reduction": "mean"}  # the loss of notebook 4
+words = {"closest": "hardest", "reduction": "mean"}  # the loss of notebook 5
 print(f"loss with the false negatives: {loss_from_scores(scores, **words):.4f}")
 words["false_negative_mask"] = apart
 print(f"without them:                  {loss_from_scores(scores, **words):.4f}")
@@ -274,7 +274,7 @@ print(
 # %% [markdown]
 # The loss is lower because it no longer asks for the impossible; compare models by what they answer, not by
 # losses that do not mean the same. Here the clusters are small, and the difference in ROC AUC is within what the
-# seed alone would change (notebook 5). Quora's largest cluster has hundreds of pairs: batches by length of 256 hold
+# seed alone would change (notebook 6). Quora's largest cluster has hundreds of pairs: batches by length of 256 hold
 # about 130 false negatives there.
 #
 # ## 3. Padding in the mean
@@ -428,7 +428,7 @@ with new_picture(4.8, 3.8) as figure:
 figure
 
 # %% [markdown]
-# **Mended by** a third set of pairs: choose on validation, report on test (notebook 3).
+# **Mended by** a third set of pairs: choose on validation, report on test (notebook 4).
 #
 # ## What you take along
 #

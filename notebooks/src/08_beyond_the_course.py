@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 7. Beyond the course
+# # 8. Beyond the course
 #
 # The assignment ends with an accuracy. Here is what one does with such a model afterwards:
 #
@@ -44,7 +44,7 @@ print(
 # %% [markdown]
 # ## 1. A better training
 #
-# Most of what notebooks 4 to 6 found out is an option of `siamese.TrainConfig`, and the preset `best` puts together
+# Most of what notebooks 5 to 7 found out is an option of `siamese.TrainConfig`, and the preset `best` puts together
 # what measured best on real questions. This is how it differs from the course:
 
 # %%
@@ -54,17 +54,17 @@ for name, value in siamese.TrainConfig.best().changes().items():
 # %% [markdown]
 # That preset is made for hundreds of thousands of questions and wants its time. Here we take those of its pieces
 # that show within a minute. Beside them we train the course's settings. To be fair, both start their LSTM's bias on the
-# forget gate and warm up for 60 steps: with the course's own start 120 steps would not leave the plateau of notebook 6,
+# forget gate and warm up for 60 steps: with the course's own start 120 steps would not leave the plateau of notebook 7,
 # and the comparison would say nothing.
 
 # %%
-# For both: no plateau, a short run, and the loss of notebook 4.
+# For both: no plateau, a short run, and the loss of notebook 5.
 START = {"lstm_bias": "forget_gate", "warmup_steps": 60, "edition": 2022}
 PIECES = {
     "folded": True,  # fewer words to learn
-    "mask_padding": True,  # a question's vector is its own (notebook 6)
-    "direction": "both",  # rows and columns (notebook 5)
-    "batches": "bucketed",  # like lengths together, no known duplicate as a negative (notebook 6)
+    "mask_padding": True,  # a question's vector is its own (notebook 7)
+    "direction": "both",  # rows and columns (notebook 6)
+    "batches": "bucketed",  # like lengths together, no known duplicate as a negative (notebook 7)
 }
 detectors, cosines_of, labels = {}, {}, test.is_duplicate
 for name, options in (("course", {}), ("better", PIECES)):
@@ -85,7 +85,7 @@ for name, scores in cosines_of.items():
     )
 
 # %% [markdown]
-# Both have learned. This is one seed and a small corpus: notebook 5 says how little one run can tell. The README of
+# Both have learned. This is one seed and a small corpus: notebook 6 says how little one run can tell. The README of
 # `siamese` has figures for `course` and `best` on real questions, trained to the end.
 #
 # From here on we use the better one. It is a `DuplicateDetector`: it needs no Trax, can be saved and loaded, and

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 3. How good is it?
+# # 4. How good is it?
 #
 # A model gives every pair of questions a cosine. This notebook is about the step from there to "duplicate" or
 # "not", and about how not to fool yourself on the way. Two exercises, and no new mathematics.
@@ -25,8 +25,8 @@ STEPS = 120  # training steps; on Quora's file 1000 and more
 # ## A model, quickly
 #
 # Three parts that share no question: one to **train** on, one to make our choices on (**validation**), and one
-# that is looked at once, at the end (**test**). The model is that of notebook 2 with vectors of 64 numbers; half
-# a minute is enough, because the LSTM's bias starts on the forget gate only (see notebook 4).
+# that is looked at once, at the end (**test**). The model is that of notebook 3 with vectors of 64 numbers; half
+# a minute is enough, because the LSTM's bias starts on the forget gate only (see notebook 5).
 
 # %%
 if QUESTIONS is None:
@@ -36,7 +36,7 @@ else:
     train, valid, test = siamese.read_pairs(QUESTIONS).split_by_cluster([0.8, 0.1, 0.1])
 
 config = siamese.TrainConfig(
-    edition=2022,  # whose loss it is: that of notebook 4
+    edition=2022,  # whose loss it is: that of notebook 5
     d_model=64,
     batch_size=128,
     steps=STEPS,
@@ -139,7 +139,7 @@ print(f"this model at 0.7:                 {accuracy_at(valid_scores, valid_labe
 from siamese.course.loss import loss_from_scores
 
 scores = np.array([[0.5, 0.1, 0.0], [0.3, 0.4, 0.2], [-0.2, 0.1, 0.3]])
-words = {"closest": "hardest", "reduction": "mean"}  # the loss of notebook 4
+words = {"closest": "hardest", "reduction": "mean"}  # the loss of notebook 5
 print(f"loss: {loss_from_scores(scores, **words):.4f}", end="; ")
 print(f"all cosines 0.3 higher: {loss_from_scores(scores + 0.3, **words):.4f}")
 
@@ -289,4 +289,4 @@ print(
 # * A threshold belongs to a base rate; ROC AUC does not.
 # * Say how sure you are: an interval costs one line.
 #
-# Next: the whole assignment in one go (notebook 4).
+# Next: the whole assignment in one go (notebook 5).

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # 2. The siamese model in Trax
+# # 3. The siamese model in Trax
 #
-# In notebook 1 the vectors were given. Now the network that makes them: text in, vector out, and the same network for
+# In notebook 2 the vectors were given. Now the network that makes them: text in, vector out, and the same network for
 # both questions.
 #
 # ## Why not simply classify?
@@ -354,4 +354,4 @@ plot_similarity_matrix(v1 @ v2.T, rows=texts[:4], columns=texts[4:])
 # * A similarity, once learned, holds for things that came after the training: one-shot learning. Notebook 7
 #   makes classes of questions from one example each.
 #
-# Next: how to tell whether such a model is any good (notebook 3).
+# Next: how to tell whether such a model is any good (notebook 4).

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 4. The assignment: question duplicates
+# # 5. The assignment: question duplicates
 #
 # You will build a system that says whether two questions ask the same thing, from the text to the answer:
 #
@@ -13,8 +13,7 @@
 # | 6 | how good is it? | 5. `classify` |
 # | 7 | your own questions | 6. `predict` |
 #
-# Replace each `None` in the exercises, and delete the line that says the exercise is not written. After each
-# exercise there is a cell to look at what you made, and a check.
+# Replace each `None` in the exercises. After each exercise there is a cell to look at what you made, and a check.
 
 # %% setup=true
 
@@ -78,7 +77,7 @@ for i in range(6):
 # %% [markdown]
 # ### Only duplicates train
 #
-# The loss of notebook 1 needs batches in which row $i$ of one side is the duplicate of row $i$ of the other,
+# The loss of notebook 2 needs batches in which row $i$ of one side is the duplicate of row $i$ of the other,
 # and everything else is different. So we train on the **duplicates** alone; the negatives are the other rows
 # of a batch. The pairs labelled "different" are for the test.
 
@@ -283,7 +282,7 @@ score.mark  # of 10
 # %% [markdown]
 # ## Part 4: the loss
 #
-# As in notebook 1, with two differences: it is written with `fastnp`, so that Trax can compile it and take its
+# As in notebook 2, with two differences: it is written with `fastnp`, so that Trax can compile it and take its
 # gradient; and it starts from the vectors, which have length 1 already.
 #
 # $$S = V_1 V_2^\top,\quad
@@ -341,7 +340,7 @@ print(f"{float(TripletLossFn(v1, v2)):.4f}")  # 0.5
 # The first pair is perfect, the second one exactly opposite: 0.5.
 #
 # The course has had two losses. This is the one of its editions of 2020 to 2022. The edition of 2023 takes the
-# lecture's closest negative (notebook 1) and the *sum* over the rows, and has 0.7035 here. `siamese` has both:
+# lecture's closest negative (notebook 2) and the *sum* over the rows, and has 0.7035 here. `siamese` has both:
 # `siamese.edition(2022).TripletLossFn` and `siamese.edition(2023).TripletLossFn`.
 
 # %% check="TripletLossFn" points=10
@@ -432,7 +431,7 @@ score.mark  # of 10
 # The loss stands at about 0.5: twice the margin. Nothing is wrong with your code. Trax's LSTM starts with a
 # bias of 1 not only on its forget gate, where that is meant to be, but on all its gates, so that at first all
 # questions have nearly the same vector. It gets over it, but that takes hundreds of steps (the course's own
-# training sat through them on a large machine; notebook 6 shows the collapse from near).
+# training sat through them on a large machine; notebook 7 shows the collapse from near).
 #
 # `siamese.Siamese` has the same layers, and an option to start the bias on the forget gate alone. We train with
 # that one, to be done in a minute; the exercise's own model learns as well if you give it 1000 steps and more.
@@ -678,5 +677,5 @@ assert len(vocab) == before, "a word has entered the vocabulary"
 # on 300,000 rows of Quora's file and published an accuracy of 0.691 (always saying no: 0.623) with a model
 # trained beforehand. With Quora's file in `QUESTIONS` and more `STEPS` you can compare.
 #
-# Next: what columns add to rows (notebook 5), what goes wrong and how one sees it (6), and what comes after the
-# course (7).
+# Next: what columns add to rows (notebook 6), what goes wrong and how you see it (7), and what comes after the
+# course (8).

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 5. Rows and columns
+# # 6. Rows and columns
 #
 # A learner asked in the course's forum: the loss looks along the rows of the similarity matrix only; the columns hold the
 # same kind of numbers; why not use them too? The thread went like this:
@@ -40,7 +40,7 @@ from siamese.course.loss import closest_negative, hinge, mean_negative
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
 np.set_printoptions(precision=4, suppress=True)
-course = siamese.edition(2022)  # whose loss is that of notebook 4
+course = siamese.edition(2022)  # whose loss is that of notebook 5
 
 # %%
 QUESTIONS = None  # path of Quora's questions.csv, or None for the embedded corpus
@@ -78,7 +78,7 @@ for noise in (1.0, 0.1, 0.0):  # how far partners are apart
     print(f"noise {noise}: largest difference from the transpose {np.abs(S - S.T).max():.3f}")
 
 # %% [markdown]
-# Now the matrix of notebook 1, along its rows and along its columns:
+# Now the matrix of notebook 2, along its rows and along its columns:
 
 # %%
 scores = np.array(
@@ -130,7 +130,7 @@ for name, (mean, closest) in (("rows", rows), ("columns", columns)):
 # %% [markdown]
 # ### Exercise 1: `symmetric_loss`
 #
-# Start from the loss of notebook 4. The columns of `scores` are the rows of `scores.T`. The blanks below are the
+# Start from the loss of notebook 5. The columns of `scores` are the rows of `scores.T`. The blanks below are the
 # average; the sum is right as well, and the check says which of the two it saw.
 
 
