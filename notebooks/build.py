@@ -204,7 +204,8 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         coalesce_streams=True,
-        extra_arguments=["--log-level=ERROR"],  # not: "running over TCP without encryption"
+        # Neither "running over TCP without encryption" nor what TensorFlow's C++ part writes.
+        extra_arguments=["--log-level=ERROR", "--IPKernelApp.capture_fd_output=False"],
     )
     # As many kernels run as there are cores, so XLA gets one thread in each (and sums in one order on any
     # machine). On a busy machine it says on stderr that compiling is slow.
