@@ -350,8 +350,9 @@ print(f"{float(TripletLossFn(v1, v2)):.6f}")
 # > |---|---|---|---|
 # > | Trax, 2020 to 2022 | hardest of all others | mean | 0.5 |
 # > | **Trax, 2023: yours** | masked: none above the positive | sum | 0.703508 |
-# > | TensorFlow, 2023 and later | masked | sum, on $V_2 V_1^\top$: rows are second questions | 0.703508 |
+# > | TensorFlow, 2023 and later | masked | sum, on $V_2 V_1^\top$: rows are second questions | 2.203508 |
 # >
+# > (The TensorFlow assignment prints 0.703508 too: its cell has the minus sign in `v2`.)
 # > The check accepts all three and says which one yours is. `siamese.edition(2022).TripletLossFn` is the first one. Notebook 6 keeps it, because the
 # > forum's question was about it; notebook 7 shows how it collapses.
 
