@@ -5,7 +5,7 @@
 # >
 # > *what version of python do the labs need*
 #
-# **Yesterday the model gave these two 0.6, today 0.9, and nobody has touched it. What went wrong?** The faults of this notebook raise no error.
+# **Yesterday the model called these two duplicates, today it does not, and nobody has touched it. What went wrong?** The faults of this notebook raise no error.
 # Each looks like "it just doesn't work so well". You bring about each one on purpose, on a small scale, learn what it looks like, and repair it:
 #
 # | section | fault | minutes |
@@ -266,13 +266,13 @@ score.mark  # of 10
 # is sorted by topic:
 
 # %%
-need(count_false_negatives)
 draw = np.random.default_rng(34)
 orders = {
     "at random": draw.permutation(n),
     "by length": np.lexsort((draw.random(n), longest)),
     "by cluster": by_cluster(draw),
 }
+need(count_false_negatives)
 for name, order in orders.items():
     counts = [
         count_false_negatives(row_cluster[order[i : i + 128]])
