@@ -289,7 +289,7 @@ def modified_loss(scores):
 
 
 # %%
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 cost = modified_loss(scores)
 print(f"cost of the batch: {cost:.3f}; for each pair: {cost / 4:.3f}")
 
@@ -311,7 +311,7 @@ score.mark  # of 10
 guess("row_2", "it rises")  # "it rises", "it falls" or "it stays"
 
 # %%
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 moved = {}
 for value in (0.31, 0.29):
     changed = scores.copy()
@@ -326,7 +326,7 @@ compare(
 
 # %% hidden=true alt="The cost of row 2 against its positive, from -0.5 to 0.7. With all negatives it falls steadily. With the mask it has two jumps upwards, at 0.1 and at 0.3, where the positive passes a negative."
 # @title Picture: the cost of row 2, wherever its positive stands
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 values = np.linspace(-0.5, 0.7, 1201)
 costs = []
 for value in values:
@@ -393,8 +393,9 @@ V2 = np.array(
     ]
 )
 S = siamese.similarity_matrix(V1, V2)
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 print(f"cost: {modified_loss(S):.5f}")
+print("closest negatives:", np.round(closest_negative(S), 2))
 plot_similarity_matrix(S, closest="semi_hard")
 
 # %% [markdown]
@@ -433,7 +434,7 @@ my_scores = np.full((3, 3), 0.5) + 0.4 * np.eye(3)
 ### END SOLUTION
 
 # %%
-need(modified_loss, my_scores)
+need(mean_negative, closest_negative, modified_loss, my_scores)
 print(f"smallest entry {np.min(my_scores):.2f}, cost {modified_loss(np.asarray(my_scores)):.2f}")
 
 # %% [markdown]
