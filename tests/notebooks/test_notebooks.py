@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import os
 import re
 import subprocess
@@ -265,7 +266,8 @@ def functions(notebook):
             if "def " not in c.source:
                 continue  # a task of a line or two
             names.append(c.id)
-            exec(c.source, scope)
+            linecache.cache[c.id] = len(c.source), None, c.source.splitlines(True), c.id
+            exec(compile(c.source, c.id, "exec"), scope)
         elif c is not notebook.cells[1]:  # The second installs what is missing.
             lines = [x for x in c.source.splitlines() if re.match(r"(import|from) [^(]*$", x)]
             exec("\n".join(lines), scope)
