@@ -102,7 +102,7 @@ compare(
 )
 
 # %% [markdown]
-# You should see 0.9974, 1, −1 and −0.5153. The sign of a single entry can change a cosine completely:
+# You should see 0.9974, 1, −1 and −0.5153. Change the numbers and try other vectors. The sign of a single entry can change a cosine completely:
 
 # %%
 need(cosine_similarity)

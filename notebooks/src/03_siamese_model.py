@@ -32,7 +32,7 @@ np.set_printoptions(precision=3, suppress=True)
 random.seed(34)  # Trax takes its layers' first weights from here
 
 # %% [markdown]
-# ## Why not simply classify? (5 minutes)
+# ## Why not simply classify? (4 minutes)
 #
 # A bank compares signatures. It could train a classifier with $k$ classes, one for each customer. With every new customer
 # it would have to train again, on the one or two signatures it has. Instead it learns **how similar two signatures
@@ -87,7 +87,7 @@ fig.tight_layout()
 plt.show()
 
 # %% [markdown]
-# ## A question becomes numbers (3 minutes)
+# ## A question becomes numbers (2 minutes)
 #
 # A vocabulary gives each word a number, from 2 on; 1 is padding, and 0 is an unknown word. The questions of a batch are filled
 # up to the same length:
@@ -188,7 +188,7 @@ plt.show()
 # %% [markdown]
 # Up to "my" both states are the same. From the sixth word on they differ, and the last bar shows that the LSTM remembers it.
 #
-# ## Normalize (6 minutes)
+# ## Normalize (5 minutes)
 #
 # Last, each vector is brought to **length 1**, so that from now on a dot product *is* a cosine:
 # $\hat x = x \,/ \sqrt{\sum_k x_k^2}$.
@@ -234,7 +234,7 @@ score = checks.check_normalize(normalize)
 score.mark  # of 10
 
 # %% [markdown]
-# ## Two towers that are one (10 minutes)
+# ## Two towers that are one (9 minutes)
 #
 # The four layers in a row are a **tower**, `tl.Serial(...)`. `tl.Parallel(a, b)` sends its first input through
 # `a` and its second through `b`.

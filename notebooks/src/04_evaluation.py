@@ -6,7 +6,7 @@
 # > *going to norway for 3 days, visa yes or no*
 #
 # A model gives these two a cosine. **From where on does it mean "duplicates", and how often is such an answer right?** This notebook
-# goes from the cosine to "duplicate" or "not", and shows how not to fool yourself on the way. It takes about 50 minutes. F1, the
+# goes from the cosine to "duplicate" or "not", and shows how not to fool yourself on the way. It takes about 45 minutes. F1, the
 # bootstrap and ROC AUC are explained where they come.
 
 # %% setup=true
@@ -63,7 +63,7 @@ for i in range(4):
     print(f"{valid_scores[i]:.3f} {label} | {valid.question1[i]}\n{'':19} | {valid.question2[i]}")
 
 # %% [markdown]
-# ## Accuracy (8 minutes)
+# ## Accuracy (7 minutes)
 #
 # Choose a threshold $\tau$. A pair counts as a duplicate where its cosine is **above** it. The accuracy is the share of pairs
 # for which that answer is the label:
@@ -125,7 +125,7 @@ print(f"this model at 0.7:                 {accuracy_at(valid_scores, valid_labe
 # %% [markdown]
 # (On the embedded corpus common words are of no use, by design. Real pairs differ: words in common get further there.)
 #
-# ## Why 0.7? (8 minutes)
+# ## Why 0.7? (7 minutes)
 #
 # The course uses 0.7 and does not say why. Does it come out of the training? **Guess before you run:** we raise all cosines of a
 # batch by 0.3. Does the loss rise, fall, or stay?
@@ -166,7 +166,7 @@ figure.axes[0].set_title(f"Validation: {valid_labels.mean():.0%} are duplicates"
 figure
 
 # %% [markdown]
-# ## A better threshold (8 minutes)
+# ## A better threshold (7 minutes)
 #
 # The accuracy changes only where the threshold passes a score. So it is enough to try the scores themselves, and one threshold
 # below all of them (for "always yes").
@@ -211,7 +211,7 @@ score = checks.check_best_threshold(best_threshold)
 score.mark  # of 10
 
 # %% [markdown]
-# ## Now the test, once (6 minutes)
+# ## Now the test, once (5 minutes)
 #
 # You chose the threshold where it looks best *on the validation pairs*. Other pairs show what it is worth.
 #
@@ -235,7 +235,7 @@ print(bootstrap_interval(lambda s, y: accuracy_at(s, y, chosen), test_scores, te
 # **The mistake** would be to choose the threshold on the test pairs and report the accuracy there. Notebook 7
 # measures by how much this overstates the accuracy.
 #
-# ## A threshold belongs to a base rate (6 minutes)
+# ## A threshold belongs to a base rate (5 minutes)
 #
 # In the labelled files more than a third of the pairs are duplicates, because somebody picked them that way.
 # In a forum, of all pairs of questions, hardly any are. We keep the same cosines and throw away most
@@ -270,7 +270,7 @@ figure
 # The best threshold has moved up, so far that hardly any pair is above it. Before you use a model, ask what pairs it will see
 # in use.
 #
-# ## A number without a threshold (5 minutes)
+# ## A number without a threshold (4 minutes)
 #
 # The **ROC curve** draws, for every threshold at once, the share of duplicates found against the share of false
 # alarms. The area under it, **ROC AUC**, is the probability that a random duplicate has a higher cosine than a random
@@ -287,7 +287,7 @@ plot_roc(test_scores, test_labels, threshold=chosen, others={"words in common": 
 # "Words in common" winds around the diagonal: in this corpus many duplicates share few words, and many pairs that differ in a single word are
 # no duplicates, so a high overlap speaks *against* a duplicate.
 #
-# ## Three tasks (9 minutes)
+# ## Three tasks (8 minutes)
 #
 # **Task 1: a blank.** Precision and recall on the test at your threshold. `answers` holds what the model says.
 
