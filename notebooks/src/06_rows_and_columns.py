@@ -1,32 +1,40 @@
 # %% [markdown]
 # # 6. Rows and columns
 #
-# A learner asked in the course's forum: the loss looks along the rows of the similarity matrix only; the columns hold the
-# same kind of numbers; why not use them too? The thread went like this:
+# > *How do visitors get on the wifi?*
+# >
+# > *Hi, I have a client coming in tomorrow, how does she log in to the guest network?*
 #
-# 1. The mentor first asked back: instead of the rows, or together with them? And: exchanging `v1` and `v2` only turns rows
-#    into columns.
+# **Does it matter which of the two comes first?** It should not: if A asks the same as B, then B asks the same as A. But the course's loss
+# compares each *first* question with all second ones, along the rows of the similarity matrix, and never the other way round. A
+# learner asked about it in the course's forum:
+#
+# 1. The columns hold the same kind of numbers; why not use them too? The mentor first asked for clarification: instead of the rows, or together with
+#    them? Exchanging `v1` and `v2` only turns rows into columns.
 # 2. The learner took that to mean that the matrix is **symmetric**, and asked why it should be.
-# 3. The mentor went through the shapes: tokens (256, 64), Embedding and LSTM (256, 64, 128), Mean and Normalize (256, 128). (The
-#    second output was noted as (128, 256). That is a slip: it is (256, 128), and transposed only in the product.)
-# 4. The learner put the question precisely: compare each first question with all second ones, *and* each second question
-#    with all first ones. A formula came with it: average the negatives of row and column, then take the hinge.
-# 5. The mentor's guess why the course does not: the loss is hard enough for learners as it is. And two ways to do it: find
-#    the negatives of the second questions too and **sum** the losses; or leave the loss alone and **swap** the two
-#    questions of a pair at random in `data_generator`.
+# 3. The mentor went through the shapes: tokens (256, 64), Embedding and LSTM (256, 64, 128), Mean and Normalize (256, 128). (The second output was
+#    noted as (128, 256). That is a slip: it is (256, 128), and transposed only in the product.)
+# 4. The learner then asked precisely: compare each first question with all second ones, *and* each second question with all first ones. The
+#    formula: average the negatives of row and column, then take the hinge.
+# 5. The mentor guessed why the course does not: the loss is hard enough for learners as it is. And named two ways: find the negatives of the
+#    second questions too and **sum** the losses; or leave the loss alone and **swap** the two questions of a pair at random in `data_generator`.
 #
-# The thread holds no measurement. This notebook works out all three ways on paper and in code, and then measures
-# them beside the course's loss.
+# The thread holds no measurement. Here you work out all three ways, and then measure them. This takes about 55 minutes.
+#
+# > **Which edition?** The thread is about the loss of 2022: the hardest negative, and the mean over the rows. This notebook keeps it. Averaging the
+# > *masked* closest negatives of 2023 is not even defined: a row may have no negative below its positive while its column has one. Task 2 is about that.
 
 # %% setup=true
 
-# %%
+# %% hidden=true
+# @title Imports
 import contextlib
 import functools
 import io
 import random
 
 import numpy as np
+from scipy.stats import t as student_t
 
 import siamese
 from trax import layers as tl
@@ -34,13 +42,16 @@ from trax import lr as schedules
 from trax.fastmath import numpy as fastnp
 
 from siamese import checks
+from siamese.course.loss import closest_negative, hinge, loss_from_scores, mean_negative
+from siamese.evaluation.picture import DARK, GREY, new_picture
+from siamese.teaching.lesson import compare, guess, need
 from siamese.teaching.lesson_plots import plot_similarity_matrix
-from siamese.course.loss import closest_negative, hinge, mean_negative
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
 np.set_printoptions(precision=4, suppress=True)
-course = siamese.edition(2022)  # whose loss is that of notebook 5
+course = siamese.edition(2022)
+closest_negative = functools.partial(closest_negative, closest="hardest")
 
 # %%
 QUESTIONS = None  # path of Quora's questions.csv, or None for the embedded corpus
@@ -48,7 +59,7 @@ STEPS = 100  # training steps of each run
 SEEDS = (1, 2, 3)  # each way of training is tried with each of them
 
 # %% [markdown]
-# ## What the columns know
+# ## What the columns know (10 minutes)
 #
 # Row $i$ of the matrix holds one **first** question and compares it with all second ones. Column $j$ holds one
 # **second** question and compares it with all first ones.
@@ -69,8 +80,8 @@ same_sides = siamese.similarity_matrix(some1, some1)
 print("with the same questions twice? ", np.allclose(same_sides, same_sides.T))
 
 # %% [markdown]
-# The learner added that training should bring $S_{ij}$ and $S_{ji}$ together: when partners have nearly the same vector, it
-# hardly matters which of the two is compared. That is right, and it is still not equality:
+# The learner added that training should bring $S_{ij}$ and $S_{ji}$ together: when partners have nearly the same vector, it hardly matters which
+# of the two is compared. That is right, and it is still not equality:
 
 # %%
 for noise in (1.0, 0.1, 0.0):  # how far partners are apart
@@ -78,9 +89,13 @@ for noise in (1.0, 0.1, 0.0):  # how far partners are apart
     print(f"noise {noise}: largest difference from the transpose {np.abs(S - S.T).max():.3f}")
 
 # %% [markdown]
-# Now the matrix of notebook 2, along its rows and along its columns:
+# Now the matrix of notebook 2, along its rows and along its columns. **Guess before you run:** the closest negative of pair 3 is −0.2 along its row. What
+# is it along its column?
 
-# %%
+# %% guess=true
+guess("column_3", -0.2)  # a number
+
+# %% alt="The similarity matrix of notebook 2. In each row a dashed box marks the hardest negative: 0.3, 0.1, 0.3 and -0.2."
 scores = np.array(
     [
         [0.9, -0.8, 0.3, -0.5],
@@ -91,7 +106,8 @@ scores = np.array(
 )
 plot_similarity_matrix(scores, title="along the rows")
 
-# %%
+# %% hidden=true alt="The same matrix transposed, so that its rows are the columns. The dashed boxes now mark 0.3, 0.1, 0.3 and -0.1."
+# @title Picture: along the columns
 figure = plot_similarity_matrix(scores.T, title="along the columns (the matrix transposed)")
 figure.axes[0].set(xlabel="question 1", ylabel="question 2")
 figure
@@ -102,13 +118,17 @@ rows = mean_negative(scores), closest_negative(scores)
 columns = mean_negative(scores.T), closest_negative(scores.T)
 for name, (mean, closest) in (("rows", rows), ("columns", columns)):
     print(f"{name:<8} mean negatives {mean}  closest negatives {closest}")
+compare(
+    "column_3",
+    columns[1][3],
+    "A maximum over another group of the same numbers may be another number.",
+)
 
 # %% [markdown]
-# Each off-diagonal number is a negative of one row and of one column. So the columns bring **no new
-# comparisons**: the same twelve numbers, grouped in another way. What changes is which of them is *closest*,
-# because that is a maximum over another group. For pair 3 it is −0.2 along the row and −0.1 along the column.
+# Each off-diagonal number is a negative of one row and of one column. So the columns bring **no new comparisons**: the same twelve numbers, grouped in
+# another way. What changes is which of them is *closest*.
 #
-# ## Two symmetric losses
+# ## Two symmetric losses (15 minutes)
 #
 # The learner's own proposal: **average** the row's and the column's negatives, and only then take the hinge.
 #
@@ -118,20 +138,15 @@ for name, (mean, closest) in (("rows", rows), ("columns", columns)):
 # $$\mathcal L = \frac1b\sum_i \max(\overline{\mathrm{mean}}_i - S_{ii} + \alpha, 0) +
 # \max(\overline{\mathrm{closest}}_i - S_{ii} + \alpha, 0)$$
 #
-# The mentor's answer: find the mean and the closest negatives for the second questions too, and **add** the two
-# losses, the rows' and the columns'. That is `TripletLossFn(v1, v2) + TripletLossFn(v2, v1)`.
+# The mentor's answer: find the mean and the closest negatives for the second questions too, and **add** the two losses, the rows' and the columns'. That is
+# `TripletLossFn(v1, v2) + TripletLossFn(v2, v1)`.
 #
-# Exchanging all first questions for the second ones transposes $S$, and neither loss notices: both are
-# *symmetric*. For a question about two questions that is only right: "A is a duplicate of B" means the same as
-# "B is one of A". They differ in two ways. The sum is about twice as large (Adam, which divides a gradient by
-# its size, does not notice). And it has a hinge for each direction: a row that is still too close costs something
-# whatever its column does, where in the average a good column can hide it.
-
-# %% [markdown]
-# ### Exercise 1: `symmetric_loss`
+# Exchanging the sides transposes $S$, and neither loss notices: both are *symmetric*. They differ in two ways. The sum is about twice as large. And it
+# has a hinge for each direction: a row that is still too close costs something whatever its column does, where in the average a good column can
+# hide it.
 #
-# Start from the loss of notebook 5. The columns of `scores` are the rows of `scores.T`. The blanks below are the
-# average; the sum is right as well, and the check says which of the two it saw.
+# **Exercise 1: `symmetric_loss`.** Start from the loss of 2022. The columns of `scores` are the rows of `scores.T`. The blanks below are the average. The sum is
+# right as well, and the check says which of the two it saw.
 
 
 # %% exercise="symmetric_loss"
@@ -163,7 +178,6 @@ def symmetric_loss(v1, v2, margin=0.25):
         + fastnp.maximum(closest - positive + margin, 0.0)
     )
     ### BLANK
-    # # Replace each None.
     # negatives_only = None  # 0 on the diagonal
     # without_positive = None  # below every cosine on the diagonal
     # mean_row = None
@@ -180,6 +194,7 @@ def symmetric_loss(v1, v2, margin=0.25):
 # %%
 draw = np.random.default_rng(0)
 v1, v2 = (siamese.l2_normalize(draw.normal(size=(5, 3))).astype(np.float32) for _ in range(2))
+need(symmetric_loss)
 print(f"rows:      {float(course.TripletLossFn(v1, v2)):.6f}")
 print(f"columns:   {float(course.TripletLossFn(v2, v1)):.6f}")
 print(
@@ -204,24 +219,20 @@ both = [hinge(positive, n, 0.25) for n in (*rows, *columns)]
 print("added:        ", sum(both), f"sum {sum(both).sum():.6f}")
 
 # %% [markdown]
-# With the lecture's closest negatives (those below the positive) the rows cost 0.516667 (the lecture's number),
-# the columns 0.55. The mentor's sum of both is 1.066667, the learner's average 0.533333: here just half of it,
-# because each pair's row and column lie on the same side of the hinge.
+# With the *masked* closest negatives the rows cost the documents' 0.516667, the columns 0.55. The mentor's sum of both is 1.066667. The learner's average,
+# 0.533333, is just half of it here, because each pair's row and column lie on the same side of the hinge.
 
 # %%
-from siamese.course.loss import loss_from_scores
-
 for direction in ("rows", "columns", "both"):
     cost = loss_from_scores(scores, closest="semi_hard", reduction="sum", direction=direction)
     print(f"{direction:<8} {cost:.6f}")
 
 # %% [markdown]
-# ## A cheaper way: toss a coin
+# ## A cheaper way: toss a coin (5 minutes)
 #
-# The mentor's alternative leaves the loss alone: **swap the two questions of each pair at random** when the
-# batches are made. Over many batches every question then stands in a row about half the time. The swapped
-# batches also mix the two sides: a negative may now be "first question against first question", a comparison
-# that otherwise never happens. So swapping does add new comparisons, which the columns do not.
+# The mentor's alternative leaves the loss alone: **swap the two questions of each pair at random** when the batches are made. Over many batches every question
+# then stands in a row about half the time. The swapped batches also mix the two sides: a negative may now be "first question against first
+# question". So swapping does add new comparisons, which the columns do not.
 
 
 # %%
@@ -234,10 +245,13 @@ def swapped(batches, seed):
 
 
 # %% [markdown]
-# ## Measured
+# ## Measured (15 minutes)
 #
-# Four ways, each from the same starts and on the same batches: rows (the course), the learner's average, the mentor's
-# sum, and rows with swapping. A model of 64 numbers, batches of 64, judged by ROC AUC on the test pairs.
+# Four ways, each from the same starts and on the same batches: rows (the course), the learner's average, the mentor's sum, and rows with swapping. A model of 64
+# numbers, batches of 64, judged by ROC AUC on the test pairs. **Guess before you run:** which way has the highest mean?
+
+# %% guess=true
+guess("best_way", "average")  # "rows", "average", "sum" or "rows, swapped"
 
 # %%
 if QUESTIONS is None:
@@ -311,47 +325,105 @@ def trained(seed, loss, swap=False):
 results = {name: [trained(seed, **options) for seed in SEEDS] for name, options in WAYS.items()}
 
 # %%
-print(f"{'':<14} {'  '.join(f'seed {seed}' for seed in SEEDS)}    mean    better than rows by")
-for name, areas in results.items():
-    gain = np.array(areas) - np.array(results["rows"])
-    error = gain.std(ddof=1) / np.sqrt(len(gain))
-    print(f"{name:<14} {'  '.join(f'{a:.4f}' for a in areas)}  {np.mean(areas):.4f}", end="")
-    print("" if name == "rows" else f"    {gain.mean():+.4f} ± {error:.4f}")
+means = {name: float(np.mean(areas)) for name, areas in results.items()}
+compare(
+    "best_way",
+    max(means, key=means.get),
+    "Whether the lead is more than luck, the seeds' spread decides: see below.",
+)
+gains = {
+    name: np.subtract(areas, results["rows"]) for name, areas in results.items() if name != "rows"
+}
+errors = {name: gain.std(ddof=1) / np.sqrt(len(SEEDS)) for name, gain in gains.items()}
+print("rows".ljust(14), np.array(results["rows"]), f"mean {means['rows']:.4f}")
+for name, gain in gains.items():
+    print(
+        f"{name:<14} {np.array(results[name])} mean {means[name]:.4f}, better than rows by "
+        f"{gain.mean():+.4f} ± {errors[name]:.4f}: {gain.mean() / errors[name]:+.1f} standard errors"
+    )
+alone, among_three = (student_t.ppf(1 - 0.025 / count, len(SEEDS) - 1) for count in (1, 3))
+print(
+    f"stands out at 95 %: alone above {alone:.1f} standard errors, among three above {among_three:.1f}"
+)
 
-# %%
-from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
-
-with new_picture(4.6, 3.8) as figure:
+# %% hidden=true alt="For average, sum and swapping a dot with an interval: how much more ROC AUC than the rows alone. A line marks 0. The intervals are those of one comparison among three, and all of them reach across 0."
+# @title Picture: better than the rows alone?
+with new_picture(5.2, 3.2) as figure:
     axes = figure.add_subplot()
-    for (name, areas), colour, mark in zip(results.items(), (DARK, LIGHT, GREY, RED), "os^D"):
-        axes.plot(range(len(SEEDS)), areas, mark, color=colour, markersize=8, label=name)
-        axes.axhline(np.mean(areas), color=colour, linewidth=1, linestyle="--")
-    axes.set_xticks(range(len(SEEDS)), [f"seed {seed}" for seed in SEEDS])
-    axes.set(ylabel="ROC AUC on the test pairs")
-    axes.set_title("Four ways to train (dashed: means)")
-    figure.legend(loc="outside lower center", ncols=2)
+    for place, (name, gain) in enumerate(gains.items()):
+        axes.plot(gain, np.full(len(gain), place) + 0.15, "o", color=GREY, markersize=4)
+        axes.errorbar(
+            gain.mean(), place, xerr=among_three * errors[name], fmt="o", color=DARK, capsize=4
+        )
+    axes.axvline(0, color="black", linewidth=0.9)
+    axes.set_yticks(range(len(gains)), list(gains))
+    axes.set_ylim(len(gains) - 0.5, -0.5)
+    axes.set(xlabel="ROC AUC minus that of the rows, same seed")
+    axes.set_title("Gain, with its 95 % interval")
 figure
 
 # %% [markdown]
-# ## What it comes to
+# A grey dot is one seed, the bar is the interval for the mean. Three seeds are few, and we made three comparisons: one of three shows something by luck more
+# often than one of one. So the bars are wide (Student's t, with Bonferroni's correction). A gain stands out where the bar does not reach 0. If one looks close, the
+# honest next step is to choose new seeds *before* looking, say `SEEDS = range(5, 15)`, and to test that one difference.
 #
-# Read the last column with its "±", the standard error over the seeds. Three seeds are few. One mean difference stands out at
-# the 95 % level only if it is more than 4.3 standard errors from 0 (Student's t with 2 degrees of freedom). We made three
-# comparisons: for 95 % over all three, each has to be 7.6 standard errors from 0 (Bonferroni).
+# After 100 steps the models are in the middle of their training. A loss with more terms that are not 0 may simply learn *faster*: try `STEPS = 600` (some minutes).
 #
-# * The **average** and the **sum** are ahead of the rows with each of the three seeds, by 3.5 and 5.1 standard errors. Looked
-#   at alone, the sum stands out. Among three comparisons it does not: one of three finds something by luck more often than
-#   one of one. The honest way on: choose new seeds *before* looking, say `SEEDS = range(5, 15)`, and test this one difference.
-# * **Swapping** changes nothing that can be seen.
-# * After 100 steps the models are in the middle of their training. A loss with more terms that are not 0 may only learn
-#   *sooner*. With `STEPS = 600` (three minutes) we found −0.008 ± 0.006 for the average, +0.008 ± 0.005 for the sum and
-#   −0.002 ± 0.006 for swapping: nothing that stands out, and the average is no longer ahead.
+# Why is there so little to gain? Both questions go through the **same** tower. A row that pushes $v_{1,i}$ away from $v_{2,j}$ pushes $v_{2,j}$ away from
+# $v_{1,i}$ as well: the gradient of a cosine reaches both of its sides. With two separate towers the columns would matter more.
 #
-# Why is there so little to gain? Both questions go through the **same** tower. A row that pushes $v_{1,i}$ away
-# from $v_{2,j}$ pushes $v_{2,j}$ away from $v_{1,i}$ as well: the gradient of a cosine reaches both of its sides.
-# With two separate towers the columns would matter more. And why might the sum be better than the average? It has a
-# hinge for each direction. In the average a bad row and a good column can cancel.
-#
-# The answer to the forum's question, then: the columns hold no comparisons that the rows do not; they choose
-# another closest negative; it costs next to nothing to use them; and expect little, most of it from the sum.
 # `siamese train --set direction=both` trains with the average, `--set batches=bucketed` with swapping.
+#
+# ## Three tasks (10 minutes)
+#
+# **Task 1: a blank.** Write the loss of the columns alone with `course.TripletLossFn`.
+
+# %% exercise="columns_loss"
+### BEGIN SOLUTION
+columns_loss = course.TripletLossFn(v2, v1)
+### BLANK
+# columns_loss = None  # of v1 and v2 above
+### END SOLUTION
+
+# %%
+need(columns_loss)
+by_matrix = loss_from_scores((v1 @ v2.T).T, closest="hardest", reduction="mean")
+print(f"{float(columns_loss):.6f}; of the transposed matrix: {float(by_matrix):.6f}")
+
+# %% [markdown]
+# **Task 2: no scaffold.** Make a matrix `odd`, 3 by 3, in which row 0 has no negative at or below its positive, but column 0 has one. For it the average of the
+# masked negatives is not defined.
+
+# %% exercise="odd"
+### BEGIN SOLUTION
+odd = np.array([[0.1, 0.5, 0.6], [0.0, 0.9, 0.2], [0.3, 0.2, 0.8]])
+### BLANK
+# odd = None
+### END SOLUTION
+
+# %%
+need(odd)
+for name, matrix in (("row", odd), ("column", odd.T)):
+    below = [float(x) for j, x in enumerate(matrix[0]) if j != 0 and x <= matrix[0, 0]]
+    print(f"{name} 0: positive {matrix[0, 0]}, negatives at or below it: {below or 'none'}")
+
+# %% [markdown]
+# **Task 3: explain it** (3 points, graded by your teacher). A friend builds the network with two *different* towers, one for questions of customers and one for
+# the titles of help pages. Would you expect the columns to add more there than here? Why? And is swapping at random still allowed?
+
+# %% [markdown] answer="two_towers" points=3
+# Yes, more. With one tower, pushing a first question away from a second one moves the weights that serve both, so a row's negative also teaches the other side. With two
+# towers the row's closest negative trains each tower only in its own role, and a title that is too near to many customers' questions shows in its
+# *column*. Swapping is not allowed: the customers' tower would read titles, and the other way round.
+#
+# *Rubric, 1 point each: yes, with shared weights named as the reason why little is gained here; what a column sees that a row does not; no swapping, because each tower has
+# its own kind of text.*
+
+# %% [markdown]
+# ## Key points
+#
+# * The similarity matrix is not symmetric. Exchanged sides give its transpose.
+# * Columns bring no new comparisons, only another grouping of the same negatives. Swapping brings new ones.
+# * Compare ways to train seed by seed, with an interval, and count your comparisons.
+#
+# Next: what goes wrong, and how you see it (notebook 7).
