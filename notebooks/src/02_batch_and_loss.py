@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 2. The batch and its loss
 #
-# Four pairs from a help desk. Each pair asks one thing in two ways:
+# Four pairs of questions. Each pair asks one thing in two ways:
 #
 # | row | question 1 | question 2 |
 # |---|---|---|
-# | 0 | How do I reset my password? | forgot my password, what now |
-# | 1 | Where is my parcel? | my order still hasn't arrived!! |
-# | 2 | Can I change the delivery address? | i've moved, where do i tell you |
-# | 3 | When is the next sale? | Any discounts coming up soon? |
+# | 0 | I forgot my password, how do I get back in? | pasword reset, where do i do that? |
+# | 1 | Why does my bike chain squeak? | bike chain squeeks, what should I put on it? |
+# | 2 | When will my refund show up on my card? | How long does it take to get my money back after a return? |
+# | 3 | Will the lectures be recorded? | are there videos of the lectures |
 #
 # **Four pairs that are right: where do the wrong ones come from, and what does it all cost?** In notebook 1 you compared one anchor with one
 # positive and one negative. Here you write the loss of a whole batch, the one that trains the network of notebook 5.
@@ -95,7 +95,7 @@ print(
 #
 # From here on we use a matrix made by hand, so that you can follow every number.
 
-# %% alt="A four by four matrix of cosines with the questions of the help desk beside it. The diagonal, 0.9, 0.5, -0.4 and 0.5, is boxed: these are the positives."
+# %% alt="A four by four matrix of cosines with the questions beside it. The diagonal, 0.9, 0.5, -0.4 and 0.5, is boxed: these are the positives."
 scores = np.array(
     [
         [0.9, -0.8, 0.3, -0.5],
@@ -105,16 +105,16 @@ scores = np.array(
     ]
 )
 questions1 = [
-    "How do I reset my password?",
-    "Where is my parcel?",
-    "Can I change the delivery address?",
-    "When is the next sale?",
+    "I forgot my password, how do I get back in?",
+    "Why does my bike chain squeak?",
+    "When will my refund show up on my card?",
+    "Will the lectures be recorded?",
 ]
 questions2 = [
-    "forgot my password, what now",
-    "my order still hasn't arrived!!",
-    "i've moved, where do i tell you",
-    "Any discounts coming up soon?",
+    "pasword reset, where do i do that?",
+    "bike chain squeeks, what should I put on it?",
+    "How long does it take to get my money back after a return?",
+    "are there videos of the lectures",
 ]
 plot_similarity_matrix(scores, closest=None, rows=questions1, columns=questions2)
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 3. The siamese model in Trax
 #
-# > *How do I cancel my order?*
+# > *Why does my bike chain squeak?*
 # >
-# > *I want to call off my purchase, how does that work?*
+# > *My bicycle chain makes a squeaking noise, how do I get rid of it?*
 #
 # **How does a sentence of any length become one vector, and why do both sentences go through the same network?** In notebook 2 the vectors
 # were given. Here you build the network that makes them, layer by layer, in about 45 minutes.
@@ -170,9 +170,9 @@ for bias in (0.0, 1.0):
 #
 # What the LSTM knows shows when two questions differ in one word:
 
-# %% hidden=true alt="Bars for the words How do I cancel my order or account and the question mark. The two questions' states are the same for the first five words, bar height 0, and differ from the sixth word on."
+# %% hidden=true alt="Bars for the words What really works against hiccups or heartburn and the question mark. The states of the two questions are the same for the first four words, bar height 0, and differ from the fifth on."
 # @title Picture: two questions that differ in one word
-pair = [f"How do I cancel my {thing} ?".split() for thing in ("order", "account")]
+pair = [f"What really works against {what} ?".split() for what in ("hiccups", "heartburn")]
 numbers = {word: 2 + i for i, word in enumerate(dict.fromkeys(pair[0] + pair[1]))}
 random.seed(34)
 both = run(
@@ -180,13 +180,13 @@ both = run(
     np.array([[numbers[word] for word in ws] for ws in pair]),
 )
 fig, ax = plt.subplots(figsize=(6.0, 3.0), layout="constrained")
-ax.bar(range(7), np.linalg.norm(both[0] - both[1], axis=1), color="#12436d")
-ax.set_xticks(range(7), [a if a == b else f"{a} /\n{b}" for a, b in zip(*pair)])
+ax.bar(range(6), np.linalg.norm(both[0] - both[1], axis=1), color="#12436d")
+ax.set_xticks(range(6), [a if a == b else f"{a} /\n{b}" for a, b in zip(*pair)])
 ax.set(ylabel="distance of the two states", xlabel="after the word")
 plt.show()
 
 # %% [markdown]
-# Up to "my" both states are the same. From the sixth word on they differ, and the last bar shows that the LSTM remembers it.
+# Up to "against" both states are the same. From the fifth word on they differ, and the last bar shows that the LSTM remembers it.
 #
 # ## Normalize (5 minutes)
 #

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # 4. How good is it?
 #
-# > *Do I need a visa for a weekend in Oslo?*
+# > *Would 200 mg of ibuprofen be too much for a headache?*
 # >
-# > *going to norway for 3 days, visa yes or no*
+# > *Would 800 mg of ibuprofen be too much for a headache?*
 #
-# A model gives these two a cosine. **From where on does it mean "duplicates", and how often is such an answer right?** This notebook
-# goes from the cosine to "duplicate" or "not", and shows how not to fool yourself on the way. It takes about 45 minutes. F1, the
-# bootstrap and ROC AUC are explained where they come.
+# These two are no duplicates, although they share all words but one. A model gives each pair of questions a cosine. **From which cosine on
+# should the answer be "duplicates", and how often is that answer right?** This notebook shows how to find out, and how not to
+# fool yourself on the way. It takes about 45 minutes. F1, the bootstrap and ROC AUC are explained where they come.
 
 # %% setup=true
 
