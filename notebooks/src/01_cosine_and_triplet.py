@@ -3,15 +3,15 @@
 #
 # **How do you teach a machine that two people ask the same thing?** Two questions from a help desk:
 #
-# > *Lost my phone and the login codes go to that number, what now??*
+# > *How do I cancel my subscription?*
 # >
-# > *How can I get into my account without my old phone?*
+# > *I don't want the monthly plan any more, where do I stop it?*
 #
-# They ask the same and share hardly a word. The next two share every word but one, and ask different things:
+# They ask the same and share hardly a word. The next two share every word, and ask different things:
 #
-# > *How do I cancel my order?*
+# > *Which bus goes from the station to the airport?*
 # >
-# > *How do I cancel my account?*
+# > *Which bus goes from the airport to the station?*
 #
 # If you count common words, you get both pairs wrong. A **siamese network** gives each question a **vector**, a list of numbers.
 # Questions that ask the same, the **duplicates**, get vectors that point in the same direction.
@@ -30,6 +30,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from siamese import checks
+from siamese.teaching.circle import drag_circle, plot_circle
 from siamese.teaching.lesson import compare, guess, need
 from siamese.teaching.vector_plots import plot_angles
 
@@ -102,7 +103,7 @@ compare(
 )
 
 # %% [markdown]
-# You should see 0.9974, 1, −1 and −0.5153. The sign of a single entry can change a cosine completely:
+# You should see 0.9974, 1, −1 and −0.5153. Change the numbers and try other vectors. The sign of a single entry can change a cosine completely:
 
 # %%
 need(cosine_similarity)
@@ -124,9 +125,9 @@ score.mark  # of 10
 #
 # | role | question | what we want |
 # |---|---|---|
-# | **anchor** $A$ | How do I cancel my order? | |
-# | **positive** $P$, asks the same | bought the wrong size, can i still stop the delivery | $s(A, P)$ near 1 |
-# | **negative** $N$, asks something else | How do I cancel my account? | $s(A, N)$ low |
+# | **anchor** $A$ | How do I cancel my subscription? | |
+# | **positive** $P$, asks the same | I don't want the monthly plan any more, where do I stop it? | $s(A, P)$ near 1 |
+# | **negative** $N$, asks something else | What do I do so that my subscription is not cancelled? | $s(A, N)$ low |
 #
 # ## First try: the difference (8 minutes)
 #
@@ -247,6 +248,21 @@ ax.text(0.98, 1.12, "wrong order", fontsize=9, ha="right")
 ax.set(xlabel="difference s(A, N) − s(A, P)", ylabel="loss", xlim=(-2, 1), ylim=(0, 1.25))
 ax.legend(loc="center left", frameon=False)
 plt.show()
+
+# %% [markdown]
+# ### Drag them
+#
+# In two dimensions vectors of length 1 lie on a circle. Drag anchor, positive and negative, and slide the margin. Where does the
+# loss become 0? "One step of training" turns each vector a little in the direction that lowers the loss: the positive is pulled, the
+# negative is pushed. (Under the circle is the same as a still picture.)
+
+# %% hidden=true
+# @title Drawing: a triplet to drag
+drag_circle()
+
+# %% hidden=true alt="Two unit circles. Before training the negative is nearer to the anchor than the positive. After three steps anchor and positive are close, the negative is farther away, and the loss is 0."
+# @title Picture: the same, still
+plot_circle()
 
 # %% [markdown]
 # ## Three tasks (9 minutes)

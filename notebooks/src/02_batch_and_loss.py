@@ -1,18 +1,18 @@
 # %% [markdown]
 # # 2. The batch and its loss
 #
-# Four pairs from a help desk. Each pair asks one thing in two ways:
+# Four pairs of questions. Each pair asks one thing in two ways:
 #
 # | row | question 1 | question 2 |
 # |---|---|---|
-# | 0 | How do I reset my password? | forgot my password, what now |
-# | 1 | Where is my parcel? | my order still hasn't arrived!! |
-# | 2 | Can I change the delivery address? | i've moved, where do i tell you |
-# | 3 | When is the next sale? | Any discounts coming up soon? |
+# | 0 | I forgot my password, how do I get back in? | pasword reset, where do i do that? |
+# | 1 | Why does my bike chain squeak? | bike chain squeeks, what should I put on it? |
+# | 2 | When will my refund show up on my card? | How long does it take to get my money back after a return? |
+# | 3 | Will the lectures be recorded? | are there videos of the lectures |
 #
 # **Four pairs that are right: where do the wrong ones come from, and what does it all cost?** In notebook 1 you compared one anchor with one
 # positive and one negative. Here you write the loss of a whole batch, the one that trains the network of notebook 5.
-# This takes about 50 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
+# This takes about 45 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
 
 # %% setup=true
 
@@ -32,7 +32,7 @@ from siamese.teaching.lesson_plots import plot_masks, plot_similarity_matrix
 np.set_printoptions(precision=4, suppress=True)
 
 # %% [markdown]
-# ## From triplets to a batch (4 minutes)
+# ## From triplets to a batch (3 minutes)
 #
 # You do not have to collect negatives: the batch supplies them. *Along a row* of the table above the two questions ask the same. *Down a
 # column* all questions ask different things. So each question 1 is an anchor, its partner is the positive, and the question 2
@@ -45,7 +45,7 @@ for b in (2, 4, 256):
 # %% [markdown]
 # If two rows of a batch ask the same, the loss takes a duplicate for a negative. Notebook 7 is about that.
 #
-# ## The similarity matrix (8 minutes)
+# ## The similarity matrix (6 minutes)
 #
 # Put the vectors of the first questions into the rows of $V_1$, and those of the second questions into the rows of $V_2$. Compare
 # every first question with every second one: $S_{ij} = \cos(V_{1,i},\; V_{2,j})$. Two loops do exactly that. Here the rows
@@ -61,6 +61,7 @@ V2 = np.array(
         [-0.77144774, -9.08449817, 4.4633513],
     ]
 )
+# A batch of your own: V2 = V1 + np.random.normal(0, 2, V1.shape)
 assert V1.shape == V2.shape  # partners stand in the same row
 
 by_loop = np.zeros((4, 4))
@@ -90,11 +91,11 @@ print(
 # %% [markdown]
 # Here **rows are first questions and columns are second questions**. You will meet notes that have it the other way round.
 #
-# ## Positives and negatives (4 minutes)
+# ## Positives and negatives (3 minutes)
 #
 # From here on we use a matrix made by hand, so that you can follow every number.
 
-# %% alt="A four by four matrix of cosines with the questions of the help desk beside it. The diagonal, 0.9, 0.5, -0.4 and 0.5, is boxed: these are the positives."
+# %% alt="A four by four matrix of cosines with the questions beside it. The diagonal, 0.9, 0.5, -0.4 and 0.5, is boxed: these are the positives."
 scores = np.array(
     [
         [0.9, -0.8, 0.3, -0.5],
@@ -104,16 +105,16 @@ scores = np.array(
     ]
 )
 questions1 = [
-    "How do I reset my password?",
-    "Where is my parcel?",
-    "Can I change the delivery address?",
-    "When is the next sale?",
+    "I forgot my password, how do I get back in?",
+    "Why does my bike chain squeak?",
+    "When will my refund show up on my card?",
+    "Will the lectures be recorded?",
 ]
 questions2 = [
-    "forgot my password, what now",
-    "my order still hasn't arrived!!",
-    "i've moved, where do i tell you",
-    "Any discounts coming up soon?",
+    "pasword reset, where do i do that?",
+    "bike chain squeeks, what should I put on it?",
+    "How long does it take to get my money back after a return?",
+    "are there videos of the lectures",
 ]
 plot_similarity_matrix(scores, closest=None, rows=questions1, columns=questions2)
 
@@ -131,7 +132,7 @@ print("negatives, and 0 on the diagonal:")
 print(scores - np.diag(positive))  # np.diag makes a matrix of a vector
 
 # %% [markdown]
-# ## The mean negative (6 minutes)
+# ## The mean negative (5 minutes)
 #
 # From each row the loss takes two numbers about its negatives. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
 #
@@ -174,7 +175,7 @@ score = checks.check_mean_negative(mean_negative)
 score.mark  # of 10
 
 # %% [markdown]
-# ## The closest negative (10 minutes)
+# ## The closest negative (8 minutes)
 #
 # The mean is forgiving: one bad neighbour hardly shows in it. So the loss also looks at the **closest negative**, the wrong question that
 # looks most like the right one. Two kinds of entries are masked: the diagonal, and every negative that lies *above* the row's positive.
@@ -225,6 +226,7 @@ def closest_negative(scores):
 # %%
 need(closest_negative)
 print(closest_negative(scores))
+# Other matrices to try it on: 2 * np.random.random((4, 4)) - 1
 
 # %% [markdown]
 # You should see 0.3, 0.1, −0.8 and −0.2.
@@ -254,7 +256,7 @@ print("mean negative:   ", mean_negative(scores))
 # > **Two editions.** The course's editions of 2020 to 2022 mask the diagonal alone and take the *hardest* negative, 0.3 in row 2. The
 # > edition of 2023 masks as you did. The check accepts both and says which one yours is.
 #
-# ## The loss (10 minutes)
+# ## The loss (8 minutes)
 #
 # The **modified triplet loss** is the triplet loss twice, once with the mean negative and once with the closest. $s(A, P)$ is $S_{ii}$:
 #
@@ -289,7 +291,7 @@ def modified_loss(scores):
 
 
 # %%
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 cost = modified_loss(scores)
 print(f"cost of the batch: {cost:.3f}; for each pair: {cost / 4:.3f}")
 
@@ -311,7 +313,7 @@ score.mark  # of 10
 guess("row_2", "it rises")  # "it rises", "it falls" or "it stays"
 
 # %%
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 moved = {}
 for value in (0.31, 0.29):
     changed = scores.copy()
@@ -326,7 +328,7 @@ compare(
 
 # %% hidden=true alt="The cost of row 2 against its positive, from -0.5 to 0.7. With all negatives it falls steadily. With the mask it has two jumps upwards, at 0.1 and at 0.3, where the positive passes a negative."
 # @title Picture: the cost of row 2, wherever its positive stands
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 values = np.linspace(-0.5, 0.7, 1201)
 costs = []
 for value in values:
@@ -348,7 +350,7 @@ plt.show()
 # %% [markdown]
 # You should see 0.24 and 0.06. The closest negative never exceeds the positive, so its term never exceeds the margin.
 #
-# ## 3.783: a stale kernel (5 minutes)
+# ## 3.783: a stale kernel (4 minutes)
 #
 # A TensorFlow notebook about this very matrix prints a cost of **3.783**. You found 0.517, and every line of that notebook is
 # correct. So what happened? A NumPy cell made the negatives with `keepdims=True`, which keeps the summed axis: a column, (4, 1). A TensorFlow cell below makes them again
@@ -379,7 +381,7 @@ compare(
 # $j$. Only the diagonal makes sense, and its sum is right. Two habits protect you: **restart the kernel and run all cells** before you believe
 # a number, and write the shape beside each line, `# [b]`.
 #
-# ## From vectors to the loss, in one go (3 minutes)
+# ## From vectors to the loss, in one go (2 minutes)
 #
 # The same steps on a batch of real vectors, `V1` with smaller random numbers added:
 
@@ -393,8 +395,9 @@ V2 = np.array(
     ]
 )
 S = siamese.similarity_matrix(V1, V2)
-need(modified_loss)
+need(mean_negative, closest_negative, modified_loss)
 print(f"cost: {modified_loss(S):.5f}")
+print("closest negatives:", np.round(closest_negative(S), 2))
 plot_similarity_matrix(S, closest="semi_hard")
 
 # %% [markdown]
@@ -433,7 +436,7 @@ my_scores = np.full((3, 3), 0.5) + 0.4 * np.eye(3)
 ### END SOLUTION
 
 # %%
-need(modified_loss, my_scores)
+need(mean_negative, closest_negative, modified_loss, my_scores)
 print(f"smallest entry {np.min(my_scores):.2f}, cost {modified_loss(np.asarray(my_scores)):.2f}")
 
 # %% [markdown]

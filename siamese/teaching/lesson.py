@@ -49,8 +49,12 @@ def need(*exercises: Any) -> None:
 
 def unwritten(fn: Callable) -> bool:
     """Whether a name in the function's code never gets another value than None, as in a blank."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
+    except (OSError, TypeError, SyntaxError):  # such as np.dot, or a lambda inside a call
+        return False
     values = defaultdict(set)
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(fn)))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 values[ast.unparse(target)].add(ast.unparse(node.value))
