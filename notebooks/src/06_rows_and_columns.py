@@ -223,9 +223,13 @@ print("added:        ", sum(both), f"sum {sum(both).sum():.6f}")
 # 0.533333, is just half of it here, because each pair's row and column lie on the same side of the hinge.
 
 # %%
+costs = {}
 for direction in ("rows", "columns", "both"):
-    cost = loss_from_scores(scores, closest="semi_hard", reduction="sum", direction=direction)
-    print(f"{direction:<8} {cost:.6f}")
+    options = {"closest": "semi_hard", "reduction": "sum", "direction": direction}
+    costs[direction] = float(loss_from_scores(scores, **options))
+costs["rows + columns"] = costs["rows"] + costs["columns"]
+for name, cost in costs.items():
+    print(f"{name:<15} {cost:.6f}")
 
 # %% [markdown]
 # ## A cheaper way: toss a coin (5 minutes)

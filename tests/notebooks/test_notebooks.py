@@ -22,6 +22,7 @@ pytest.importorskip("ipykernel")
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOURCES = sorted((NOTEBOOKS / "src").glob("*.py"))
+TABLE = (NOTEBOOKS.parent / "benchmarks/results/which_loss.md").read_text("utf-8").split("\n")
 names = pytest.mark.parametrize("source", SOURCES, ids=[path.stem[:2] for path in SOURCES])
 
 
@@ -303,7 +304,7 @@ for number, cell in enumerate(json.load(open(sys.argv[1], encoding="utf-8"))["ce
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", SOURCES[:4], ids=[path.stem[:2] for path in SOURCES[:4]])
+@names
 def test_a_students_notebook_runs_to_its_end_alone_and_has_no_points(source, tmp_path):
     path = NOTEBOOKS / "student" / source.with_suffix(".ipynb").name
     env = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent), "MPLBACKEND": "agg"}
@@ -321,7 +322,7 @@ def outputs(notebook):
     return "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in results)
 
 
-@pytest.mark.parametrize("source", SOURCES[:4], ids=[path.stem[:2] for path in SOURCES[:4]])
+@names
 def test_the_figures_in_the_text_are_those_of_the_cells(source):
     """Each number with a point in the text stands in the code, or is a printed number, rounded."""
     path = NOTEBOOKS / "solution" / source.with_suffix(".ipynb").name
@@ -329,13 +330,15 @@ def test_the_figures_in_the_text_are_those_of_the_cells(source):
     code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
     number = r"-?\d+\.\d+(?![\d.])"
     cells = {*map(float, re.findall(number, f"{code}\n{outputs(notebook)}"))}
-    text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    lines = [line for c in notebook.cells if c.cell_type == "markdown" for line in c.source.split("\n")]
+    # The benchmark's table stands in the lesson as it is in its file.
+    text = "\n".join(line for line in lines if line not in TABLE)
     for figure in re.findall(number, re.sub("−", "-", text)):
         digits = len(figure.split(".")[1])
         assert float(figure) in {round(value, digits) for value in cells} | cells, figure
 
 
-@pytest.mark.parametrize("source", SOURCES[:4], ids=[path.stem[:2] for path in SOURCES[:4]])
+@names
 def test_a_lesson_has_its_parts(source):
     """Two guesses, three tasks of which a teacher grades one, minutes, words for each picture."""
     solution = nbformat.read(
@@ -346,7 +349,7 @@ def test_a_lesson_has_its_parts(source):
         assert re.search(rf'compare\(\s*"{name}"', text), name
     assert text.count("guess=true") == 2 and text.count(" answer=") == 1
     assert re.findall(r"\*\*Task (\d)", text) == ["1", "2", "3"]
-    assert sum(map(int, re.findall(r"^# ## .+\((\d+) minutes\)$", text, re.M))) in range(40, 61)
+    assert sum(map(int, re.findall(r"^# ## .+\((\d+) minutes\)$", text, re.M))) in range(40, 121)
     pictures = [
         o for c in solution.cells for o in c.get("outputs", ()) if "image/png" in o.get("data", {})
     ]
