@@ -39,7 +39,8 @@ SEEDS = (34, 35, 36)
 FIRST, STEPS = 100, 300  # measured after these
 LONGEST = 32  # tokens of a question
 SHOWN = 256  # validation duplicates of the loss and the cosine
-COLUMNS = [f"loss at {FIRST}", f"cosine at {FIRST}", "loss", "cosine", "roc_auc", "accuracy at 0.7"]
+MEASURED = [f"{name} at {step}" for step in (FIRST, STEPS) for name in ("loss", "cosine")]
+COLUMNS = [*MEASURED, "ROC AUC", "accuracy at 0.7"]
 
 
 def main() -> None:
@@ -94,11 +95,10 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
             one, two = (encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid)
             scores = one @ two.T
             different = (scores.sum() - np.trace(scores)) / (scores.size - len(scores))
-            figures[COLUMNS[0] if number == FIRST else "loss"] = float(loss(scores)[1])
-            figures[COLUMNS[1] if number == FIRST else "cosine"] = float(different)
+            figures |= {f"loss at {number}": loss(scores)[1], f"cosine at {number}": different}
     one, two = (encoder.encode(data.ids.take(rows)) for rows in data.held_out_rows)
     cosines, labels = np.sum(one * two, axis=1), data.held_out.is_duplicate
-    figures["roc_auc"] = evaluate_scores(cosines, labels).roc_auc
+    figures["ROC AUC"] = evaluate_scores(cosines, labels).roc_auc
     figures["accuracy at 0.7"] = evaluate_scores(cosines, labels, 0.7).accuracy
     figures["accuracy"] = best_threshold(cosines, labels).value
     return {name: round(float(value), 4) for name, value in figures.items()}
@@ -108,7 +108,7 @@ def table(results: dict[str, dict[str, float]]) -> str:
     """The results as Markdown, a row for each form on each data set."""
     rows = [["data", "closest", "over the batch", "bias", *COLUMNS]]
     rows.append(["---"] * len(rows[0]))
-    for form in dict.fromkeys(key.rpartition("/")[0] for key in results):
+    for form in sorted({key.rpartition("/")[0] for key in results}):
         runs = [run for key, run in results.items() if key.rpartition("/")[0] == form]
         values = {column: [run[column] for run in runs] for column in COLUMNS}
         cells = [f"{np.mean(v):.3f} ± {np.std(v, ddof=len(v) > 1):.3f}" for v in values.values()]
