@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install extras tensorflow nbgrader scale bench notebooks check-notebooks docs slides check-docs clean
+.PHONY: help demo test test-fast lint install extras tensorflow nbgrader scale bench notebooks check-notebooks docs check-docs clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -89,9 +89,6 @@ $(VENV)/notebooks-installed: requirements/notebooks.txt $(VENV)/installed
 docs: .venv-docs/installed  ## The documentation as HTML in docs/_build; warnings are errors
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
-
-slides: .venv-docs/installed  ## The lecture part of the notebooks as HTML slides in docs/_build/slides
-	@.venv-docs/bin/python notebooks/slides.py
 
 check-docs: install  ## Do the links, commands and code blocks of README and docs/*.md work?
 	@$(BIN)/python -m pytest tests/docs

@@ -136,7 +136,7 @@ def figures(detector, pairs: QuestionPairs, trained: QuestionPairs, valid: Quest
         "base_rate": tuned.base_rate,
     }
     if detector is not None and detector.calibration is not None:
-        probabilities = detector.calibrated(scores)
+        probabilities = detector.probabilities_of(scores)
         facts["calibration_error"] = expected_calibration_error(probabilities, labels)
     seen = trained_on(pairs, trained)
     for count, name in enumerate(SEEN):

@@ -1,24 +1,25 @@
-"""Makes the notebooks: notebooks/src/*.py -> solution/*.ipynb, executed, and student/*.ipynb, with blanks.
+"""Makes the notebooks: src/*.py -> solution/*.ipynb, executed, and student/*.ipynb, with blanks.
 
     python notebooks/build.py            # executes those whose code has changed; or name some: 01 04
     python notebooks/build.py --all      # executes all
-    python notebooks/build.py --text     # the same, but a change in the package alone executes nothing
     python notebooks/build.py --check    # are they up to date? executes nothing
-    python notebooks/build.py --execute  # run each solution in a clean kernel, write nothing
+    python notebooks/build.py --execute  # runs each solution in a clean kernel, writes nothing
 
-As many notebooks run at a time as there are cores.
+As many notebooks run at a time as there are cores. The sources are in Jupytext's percent format. Cell
+markers say what a cell is for; one cell may have several of the words:
 
-"Code" is the notebook's code cells (but for the first one, which only installs), the modules of `siamese`
-that they imported, the embedded corpus and the pinned versions. The solution holds their digests.
-
-The sources are in Jupytext's percent format. Their cell markers say what a cell is for:
-
-    # %% setup=true                     the first cell, from notebooks/setup_cell.py
-    # %% exercise="TripletLossFn"       a cell that learners complete
+    # %% setup=true                      the first cell: notebooks/setup_cell.py, folded
+    # %% hidden=true                     a cell whose code is folded, such as a picture's
+    # %% alt="A curve that falls"        what the cell's picture shows, for those who cannot see it
+    # %% guess=true                      calls guess("name", value); students get None as the value
+    # %% exercise="TripletLossFn"        a cell that learners complete
     # %% check="TripletLossFn" points=10   a cell that grades it
+    # %% [markdown] answer="why" points=3  the model answer and the rubric of a task that a teacher
+                                         grades; students get an empty cell
 
 In an exercise, the lines between ``### BEGIN SOLUTION`` and ``### END SOLUTION`` are the solution; below
-``### BLANK`` stand, commented out, the lines with `None` that learners get instead of them.
+``### BLANK`` stand, commented out, the lines with `None` that learners get instead of them. An exercise
+without a check counts no points.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ import base64
 import configparser
 import hashlib
 import io
-import json
 import os
 import re
 import sys
@@ -43,70 +43,62 @@ from joblib import cpu_count
 from nbclient import NotebookClient
 from PIL import Image
 
-from siamese.storage.atomic import write_bytes_atomically
-
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SETUP = HERE / "setup_cell.py"
 PINS = ROOT / "requirements.txt"
-# What every notebook runs with, beside the modules that it imports.
-ALWAYS = ("requirements.txt", "siamese/data/corpus.jsonl.gz")
-# Runs after a notebook's last cell, in its kernel: the files of `siamese` that it has imported.
-ASK_FOR_MODULES = """
-import json, sys
-print(json.dumps(sorted(
-    module.__file__ for name, module in list(sys.modules.items())
-    if name.partition(".")[0] == "siamese" and getattr(module, "__file__", None)
-)))
-"""
 TIME_LIMIT = 1200  # seconds for one cell
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+# Folded in JupyterLab, in Colab and on the documentation's pages.
+FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form", "tags": ["hide-input"]}
+WORDS = {"setup", "hidden", "alt", "guess", "exercise", "check", "points", "answer"}
+EMPTY_ANSWER = "*Write your answer here.*"
 SOLUTION = re.compile(
     r"^(?P<indent>[ ]*)### BEGIN SOLUTION\n(?P<lines>.*?)"
     r"(^[ ]*### BLANK\n(?P<blank>.*?))?^[ ]*### END SOLUTION(\n|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+GUESS = re.compile(r'^(guess\("\w+", ).*?(\)(?:  #.*)?)$', re.MULTILINE)
 
 
 def sources(names: list[str]) -> list[Path]:
-    """The sources whose names begin with one of `names`; all where none is given."""
-    found = sorted((HERE / "src").glob("*.py"))
-    chosen = [path for path in found if not names or path.name.startswith(tuple(names))]
+    """The sources whose names begin with one of `names`; all without names."""
+    paths = sorted((HERE / "src").glob("*.py"))
+    chosen = [path for path in paths if not names or path.name.startswith(tuple(names))]
     if not chosen:
-        sys.exit(
-            f"No notebook begins with {' or '.join(names)}; there are: {', '.join(p.stem for p in found)}"
-        )
+        sys.exit(f"No notebook is called {names}. There are: {', '.join(p.stem for p in paths)}")
     return chosen
 
 
 def read_source(path: Path) -> nbformat.NotebookNode:
     """A source as a notebook without outputs, with nbgrader's metadata and ids that stay the same."""
-    text = path.read_text(encoding="utf-8")
-    parsed = jupytext.reads(text, fmt="py:percent")
+    parsed = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = KERNEL
     notebook.metadata["language_info"] = {"name": "python"}
-    setup = setup_cell()
-    digest = hashlib.sha256(b"\0".join([path.read_bytes(), setup.encode()])).hexdigest()
-    notebook.metadata["siamese"] = {"source": f"notebooks/src/{path.name}", "sha256": digest}
-    exercises: list[str] = []
-    used: set[str] = set()
+    exercises, checks, used = [], [], set()
     for cell in parsed.cells:
-        roles = {k: v for k, v in cell.metadata.items() if not k.startswith("lines_to_")}
-        if roles.pop("setup", False):
-            cell.source = setup
-        new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(cell.source)
-        exercise, check = roles.pop("exercise", None), roles.pop("check", None)
-        points = roles.pop("points", None)
-        if roles:
-            raise ValueError(f"{path.name}: unknown words in a cell marker: {sorted(roles)}")
-        if exercise:
-            exercises.append(exercise)
-            new.metadata["nbgrader"] = _nbgrader(exercise, solution=True)
-        if check:
-            new.metadata["nbgrader"] = _nbgrader(f"check_{check}", points=points)
-        by_text = hashlib.sha256(new.source.encode()).hexdigest()[:10]
-        name = exercise or (f"check-{check}" if check else by_text)
+        words = {k: v for k, v in cell.metadata.items() if not k.startswith("lines_to_")}
+        if unknown := words.keys() - WORDS:
+            raise ValueError(f"{path.name}: unknown words in a cell marker: {sorted(unknown)}")
+        text = setup_cell() if "setup" in words else cell.source
+        new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(text)
+        name = hashlib.sha256(text.encode()).hexdigest()[:10]
+        if "setup" in words or "hidden" in words:
+            new.metadata.update(FOLDED)
+        if "exercise" in words:
+            name = words["exercise"]
+            exercises.append(name)
+            new.metadata["nbgrader"] = _nbgrader(name, solution=True)
+        if "check" in words:
+            checks.append(words["check"])
+            name = f"check-{checks[-1]}"
+            new.metadata["nbgrader"] = _nbgrader(f"check_{checks[-1]}", points=words["points"])
+        if "answer" in words:
+            name = f"answer-{words['answer']}"
+            grade_id, points = f"answer_{words['answer']}", words["points"]
+            new.metadata["nbgrader"] = _nbgrader(grade_id, solution=True, points=points)
+        new.metadata |= {word: words[word] for word in ("alt", "guess") if word in words}
         while name in used:
             name += "-2"
         used.add(name)
@@ -114,9 +106,8 @@ def read_source(path: Path) -> nbformat.NotebookNode:
         notebook.cells.append(new)
     if badges(path):
         notebook.cells[0].source += f"\n\n{badges(path)}"
-    checks = [c.id.removeprefix("check-") for c in notebook.cells if c.id.startswith("check-")]
-    if set(exercises) != set(checks):
-        raise ValueError(f"{path.name}: every exercise needs one check, and the other way round.")
+    if missing := set(checks) - set(exercises):
+        raise ValueError(f"{path.name}: a check without its exercise: {sorted(missing)}")
     return notebook
 
 
@@ -146,9 +137,9 @@ def setup_cell() -> str:
         re.findall(r"^([A-Za-z0-9_.-]+)==([^\s;]+)", PINS.read_text(encoding="utf-8"), re.M)
     )
 
-    def pinned(found: re.Match) -> str:
-        names = found["names"].split()
-        return f'{found["name"]} = """\n' + "".join(f"{n}=={pins[n]}\n" for n in names) + '"""'
+    def pinned(match: re.Match) -> str:
+        names = match["names"].split()
+        return f'{match["name"]} = """\n' + "".join(f"{n}=={pins[n]}\n" for n in names) + '"""'
 
     text = SETUP.read_text(encoding="utf-8").rstrip("\n")
     text = re.sub(r'^(?P<name>\w+) = """(?P<names>[^"]*)"""', pinned, text, flags=re.M)
@@ -168,57 +159,44 @@ def badges(source: Path) -> str:
     return f"[Open in Colab]({colab}) · [Open in Binder]({binder})"
 
 
-def solution_version(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """With the solutions, and without the blanks."""
-    return _rewritten(notebook, lambda found, cell: _between(found))
-
-
-def student_version(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """With each solution replaced by its blank, which says so when it is called."""
-    order = [
-        cell.id for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")
-    ]
-
-    def blank(found: re.Match, cell) -> str:
-        indent = found["indent"]
-        number, name = order.index(cell.id) + 1, cell.id
-        unwritten = f'raise NotImplementedError("Exercise {number}, {name}, is not written yet")'
-        lines = [f"{unwritten}  # delete this line", "### START CODE HERE"]
-        for line in (found["blank"] or "").splitlines():
-            lines.append(re.sub(r"^# ?", "", line.removeprefix(indent)))
-        lines.append("### END CODE HERE")
-        return "".join(f"{indent}{line}".rstrip() + "\n" for line in lines)
-
-    return _rewritten(notebook, blank)
-
-
-def _between(found: re.Match) -> str:
-    indent = found["indent"]
-    return f"{indent}### BEGIN SOLUTION\n{found['lines']}{indent}### END SOLUTION\n"
-
-
-def _rewritten(notebook: nbformat.NotebookNode, replacement) -> nbformat.NotebookNode:
-    new = nbformat.from_dict(notebook)
-    for cell in new.cells:
-        if cell.metadata.get("nbgrader", {}).get("solution"):
-            text, number = SOLUTION.subn(
-                lambda found, cell=cell: replacement(found, cell), cell.source + "\n"
-            )
-            if not number:
-                raise ValueError(
-                    f"Exercise {cell.id} has no ### BEGIN SOLUTION ... ### END SOLUTION."
-                )
-            cell.source = text.rstrip("\n")
+def editions(notebook: nbformat.NotebookNode) -> dict[str, nbformat.NotebookNode]:
+    """``{'solution': without the blanks, 'student': without the solutions, guesses and answers}``."""
+    new = {name: nbformat.from_dict(notebook) for name in ("solution", "student")}
+    for solved, student in zip(new["solution"].cells, new["student"].cells):
+        name, marks = student.id, student.metadata.get("nbgrader", {})
+        if name.startswith("answer-"):
+            student.source = EMPTY_ANSWER
+        elif marks.get("solution"):
+            if not SOLUTION.search(f"{solved.source}\n"):
+                raise ValueError(f"Exercise {name} has no ### BEGIN SOLUTION ... ### END SOLUTION.")
+            for cell, replacement in ((solved, _without_blank), (student, _without_solution)):
+                cell.source = SOLUTION.sub(replacement, f"{cell.source}\n").rstrip("\n")
+        for cell in (solved, student):
+            if cell.metadata.pop("guess", False) and not GUESS.search(cell.source):
+                raise ValueError(f'A guess cell has no line guess("name", value):\n{cell.source}')
+            if cell is student and cell.cell_type == "code":
+                cell.source = GUESS.sub(r"\1None\2", cell.source)
+    for cell in new["student"].cells:
+        cell.metadata.pop("alt", None)
     return new
 
 
-def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
-    """Runs a notebook in a kernel of its own, in `folder`; a cell that fails is an error.
+def _without_blank(match: re.Match) -> str:
+    indent = match["indent"]
+    return f"{indent}### BEGIN SOLUTION\n{match['lines']}{indent}### END SOLUTION\n"
 
-    The metadata's ``siamese.ran`` gets the digest of each file of the repository that it ran with.
-    """
+
+def _without_solution(match: re.Match) -> str:
+    indent = match["indent"]
+    blank = [line.removeprefix(indent) for line in (match["blank"] or "").splitlines()]
+    blank = [re.sub(r"^# ?", "", line) for line in blank]
+    lines = ["### START CODE HERE", *blank, "### END CODE HERE"]
+    return "".join(f"{indent}{line}".rstrip() + "\n" for line in lines)
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """Runs a notebook in a kernel of its own, in `folder`; a cell that fails is an error."""
     new = nbformat.from_dict(notebook)
-    new.cells.append(nbformat.v4.new_code_cell(ASK_FOR_MODULES))
     client = NotebookClient(
         new,
         timeout=TIME_LIMIT,
@@ -226,15 +204,15 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         coalesce_streams=True,
-        extra_arguments=["--log-level=ERROR"],  # not: "running over TCP without encryption"
+        # Neither "running over TCP without encryption" nor what TensorFlow's C++ part writes.
+        extra_arguments=["--log-level=ERROR", "--IPKernelApp.capture_fd_output=False"],
     )
     # As many kernels run as there are cores, so XLA gets one thread in each (and sums in one order on any
     # machine). On a busy machine it says on stderr that compiling is slow.
-    client.execute(env={**os.environ, "NPROC": "1", "TF_CPP_MIN_LOG_LEVEL": "3"})
-    imported = json.loads(new.cells.pop().outputs[0].text)
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    quiet = {"NPROC": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    client.execute(env={**os.environ, **quiet, "PYTHONPATH": path})
     new.metadata = nbformat.from_dict(notebook.metadata)
-    files = sorted({*ALWAYS, *(Path(file).relative_to(ROOT).as_posix() for file in imported)})
-    new.metadata.setdefault("siamese", {})["ran"] = {file: _digest(file) for file in files}
     for cell in new.cells:
         cell.metadata.pop("execution", None)
         _refuse_lost_points(cell)
@@ -242,55 +220,42 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
             if "text" in output:  # how long Trax's loop took is another time with every build
                 output["text"] = re.sub(r"in \d+\.\d+ secs", "in ... secs", output["text"])
             _refuse_leaks(cell, output)
-            _shrink_pictures(output)
+            if "image/png" in output.get("data", {}):
+                _shrink(output["data"])
+                if alt := cell.metadata.get("alt"):
+                    output["metadata"] = {"image/png": {"alt": alt}}
     return new
 
 
 def _refuse_lost_points(cell) -> None:
     """A solution has all points: a check's last expression is its mark."""
     marks = cell.metadata.get("nbgrader", {})
-    found = [o["data"]["text/plain"] for o in cell.get("outputs", ()) if "execution_count" in o]
-    if marks.get("grade") and found and float(found[-1]) != marks["points"]:
-        raise ValueError(f"Cell {cell.id} has {found[-1]} of {marks['points']} points.")
+    results = [o["data"]["text/plain"] for o in cell.get("outputs", ()) if "execution_count" in o]
+    if marks.get("grade") and results and float(results[-1]) != marks["points"]:
+        raise ValueError(f"Cell {cell.id} has {results[-1]} of {marks['points']} points.")
 
 
 def _refuse_leaks(cell, output) -> None:
     """A path or an address of this machine in an output would change with every build."""
     places = (HERE.parent, Path.home(), tempfile.gettempdir())
     local = "|".join([*(f"{re.escape(str(place))}/" for place in places), " at 0x"])
-    texts = [
-        output.get("text", ""),
-        *(v for k, v in output.get("data", {}).items() if k.startswith("text/")),
-    ]
-    for text in texts:
-        found = re.search(local, text)
-        if found:
-            raise ValueError(
-                f"Cell {cell.id} prints {found[0]!r}: of this machine only. Its output:\n{text}"
-            )
+    data = output.get("data", {})
+    text = output.get("text", "") + "".join(v for k, v in data.items() if k.startswith("text/"))
+    if match := re.search(local, text):
+        raise ValueError(
+            f"Cell {cell.id} prints {match[0]!r}, which only this machine has:\n{text}"
+        )
     if output.get("name") == "stderr":
         raise ValueError(f"Cell {cell.id} writes to stderr:\n{output.text}")
 
 
-def _shrink_pictures(output) -> None:
-    """Pictures in 256 colours: they look the same and take a third of the bytes."""
-    data = output.get("data", {})
-    if "image/png" in data:
-        picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB")
-        file = io.BytesIO()
-        few = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        few.save(file, "png", optimize=True)
-        data["image/png"] = base64.b64encode(file.getvalue()).decode("ascii") + "\n"
-
-
-def _digest(file: str) -> str:
-    path = ROOT / file
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.exists() else "gone"
-
-
-def changed_since_run(ran: dict[str, str]) -> list[str]:
-    """The files that differ from those a notebook ran with."""
-    return [file for file, digest in ran.items() if _digest(file) != digest]
+def _shrink(data: dict) -> None:
+    """A picture in 256 colours: it looks the same and takes a third of the bytes."""
+    picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB")
+    file = io.BytesIO()
+    few = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(file, "png", optimize=True)
+    data["image/png"] = base64.b64encode(file.getvalue()).decode("ascii") + "\n"
 
 
 def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode | None:
@@ -301,110 +266,91 @@ def with_outputs(notebook: nbformat.NotebookNode, path: Path) -> nbformat.Notebo
     there = nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
     new, setup = nbformat.from_dict(notebook), setup_cell()
     old_code, code = ([c for c in n.cells if c.cell_type == "code"] for n in (there, new))
-    if len(old_code) != len(code) or any(
-        old.source != cell.source != setup for old, cell in zip(old_code, code)
-    ):
+    if [c.source for c in old_code if c.source != setup] != [
+        c.source for c in code if c.source != setup
+    ] or len(old_code) != len(code):
         return None
     for cell, old in zip(code, old_code):
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
-    new.metadata.setdefault("siamese", {})["ran"] = there.metadata.siamese.get("ran", {})
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}) and cell.metadata.get("alt"):
+                output["metadata"] = {"image/png": {"alt": cell.metadata["alt"]}}
     return new
 
 
-def _kept(
-    made: nbformat.NotebookNode, source: Path
-) -> tuple[nbformat.NotebookNode | None, list[str]]:
-    """A source's solution with the outputs that are there, and what has changed since they were made.
-
-    None where the notebook's own code has changed.
-    """
-    path = HERE / "solution" / f"{source.stem}.ipynb"
-    kept = with_outputs(solution_version(made), path)
-    if kept is None:
-        return None, []
-    ran = kept.metadata.siamese.ran
-    return kept, changed_since_run(ran) if ran else ["files of which there is no record"]
-
-
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
-    """Writes a notebook atomically."""
+    """Writes a notebook."""
     nbformat.validate(notebook)
     path.parent.mkdir(exist_ok=True)
-    write_bytes_atomically(path, f"{nbformat.writes(notebook)}\n".encode())
+    path.write_text(f"{nbformat.writes(notebook)}\n", encoding="utf-8")
 
 
 def stale(source: Path) -> list[str]:
     """What is out of date about a source's notebooks, in words; nothing is executed."""
-    made = read_source(source)
-    found = []
-    for folder, expected in (
-        ("solution", solution_version(made)),
-        ("student", student_version(made)),
-    ):
+    reports = []
+    for folder, expected in editions(read_source(source)).items():
         path = HERE / folder / f"{source.stem}.ipynb"
         name = f"notebooks/{folder}/{path.name}"
         if not path.exists():
-            found.append(f"{name} is missing")
+            reports.append(f"{name} is missing")
             continue
         there = nbformat.read(path, as_version=4)
-        outputs = [cell.pop("outputs", []) for cell in there.cells]
         counts = [cell.pop("execution_count", None) for cell in there.cells]
+        outputs = [cell.pop("outputs", []) for cell in there.cells]
         for cell in expected.cells:
             cell.pop("outputs", None)
             cell.pop("execution_count", None)
-        there.metadata.get("siamese", {}).pop("ran", None)
         if there.metadata != expected.metadata or there.cells != expected.cells:
-            found.append(f"{name} is not what {made.metadata.siamese.source} gives")
+            reports.append(f"{name} is not what notebooks/src/{source.name} gives")
         executed = [cell.cell_type == "code" for cell in there.cells]
         if folder == "solution" and [count is not None for count in counts] != executed:
-            found.append(f"{name} was not executed")
+            reports.append(f"{name} was not executed")
         if folder == "student" and (any(outputs) or any(counts)):
-            found.append(f"{name} holds outputs")
-    return found
+            reports.append(f"{name} holds outputs")
+    return reports
+
+
+def check(chosen: list[Path]) -> int:
+    """Prints what is out of date; returns 1 where something is."""
+    reports = [line for source in chosen for line in stale(source)]
+    stems = {source.stem for source in sources([])}
+    for path in sorted(HERE.glob("s*/*.ipynb")):
+        if path.stem not in stems:
+            reports.append(f"notebooks/{path.parent.name}/{path.name} has no source")
+    print("\n".join(reports) or f"{len(chosen)} notebooks are up to date.")
+    if reports:
+        print("Run `make notebooks` and commit what it writes.")
+    return int(bool(reports))
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="beginnings of names, such as 01 04; all if none")
-    parser.add_argument(
-        "--check", action="store_true", help="only say what is out of date; exit 1 if any"
-    )
-    parser.add_argument(
-        "--execute", action="store_true", help="run the solutions and write nothing"
-    )
-    parser.add_argument("--all", action="store_true", help="execute all")
-    parser.add_argument(
-        "--text", action="store_true", help="a change in the package alone executes nothing"
-    )
+    for flag, text in (
+        ("--check", "only report what is out of date; exit 1 if anything is"),
+        ("--execute", "run the solutions and write nothing"),
+        ("--all", "execute all"),
+    ):
+        parser.add_argument(flag, action="store_true", help=text)
     options = parser.parse_args(arguments)
     chosen = sources(options.names)
     if options.check:
-        found = [line for source in chosen for line in stale(source)]
-        wanted = {source.stem for source in sources([])}
-        for path in sorted(HERE.glob("s*/*.ipynb")):
-            if path.stem not in wanted:
-                found.append(f"notebooks/{path.parent.name}/{path.name} has no source")
-        print("\n".join(found) or f"{len(chosen)} notebooks are up to date.")
-        for source in chosen:
-            _, changed = _kept(read_source(source), source)
-            if changed:
-                print(f"{source.stem} ran before changes in {', '.join(changed)}.")
-        if found:
-            print("Run `make notebooks` and commit what it writes.")
-        return bool(found)
+        return check(chosen)
 
     def build(source: Path) -> str:
-        start = time.monotonic()
-        made = read_source(source)
-        kept, changed = _kept(made, source)
-        if options.all or options.execute or (changed and not options.text):
-            kept = None
-        executed = kept or execute(solution_version(made), HERE)
+        start, new = time.monotonic(), editions(read_source(source))
+        path = HERE / "solution" / f"{source.stem}.ipynb"
+        again = options.all or options.execute
+        executed = None if again else with_outputs(new["solution"], path)
+        seconds = "text only"
+        if executed is None:
+            executed = execute(new["solution"], HERE)
+            seconds = f"{time.monotonic() - start:.0f} s"
         if not options.execute:
-            write(executed, HERE / "solution" / f"{source.stem}.ipynb")
-            write(student_version(made), HERE / "student" / f"{source.stem}.ipynb")
-        return f"{source.stem}: " + ("text only" if kept else f"{time.monotonic() - start:.0f} s")
+            write(executed, path)
+            write(new["student"], HERE / "student" / path.name)
+        return f"{source.stem}: {seconds}"
 
     start = time.monotonic()
     # The longest notebooks come last in the course, and first here.

@@ -1,5 +1,5 @@
-# Installs what is missing, and nothing else: on your own machine usually nothing, in Colab a minute's
-# worth. Afterwards no network is needed.
+# @title Set-up: run this cell first. It installs what is missing
+# On your own machine that is usually nothing, in Colab a minute's worth. Afterwards no network is needed.
 import importlib.util
 import pathlib
 import subprocess

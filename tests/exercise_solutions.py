@@ -11,13 +11,27 @@ def cosine_similarity(v1, v2):
     return np.dot(v1, v2) / (np.sqrt(np.dot(v1, v1)) * np.sqrt(np.dot(v2, v2)))
 
 
+def triplet_loss(s_ap, s_an, margin):
+    return np.maximum(s_an - s_ap + margin, 0)
+
+
 def mean_negative(scores):
     batch = len(scores)
     return np.sum(scores * (1 - np.eye(batch)), axis=1) / (batch - 1)
 
 
 def closest_negative(scores):
-    return np.max(scores - 2.0 * np.eye(len(scores)), axis=1)
+    left_out = (np.eye(len(scores)) == 1) | (scores > np.diagonal(scores)[:, None])
+    return np.max(np.where(left_out, -2.0, scores), axis=1)
+
+
+def modified_loss(scores):
+    positive = np.diagonal(scores)
+    losses = [
+        np.maximum(negative - positive + 0.25, 0)
+        for negative in (mean_negative(scores), closest_negative(scores))
+    ]
+    return np.sum(losses)
 
 
 def normalize(x):

@@ -102,7 +102,8 @@ def plot_similarity_matrix(
         chosen = ~positive & ~known & (scores == np.asarray(values)[:, None])
         chosen &= np.cumsum(chosen, axis=1) == 1  # the first of equal ones
         style = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
-        marks[f"closest negative ({closest.replace('_', ' ')})"] = chosen, style
+        name = {"hardest": "hardest negative", "semi_hard": "closest negative, masked"}[closest]
+        marks[name] = chosen, style
     if known.any():
         style = {"edgecolor": DARK, "linewidth": 2.4, "linestyle": (0, (1, 1.2))}
         marks["known duplicates: not negatives"] = known, style

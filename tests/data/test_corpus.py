@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from siamese.data.corpus import embedded_corpus
+from siamese.data.corpus import embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
 
 # A change of this number is a change of everybody's figures: make it on purpose, and say so.
@@ -44,7 +45,7 @@ def test_the_grammar_makes_the_file_that_is_shipped():
         env={**os.environ, "PYTHONHASHSEED": "12345", "PYTHONIOENCODING": "utf-8"},
         cwd=Path(__file__).parents[2], capture_output=True, check=True,
     )  # fmt: skip
-    shipped = (resources.files("siamese") / "data" / "corpus.jsonl.gz").read_bytes()
+    shipped = (resources.files("siamese") / "data" / "corpus" / "corpus.jsonl.gz").read_bytes()
     assert made.stdout == gzip.decompress(shipped)
     assert shipped[4:8] == bytes(4)  # no time of making: the same bytes each time
 
@@ -89,3 +90,31 @@ def test_word_overlap_hardly_helps(corpus, part):
     share = np.array([len(a & b) / len(a | b) for a, b in zip(*words)])
     assert share[pairs.is_duplicate].mean() < 0.4
     assert 0.5 < roc_auc_score(pairs.is_duplicate, share) < 0.65
+
+
+@pytest.mark.parametrize("size", [0, 12_001, 10.5])
+def test_a_number_of_pairs_that_there_is_not(size):
+    with pytest.raises(ArgumentError, match=rf"train_pairs must be .*{size:,}"):
+        embedded_corpus(train_pairs=size)
+
+
+def test_the_handwritten_questions_are_what_they_say():
+    questions = handwritten_questions()
+    by_id = {question.id: question for question in questions}
+    assert len(by_id) == len({question.question for question in questions}) == 300
+    groups = Counter(question.group for question in questions if question.group)
+    assert sum(groups.values()) == 100 and set(groups.values()) == {2, 3, 4, 5}
+    near = Counter(question.near_miss for question in questions if question.near_miss)
+    assert near == dict.fromkeys(("number", "negation", "direction", "name"), 15)
+    styles = Counter(question.style for question in questions)
+    assert set(styles) == {"plain", "typo", "greeting", "no question mark"}
+    assert styles["plain"] == 240
+    assert {question.source for question in questions} == {"helpdesk", "forum", "everyday"}
+    starts = Counter(" ".join(q.question.lower().split()[:3]) for q in questions)
+    assert max(starts.values()) <= 3
+    for question in questions:
+        assert bool(question.twin) == bool(question.near_miss)
+        assert ("?" in question.question) == (question.style != "no question mark")
+        if question.twin:
+            twin = by_id[question.twin]
+            assert twin.id != question.id and (not twin.group or twin.group != question.group)

@@ -1,4 +1,4 @@
-"""nbgrader and `siamese grade` give a class the same marks."""
+"""nbgrader, with the student notebooks as its source, and `siamese grade` give a class the same marks."""
 
 import csv
 import inspect
@@ -18,10 +18,10 @@ from siamese.checks import EXERCISES
 from siamese.teaching.grade import grade_class
 
 ROOT = Path(__file__).parents[2]
-STEM = "01_similarity_and_loss"
+STEM = "02_batch_and_loss"
 RIGHT = {
     name: f"import numpy as np\n{inspect.getsource(getattr(exercise_solutions, name))}"
-    for name in EXERCISES[1]
+    for name in EXERCISES[2]
 }
 WRONG_MEAN = "def mean_negative(scores):\n    return scores.mean(axis=1)"
 CLASS = {  # student -> exercise -> the answer
@@ -29,7 +29,7 @@ CLASS = {  # student -> exercise -> the answer
     "ben": {},
     "cleo": RIGHT | {"mean_negative": WRONG_MEAN},
     "dora": {"closest_negative": "def closest_negative(scores):\n    return scores.max(axis=1)"},
-    "emil": RIGHT | {"cosine_similarity": "cosine_similarity = np.dot"},
+    "emil": RIGHT | {"modified_loss": "def modified_loss(scores):\n    return scores.sum()"},
 }
 
 
@@ -43,10 +43,11 @@ def test_a_class_of_five_has_equal_marks(tmp_path):
 
     (tmp_path / "nbgrader_config.py").write_text(
         'c = get_config()\nc.CourseDirectory.course_id = "siamese"\nc.Execute.timeout = 600\n'
+        "c.ClearSolutions.enabled = False  # the student notebooks have their blanks already\n"
     )
     source = tmp_path / "source" / STEM / f"{STEM}.ipynb"
     source.parent.mkdir(parents=True)
-    source.write_bytes((ROOT / "notebooks" / "solution" / f"{STEM}.ipynb").read_bytes())
+    source.write_bytes((ROOT / "notebooks" / "student" / f"{STEM}.ipynb").read_bytes())
     nbgrader("generate_assignment", STEM)
     for student, answers in CLASS.items():
         notebook = nbformat.read(tmp_path / "release" / STEM / f"{STEM}.ipynb", as_version=4)

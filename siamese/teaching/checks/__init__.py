@@ -14,8 +14,13 @@ Example:
 
 from .assignment import check_classify, check_predict
 from .generator import check_data_generator
-from .hints import hint
-from .losses import check_symmetric_loss, check_triplet_loss_fn
+from .hints import hint, solution
+from .losses import (
+    check_modified_loss,
+    check_symmetric_loss,
+    check_triplet_loss,
+    check_triplet_loss_fn,
+)
 from .models import check_shared_towers, check_siamese, check_train_model
 from .numbers import (
     check_count_false_negatives,
@@ -33,14 +38,15 @@ from .similarity import (
 from .thresholds import check_accuracy_at, check_best_threshold
 
 _CHECKS = {
-    1: (check_cosine_similarity, check_mean_negative, check_closest_negative),
-    2: (check_normalize, check_shared_towers),
-    3: (check_accuracy_at, check_best_threshold),
-    4: (check_data_generator, check_siamese, check_triplet_loss_fn, check_train_model, check_classify,
+    1: (check_cosine_similarity, check_triplet_loss),
+    2: (check_mean_negative, check_closest_negative, check_modified_loss),
+    3: (check_normalize, check_shared_towers),
+    4: (check_accuracy_at, check_best_threshold),
+    5: (check_data_generator, check_siamese, check_triplet_loss_fn, check_train_model, check_classify,
         check_predict),
-    5: (check_symmetric_loss,),
-    6: (check_masked_mean, check_count_false_negatives),
-    7: (check_one_shot, check_expected_calibration_error),
+    6: (check_symmetric_loss,),
+    7: (check_masked_mean, check_count_false_negatives),
+    8: (check_one_shot, check_expected_calibration_error),
 }  # fmt: skip
 
 # Number of the notebook -> name of the function in it -> its check.
@@ -55,5 +61,6 @@ __all__ = [
     "Failure",
     "Score",
     "hint",
+    "solution",
     *(check.__name__ for checks in _CHECKS.values() for check in checks),
 ]

@@ -10,6 +10,16 @@ _STEPS = {
         "The length of v is the square root of v . v. Divide by the product of both lengths.",
         "np.dot(v1, v2) / (length of v1 * length of v2), with length = np.sqrt(np.dot(v, v)).",
     ),
+    "triplet_loss": (
+        "How far is the negative ahead of the positive? Add the margin to that.",
+        "Where the sum is below 0 the triplet costs 0: that is the hinge.",
+        "np.maximum(s_an - s_ap + margin, 0): np.maximum also takes arrays.",
+    ),
+    "modified_loss": (
+        "The triplet loss twice: with the mean negative and with the closest one.",
+        "The positives are np.diagonal(scores); your mean_negative and closest_negative do the rest.",
+        "np.sum of triplet_loss(positive, mean, 0.25) + triplet_loss(positive, closest, 0.25).",
+    ),
     "mean_negative": (
         "In a row of the matrix one entry belongs to the pair itself. The others are negatives.",
         "Set the diagonal to 0 by a product with 1 - np.eye(batch), then sum each row.",
@@ -19,10 +29,8 @@ _STEPS = {
     ),
     "closest_negative": (
         "You want the largest entry of each row, but never the one on the diagonal.",
-        "Make the diagonal smaller than any cosine before you look for the maximum. Cosines end "
-        "at -1.",
-        "Subtract 2 from the diagonal alone, with np.eye(len(scores)), then take np.max along "
-        "axis=1.",
+        "Two masks joined by |: the diagonal, and what lies above the row's positive. Write -2 there.",
+        "positive = np.diagonal(scores)[:, None]; np.where(left_out, -2.0, scores).max(axis=1).",
     ),
     "normalize": (
         "Each vector is divided by its own length. The vectors stand along the last axis.",
@@ -147,3 +155,13 @@ def hint(exercise: str) -> None:
     steps = _STEPS[exercise]
     step = _shown[exercise] = min(_shown.get(exercise, 0) + 1, len(steps))
     print(f"{step} of {len(steps)}: {steps[step - 1]}")
+
+
+def solution(exercise: str) -> None:
+    """Prints the last hint once all three were shown."""
+    shown = _shown.get(exercise, 0)
+    print(
+        _STEPS[exercise][-1]
+        if shown == 3
+        else f"It opens after three hints; you have seen {shown}."
+    )

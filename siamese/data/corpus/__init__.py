@@ -1,4 +1,4 @@
-"""The embedded corpus: labelled question pairs that come with the package, no download.
+"""Questions that come with the package: the embedded corpus of labelled pairs, and 300 written by hand.
 
 A grammar of everyday questions (tools/corpus in the repository) gives meanings and many wordings of each.
 Pairs of wordings of one meaning are duplicates; of the other pairs many share nearly all their words. The
@@ -8,6 +8,7 @@ but never together.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from siamese.data.arguments import whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 
+FILES = resources.files("siamese") / "data" / "corpus"
 PAIRS = {"train": 12_000, "valid": 1_500, "test": 2_000}
 DUPLICATES = 0.37  # share of each part's pairs
 
@@ -31,6 +33,20 @@ class CorpusQuestion(NamedTuple):
     subject: str
     meaning: str
     part: str
+
+
+class HandwrittenQuestion(NamedTuple):
+    """A question as somebody would ask it; see `handwritten_questions`."""
+
+    id: str
+    question: str
+    group: str  # Questions of one group are duplicates; "" where it has none.
+    style: str  # plain, typo, greeting, or no question mark
+    source: str  # where it might be asked: helpdesk, forum or everyday
+    near_miss: (
+        str  # what sets it apart from its twin: number, negation, direction or name; "" elsewhere
+    )
+    twin: str  # the id of the question that it nearly is, which has another answer; "" elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +85,7 @@ def embedded_corpus(
       (12000, 60, 0.37)
     """
     known, rows = [], {part: ([], []) for part in PAIRS}  # part -> its others, its duplicates
-    path = resources.files("siamese") / "data" / "corpus.jsonl.gz"  # made by tools/make_corpus.py
+    path = FILES / "corpus.jsonl.gz"  # made by tools/make_corpus.py
     for at, line in enumerate(map(json.loads, gzip.decompress(path.read_bytes()).splitlines())):
         if "question" in line:
             subject = line["meaning"].partition("/")[0]
@@ -91,3 +107,17 @@ def embedded_corpus(
         is_duplicate = [one.meaning == two.meaning for _, one, two in chosen]
         parts[part] = QuestionPairs(one, two, np.array(is_duplicate))
     return EmbeddedCorpus(**parts, questions=tuple(used))
+
+
+def handwritten_questions() -> list[HandwrittenQuestion]:
+    """300 questions written by hand, to try a model on; nothing trains on them or is tuned on them.
+
+    100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone.
+
+    Example:
+      >>> question = handwritten_questions()[1]
+      >>> question.question, question.source
+      ('Do cats really need a second litter box?', 'everyday')
+    """
+    text = (FILES / "handwritten.csv").read_text("utf-8")
+    return [HandwrittenQuestion(**row) for row in csv.DictReader(text.splitlines())]

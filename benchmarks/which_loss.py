@@ -1,0 +1,121 @@
+"""Which form of the course's loss learns what: mask x reduction x bias, on the corpus and on labelled rows.
+
+    python benchmarks/which_loss.py --questions questions.csv.gz --splits splits.json
+
+The closest negative is the hardest one or masked as in the lecture, the rows' losses are averaged or
+summed, and the LSTM's bias starts at 1 in all gates (Trax) or in the forget gate alone. The rest is the
+course's: batches of 256, Adam with Trax's epsilon, 0.01 after a warm-up of 400 steps. Questions of more
+than 32 tokens are left out, so that every batch has length 32. Loss and cosine are those of the first 256
+validation duplicates: the mean loss a pair, and the mean cosine of questions of different rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from siamese import embedded_corpus, read_pairs
+from siamese.course.generator import data_generator
+from siamese.course.loss import loss_from_scores
+from siamese.data.tokens import tokenize_questions
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.thresholds import best_threshold
+from siamese.nn.encoder import Encoder
+from siamese.nn.tower import TowerConfig, init
+from siamese.training.config import TrainConfig
+from siamese.training.prepare import prepare
+from siamese.training.step import initial_state, make_optimizer, make_step
+
+RESULTS = Path(__file__).parent / "results" / "which_loss.json"
+CHOICES = ("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate")
+WORDS = {"semi_hard": "masked", "all_gates": "all gates", "forget_gate": "forget gate"}
+SEEDS = (34, 35, 36)
+FIRST, STEPS = 100, 300  # measured after these
+LONGEST = 32  # tokens of a question
+SHOWN = 256  # validation duplicates of the loss and the cosine
+MEASURED = [f"{name} at {step}" for step in (FIRST, STEPS) for name in ("loss", "cosine")]
+COLUMNS = [*MEASURED, "ROC AUC", "accuracy at 0.7"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--questions", help="labelled rows; needs --splits")
+    parser.add_argument("--splits")
+    flags = parser.parse_args()
+    corpus = embedded_corpus()
+    parts = {"corpus": (corpus.train, corpus.valid)}
+    if flags.questions:
+        pairs = read_pairs(flags.questions)
+        rows = json.loads(Path(flags.splits).read_text())["rows"]
+        parts["quora"] = (pairs.rows(*rows["train"]), pairs.rows(*rows["valid"]))
+    config = TrainConfig.course()
+    data = {name: prepare(short(a), config, valid=short(b)) for name, (a, b) in parts.items()}
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for seed, name, form in itertools.product(SEEDS, data, itertools.product(*CHOICES)):
+        key = "/".join([name, *(WORDS.get(word, word) for word in form), str(seed)])
+        if key not in results:  # a run that the file holds is not made again
+            results[key] = measure(data[name], form, seed)
+            print(key, results[key], flush=True)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    RESULTS.with_suffix(".md").write_text(table(results))
+
+
+def short(pairs):
+    """The pairs whose questions both have at most `LONGEST` tokens."""
+    tokenized = tokenize_questions([*pairs.question1, *pairs.question2])
+    lengths = tokenized.ids.lengths[tokenized.rows].reshape(2, len(pairs))
+    return pairs.select(lengths.max(axis=0) <= LONGEST)
+
+
+def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
+    """Trains one model; returns its figures on the validation pairs."""
+    closest, reduction, bias = form
+    config, tower = TrainConfig.course(), TowerConfig(data.vocabulary.size)
+    optimizer = make_optimizer(config, STEPS)
+
+    def loss(scores, *_):
+        losses = loss_from_scores(scores, closest=closest, reduction="none")
+        return getattr(losses, reduction)(), losses.mean()
+
+    step = make_step(tower, loss, optimizer)
+    state = initial_state(init(jax.random.key(seed), tower, bias), optimizer)
+    random.seed(seed)
+    batches = data_generator(*(data.ids.take(side) for side in data.train), config.batch_size)
+    figures: dict[str, float] = {}
+    for number in range(1, STEPS + 1):
+        state, _ = step(state, next(batches))
+        if number in (FIRST, STEPS):
+            encoder = Encoder(tower, {name: np.asarray(a) for name, a in state.weights.items()})
+            one, two = (encoder.encode(data.ids.take(side[:SHOWN])) for side in data.valid)
+            scores = one @ two.T
+            different = (scores.sum() - np.trace(scores)) / (scores.size - len(scores))
+            figures |= {f"loss at {number}": loss(scores)[1], f"cosine at {number}": different}
+    one, two = (encoder.encode(data.ids.take(rows)) for rows in data.held_out_rows)
+    cosines, labels = np.sum(one * two, axis=1), data.held_out.is_duplicate
+    figures["ROC AUC"] = evaluate_scores(cosines, labels).roc_auc
+    figures["accuracy at 0.7"] = evaluate_scores(cosines, labels, 0.7).accuracy
+    threshold = best_threshold(cosines, labels)
+    figures["accuracy"] = evaluate_scores(cosines, labels, threshold).accuracy
+    return {name: round(float(value), 4) for name, value in figures.items()}
+
+
+def table(results: dict[str, dict[str, float]]) -> str:
+    """The results as Markdown, a row for each form on each data set."""
+    rows = [["data", "closest", "over the batch", "bias", *COLUMNS]]
+    rows.append(["---"] * len(rows[0]))
+    for form in sorted({key.rpartition("/")[0] for key in results}):
+        runs = [run for key, run in results.items() if key.rpartition("/")[0] == form]
+        values = {column: [run[column] for run in runs] for column in COLUMNS}
+        cells = [f"{np.mean(v):.3f} ± {np.std(v, ddof=len(v) > 1):.3f}" for v in values.values()]
+        rows.append([*form.split("/"), *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What the notebooks themselves use: guesses before a result, and cells that wait for an exercise."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+_GUESSES: dict[str, Any] = {}  # name of a guess -> what the learner wrote
+
+
+class FirstWrite(Exception):
+    """The cell needs an exercise that is not written yet."""
+
+
+def guess(name: str, value: Any) -> None:
+    """Keeps the learner's guess until `compare` shows it; None is no guess. It is never wrong here."""
+    _GUESSES[name] = value
+    print("Write your guess in place of None." if value is None else f"Your guess: {value}")
+
+
+def compare(name: str, result: Any, why: str) -> None:
+    """Prints the guess of that name beside the result, and one sentence why it is so."""
+    value = _GUESSES.get(name)
+    print(f"your guess: {'none yet' if value is None else value}\nresult:     {result}\n{why}")
+
+
+def need(*exercises: Any) -> None:
+    """Ends the cell with one line, such as "First write f.", while one of these is a blank.
+
+    In a notebook the cell counts as run, without a traceback, and the next cell goes on.
+
+    Args:
+      *exercises: functions, or values of which None is the blank.
+
+    Raises:
+      FirstWrite: a function has its blanks, or a value is None.
+    """
+    _end_cells_quietly()
+    for exercise in exercises:
+        if exercise is None:
+            raise FirstWrite("First write what the cell above asks for.")
+        if callable(exercise) and unwritten(exercise):
+            raise FirstWrite(f"First write {exercise.__name__}.")
+
+
+def unwritten(fn: Callable) -> bool:
+    """Whether a name in the function's code never gets another value than None, as in a blank."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
+    except (OSError, TypeError, SyntaxError):  # such as np.dot, or a lambda inside a call
+        return False
+    values = defaultdict(set)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                values[ast.unparse(target)].add(ast.unparse(node.value))
+    return {"None"} in values.values()
+
+
+def _end_cells_quietly() -> None:
+    """Makes IPython print a `FirstWrite` as a line of text, and count its cell as run."""
+    try:
+        shell = get_ipython()  # IPython's name, in every notebook.
+    except NameError:
+        return
+    if FirstWrite in shell.custom_exceptions:
+        return
+
+    def report(shell, kind, error, traceback, tb_offset=None):
+        print(error)
+
+    def forgive(result):
+        if isinstance(result.error_in_exec, FirstWrite):
+            result.error_in_exec = None
+
+    shell.set_custom_exc((FirstWrite,), report)
+    shell.events.register("post_run_cell", forgive)

@@ -1,0 +1,67 @@
+"""The unit circle that is dragged: the page in a browser, and the picture beside it."""
+
+import re
+import shutil
+from importlib import resources
+
+import numpy as np
+import pytest
+
+from siamese.course.loss import hinge
+from siamese.teaching.circle import ANGLES, STEP, drag_circle, plot_circle
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other():
+    pytest.importorskip("IPython")
+    text = (resources.files("siamese") / "teaching" / "circle.html").read_text("utf-8")
+    assert len(text.splitlines()) <= 120 and not re.search(r"https?:|src=|import ", text)
+    one, two = (set(re.findall(r"circle-\w+", drag_circle().data)) for _ in range(2))
+    assert len(one) == len(two) == 1 and one != two
+    # The picture starts from the drawing's angles and takes its steps.
+    angles = ", ".join(f"{name}: {degrees:g}" for name, degrees in ANGLES.items())
+    assert f"const angle = {{{angles}}}" in text and f"=> {STEP:g} * Math.sin" in text
+
+
+def test_the_picture_shows_the_loss_before_and_after():
+    pytest.importorskip("matplotlib")
+    before, after = (axes.get_title(loc="left") for axes in plot_circle(0.25).axes)
+    cosines = np.cos(np.radians(ANGLES["anchor"] - np.array([[25.0], [140.0]])))
+    assert before == f"before: loss {hinge(*cosines, 0.25)[0]:.2f}"
+    assert after == "after 3 steps: loss 0.00"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_drawing_in_a_browser(width):
+    pytest.importorskip("IPython")
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("needs a browser: none of " + ", ".join(BROWSERS) + " is on the path")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page, errors = browser.new_page(viewport={"width": width, "height": 900}), []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.set_content(drag_circle().data)
+        loss = page.locator("[data-part=loss]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert loss.inner_text() == "loss = max(0.22 + 0.25, 0) = 0.47"
+        page.get_by_role("slider", name="margin").fill("0")
+        assert loss.inner_text() == "loss = max(0.22 + 0.00, 0) = 0.22"
+        page.get_by_role("button").click()
+        assert float(loss.inner_text()[-4:]) < 0.22  # a step lowers the loss
+        circle = page.locator("svg").first.bounding_box()
+        middle = circle["x"] + circle["width"] / 2
+        point = page.locator("[data-part=negative] circle").last.bounding_box()
+        page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(middle, circle["y"] + circle["height"] - 5, steps=5)
+        page.mouse.up()
+        assert loss.inner_text().endswith("= 0.00")
+        page.get_by_role("slider", name="negative").press(
+            "ArrowUp"
+        )  # the keyboard turns it as well
+        assert not errors
+        browser.close()
