@@ -115,18 +115,27 @@ class Loop(training.Loop):
         if self._collapsed >= patience and not self._has_warned:
             self._has_warned = True
             logger.warning(
-                "The loss is %.3f at step %d, that of equal vectors: all questions have nearly the same "
+                "The loss is %.3f at step %d%s, that of equal vectors: all questions have nearly the same "
                 "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
                 "rate, a longer warm-up or another seed.",
                 *(loss, self._step),
+                f" ({loss / self._pairs:.3f} a pair)" if self._pairs > 1 else "",
             )
 
     @functools.cached_property
     def _loss_of_equal_vectors(self) -> float:
         """Twice the margin for each row, in the loss layer's own reduction."""
-        signatures = self._batch_signature
-        ones = np.ones((signatures[0].shape[0], 1), np.float32)
-        more = [np.zeros(each.shape, each.dtype) for each in signatures[2:]]
+        return self._equal_vectors(self._batch_signature[0].shape[0])
+
+    @functools.cached_property
+    def _pairs(self) -> int:
+        """What divides the loss to give that of a pair: the batch's pairs for a sum, 1 for a mean."""
+        pairs = self._batch_signature[0].shape[0]
+        return pairs if self._equal_vectors(2 * pairs) > 1.5 * self._loss_of_equal_vectors else 1
+
+    def _equal_vectors(self, pairs: int) -> float:
+        ones = np.ones((pairs, 1), np.float32)
+        more = [np.zeros((pairs,) * len(x.shape), x.dtype) for x in self._batch_signature[2:]]
         return float(self._tasks[0].loss_layer((ones, ones, *more)))
 
 

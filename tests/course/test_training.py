@@ -287,6 +287,7 @@ def test_a_run_that_ends_collapsed_says_so_once(year, caplog):
     for _ in range(3):
         loop.run(2)
     assert caplog.text.count(COLLAPSE) == 1 and f"The loss is {loss:.3f} at step 2" in caplog.text
+    assert ("at step 2 (0.500 a pair)" in caplog.text) == (year == 2023)  # a sum, for each pair
 
 
 def set_equal_vectors(loop):
