@@ -10,6 +10,7 @@ from siamese.cli import arguments as shared
 from siamese.cli import output
 from siamese.cli.arguments import arg, command, flag, number
 from siamese.cli.output import Result, counted, note, remarks, table_result, threshold_facts
+from siamese.cli.pair_files import answer_file
 from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
 from siamese.compat.progress import elapsed
 from siamese.data.readers.reading import ReadReport, source_name
@@ -18,7 +19,6 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS, harmless, rounded
 from siamese.search.explain import explain
 from siamese.search.groups import with_columns
-from siamese.search.streaming import answer_file
 
 # Column of a table -> what it holds of a hit, its rank and its query.
 JUDGED = {name: name for name in ("similarity", "probability", "is_duplicate")}

@@ -232,7 +232,7 @@ def _few(
     lines = [str(bought), f"Saved in {output}, after {time.monotonic() - begun:.0f} s."]
     if duplicates == count:
         lines.append(
-            f"Links set no threshold: it needs some pairs that are no duplicates too. "
+            "Links set no threshold, which needs pairs that are no duplicates too. With both, fit it: "
             f"siamese threshold {output} --answers FILE"
         )
     if bought.after <= bought.before:

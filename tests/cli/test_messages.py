@@ -11,7 +11,7 @@ import siamese
 PACKAGE = Path(siamese.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 COMMAND = re.compile(
-    r"(?:`|^ {2,}|(?:it|first|build|question of a file|again|searched|more): |; )"
+    r"(?:`|^ {2,}|(?:it|first|build|question of a file|again|searched|more|fit it): |; )"
     r"siamese (index (?:build|add|remove|export)|[a-z][a-z-]*)([^`;\n]*)",
     re.M,
 )

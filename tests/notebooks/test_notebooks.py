@@ -330,7 +330,9 @@ def test_the_figures_in_the_text_are_those_of_the_cells(source):
     code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
     number = r"-?\d+\.\d+(?![\d.])"
     cells = {*map(float, re.findall(number, f"{code}\n{outputs(notebook)}"))}
-    lines = [line for c in notebook.cells if c.cell_type == "markdown" for line in c.source.split("\n")]
+    lines = [
+        line for c in notebook.cells if c.cell_type == "markdown" for line in c.source.split("\n")
+    ]
     # The benchmark's table stands in the lesson as it is in its file.
     text = "\n".join(line for line in lines if line not in TABLE)
     for figure in re.findall(number, re.sub("−", "-", text)):

@@ -22,7 +22,8 @@ def train(questions_csv):
     def run(output, steps, *more):
         settings = "d_model=64", "eval_every=99", "checkpoint_every=2"
         return siamese(
-            "train", "--preset", "course", "--questions", questions_csv, "--train-rows", 300, "--test-rows", 100,
+            "train", "--preset", "course", "--questions", questions_csv,
+            "--train-rows", 300, "--test-rows", 100,
             "--output", output, "--batch-size", 16, "--steps", steps,
             *(f"--set={setting}" for setting in settings), *more,
         )  # fmt: skip

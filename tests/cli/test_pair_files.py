@@ -7,9 +7,9 @@ import json
 import pytest
 from small_models import make_detector, random_questions
 
+from siamese.cli.pair_files import ANSWERS, QUESTIONS, answer_file
 from siamese.data.readers.reading import ReadReport
 from siamese.errors import DataError
-from siamese.search.streaming import ANSWERS, QUESTIONS, answer_file
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def answers(detector, path, bad_rows="refuse", **options):
 @pytest.mark.parametrize("mark", ",;\t")
 @pytest.mark.parametrize("names", ["question1,question2", "id,sentence1,sentence2", "key,a,b"])
 def test_rows_are_answered_in_order_in_parts(detector, tmp_path, monkeypatch, mark, names):
-    monkeypatch.setattr("siamese.search.streaming.CHUNK_ROWS", 7)
+    monkeypatch.setattr("siamese.cli.pair_files.CHUNK_ROWS", 7)
     texts = random_questions(60)
     pairs = [[f"n{i}", *texts[2 * i : 2 * i + 2]][-len(names.split(",")) :] for i in range(30)]
     out = io.StringIO()
@@ -53,7 +53,7 @@ def test_json_lines_are_answered_by_json_lines(detector, tmp_path):
 
 
 def test_a_bad_row_stops_the_answers_or_is_left_out_and_counted(detector, tmp_path, monkeypatch):
-    monkeypatch.setattr("siamese.search.streaming.CHUNK_ROWS", 2)
+    monkeypatch.setattr("siamese.cli.pair_files.CHUNK_ROWS", 2)
     path = tmp_path / "pairs.csv"
     path.write_text("question1,question2\na,b\nc,d\ne\n,f\ng,h\n")
     lines = []
