@@ -20,6 +20,7 @@ from siamese.search.parts import fit_parts
 from siamese.training.head import fit_head, head_vectors
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
+LEAST = 3  # duplicates
 CURVE_LABELS = 1000  # With as many labels a curve of the parts' cosines decides.
 FEW_SHARES = 0.25, 0.75  # of encoder and head, which is of the topic itself: chosen on a forum
 DEPTH = 100  # places in which a link's second question is looked for
@@ -62,14 +63,14 @@ def teach(
 
     Raises:
       ArgumentError: `start` has no encoder.
-      DataError: no duplicate, or fewer than `FOLDS` pairs that share no question.
+      DataError: fewer than `LEAST` duplicates, or the scores do not tell them from the others.
     """
     labels = np.asarray(pairs.is_duplicate, bool)
     if start.encoder is None:
         raise ArgumentError("A head needs an encoder below it, and this model has none.")
-    if not labels.any():
+    if labels.sum() < LEAST:
         raise DataError(
-            f"None of the {len(labels)} pairs is a duplicate: there is nothing to learn."
+            f"{int(labels.sum())} of the {len(labels)} pairs are duplicates; a head needs {LEAST} at least."
         )
     links = bool(labels.all())
     texts, rows = number_questions(pairs.question1, pairs.question2)  # rows: int64 [n, 2]
@@ -87,7 +88,7 @@ def teach(
 
     before, after, part_cosines = np.zeros(len(labels)), np.zeros(len(labels)), []
     ranks = []
-    parts = cluster_split(pairs, [1 / FOLDS] * FOLDS, seed)
+    parts = _parts(pairs, seed)
     for part in parts:
         model.head = learned(np.setdiff1d(np.arange(len(labels)), part))
         new = _vectors(model, start, whole, vectors)
@@ -109,6 +110,15 @@ def teach(
     order = np.argsort(np.concatenate(parts))
     curve = fit_parts(np.concatenate(part_cosines)[order], after, labels)
     return model.with_fit({"threshold": 0.5, "calibration": curve.to_dict()}), bought
+
+
+def _parts(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:
+    """The rows of `FOLDS` parts without common questions, or, of pairs that do not divide so, any parts."""
+    try:
+        return cluster_split(pairs, [1 / FOLDS] * FOLDS, seed)
+    except DataError:
+        drawn = np.random.default_rng(seed).permutation(len(pairs))
+        return [np.sort(part) for part in np.array_split(drawn, FOLDS)]
 
 
 def _vectors(
