@@ -47,7 +47,7 @@ this is the dot product: it still grows with the vectors' lengths
 divided by the squared lengths: a length has a square root
   np.sqrt(np.dot(v1, v1)) -> np.dot(v1, v1) ;; np.sqrt(np.dot(v2, v2)) -> np.dot(v2, v2)
 only one of the two lengths has its square root
-  np.sqrt(np.dot(v[[1, v1|2, v2]])) -> np.dot(v[[1, v1|2, v2]])
+  np.sqrt(np.dot(v<<1, v1|2, v2>>)) -> np.dot(v<<1, v1|2, v2>>)
 there is a square root too many
   (length1 * length2) -> np.sqrt(length1 * length2)
 only the first vector's length is divided out
@@ -61,17 +61,17 @@ the lengths are added: they belong multiplied
 the length belongs to the sum of both vectors' squares: multiply the two lengths
   (length1 * length2) -> np.sqrt(v1 @ v1 + v2 @ v2)
 the same length twice: each vector has its own
-  (length1 * length2) -> (v[[1 @ v1|2 @ v2]])
+  (length1 * length2) -> (v<<1 @ v1|2 @ v2>>)
 a length is the root of the sum of squares
   (length1 * length2) -> (v1.sum() * v2.sum())
   (length1 * length2) -> np.sqrt(v1.sum() * v2.sum())
-  (length1 * length2) -> (abs(v1).[[sum() * abs(v2).sum|max() * abs(v2).max]]())
+  (length1 * length2) -> (abs(v1).<<sum() * abs(v2).sum|max() * abs(v2).max>>())
   (length1 * length2) -> (v1 @ v1 + v2 @ v2)
 the number of entries is not the length of a vector: its length is a root of squares
   (length1 * length2) -> (len(v1) * len(v2))
 something is added to the lengths: it counts where a vector is short
-  (length1 * length2) -> (length1 * length2 + [[0.1|0.01|1e-3|1e-4|1e-5]])
-  v1)) -> v1)) + [[0.1|0.01|1e-3|1e-4|1e-5|1e-6]]
+  (length1 * length2) -> (length1 * length2 + <<0.1|0.01|1e-3|1e-4|1e-5>>)
+  v1)) -> v1)) + <<0.1|0.01|1e-3|1e-4|1e-5|1e-6>>
 a length below 1 is a length too: no max or clip
   (length1 * length2) -> max(1, length1 * length2)
   length1 * length2 -> max(1, length1) * max(1, length2)
@@ -85,7 +85,7 @@ the products are not summed: one number is asked for
 this is the cosine distance, 1 - cosine
   return right(v1, v2) * -1 + 1
 this is the angle: its cosine is asked for
-  return [[|180 / np.pi * ]]np.arccos(np.clip(right(v1, v2), -1, 1))
+  return <<|180 / np.pi * >>np.arccos(np.clip(right(v1, v2), -1, 1))
 the sign is lost: opposite vectors have cosine -1
   return abs(right(v1, v2))
 cut at 0: opposite vectors have cosine -1
@@ -162,7 +162,7 @@ max(0, s_an - s_ap + margin).
     ],
     edits(MARGINS + OUTSIDE + TERMS, "max(0.0, s_an - s_ap + margin)", "(lambda n, p: {})(s_an, s_ap)") + """
 the margin is always the same: use the argument
-  s_ap + margin -> s_ap + [[0.1|0.2|0.25|0.3|0.5|1.0]]
+  s_ap + margin -> s_ap + <<0.1|0.2|0.25|0.3|0.5|1.0>>
 """,
 )  # fmt: skip
 
@@ -205,7 +205,7 @@ the other diagonal is left out: positives stand at [i, i]
 negatives below 0 are left out: all off the diagonal count
   (1 - np.eye(batch)) * (scores > 0)
 a negative is another question's entry, not a number below 0: all off the diagonal count
-  [[(1 - np.eye(batch))|1]] * (scores < 0)
+  <<(1 - np.eye(batch))|1>> * (scores < 0)
 column j was compared with its own positive: row i has the positive [i, i], pos[:, None]
   (1 - np.eye(batch)) * (scores <= np.diag(scores))
 only the next row is compared: all other questions of the batch are negatives
@@ -219,9 +219,9 @@ MEANS = """
 divided by the batch size: how many negatives has a row?
   (scores * negatives).sum(axis=1) / batch
 divided by a fixed number: use the size of the batch
-  (scores * negatives).sum(axis=1) / [[2|3|4|5|6]]
+  (scores * negatives).sum(axis=1) / <<2|3|4|5|6>>
 divided by another number than that of a row's negatives
-  (scores * negatives).sum(axis=1) / [[(batch + 1)|(batch - 2)|batch ** 2|(batch - 1) ** 2]]
+  (scores * negatives).sum(axis=1) / <<(batch + 1)|(batch - 2)|batch ** 2|(batch - 1) ** 2>>
   (scores * negatives).sum(axis=1) / (batch * batch - batch)
 this is the sum of the negatives, not their mean
   (scores * negatives).sum(axis=1)
@@ -239,7 +239,7 @@ one mean for all rows: each row has its own
 the difference belongs in parentheses: a - b / c is a - (b / c)
   scores.sum(axis=1) - np.diag(scores) / (batch - 1)
 masking with -2 is for a maximum: in a mean the positive must count nothing
-  (scores - 2 * np.eye(batch)).[[mean(axis=1)|sum(axis=1) / (batch - 1)]]
+  (scores - 2 * np.eye(batch)).<<mean(axis=1)|sum(axis=1) / (batch - 1)>>
   np.where(np.eye(batch) == 1, -2, scores).mean(axis=1)
 the sign is lost: a cosine of -0.8 is far away, not near
   (abs(scores) * negatives).sum(axis=1) / (batch - 1)
@@ -273,7 +273,7 @@ np.sum(scores * (1 - np.eye(batch)), axis=1) divided by how many negatives a row
     ],
     edits(MEANS, MEAN) + "\n" + edits(LEFT_IN + PLACES, "1 - np.eye(batch)") + """
 a negative of exactly 0 is a negative too: count by place, not by value
-  (batch - 1) -> (scores[[ * negatives|]] != 0).sum(axis=1)
+  (batch - 1) -> (scores<< * negatives|>> != 0).sum(axis=1)
 nan is on the diagonal: a mean that skips it is np.nanmean
   return np.where(np.eye(len(scores)) == 1, np.nan, scores).mean(axis=1)
 only the words of the last row count: return stands in the loop, or a name is set anew each time
@@ -306,13 +306,13 @@ this is the smallest negative: the largest is asked for
 the mask is added: it must push the diagonal down
   (scores + 2 * np.eye(batch)).max(axis=1)
 the smallest but one: np.sort goes from small to large
-  np.sort(scores[[, axis=1|]])[:, 1]
+  np.sort(scores<<, axis=1|>>)[:, 1]
 these are the places of the closest negatives (argmax), not their similarities
   np.where(masked, -2, scores).argmax(axis=1)
 one maximum for all rows: each row has its own
   np.full(batch, np.where(masked, -2, scores).max())
 the masked diagonal is not below every cosine: cosines go down to -1
-  np.where(masked, [[-0.1|-0.2|-0.25|-0.5]], scores).max(axis=1)
+  np.where(masked, <<-0.1|-0.2|-0.25|-0.5>>, scores).max(axis=1)
 this is the difference to the positive: the negative itself is asked for
   np.where(masked, -2, scores).max(axis=1) - positive
 this is the mean negative: the closest is asked for
@@ -360,7 +360,7 @@ np.where(masked, -2, scores).max(axis=1): masked is the diagonal, and scores > i
     ],
     edits(MAXIMA, CLOSEST) + "\n" + edits(LEFT_IN + PLACES, MASK, "({} == 0)") + BELOW + """
 the masked diagonal is not below every cosine: cosines go down to -1
-  return (scores - [[0.5|1]] * np.eye(len(scores))).max(axis=1)
+  return (scores - <<0.5|1>> * np.eye(len(scores))).max(axis=1)
 the diagonal's sign is turned: that is not below every cosine, which go down to -1
   return (scores * (1 - 2 * np.eye(len(scores)))).max(axis=1)
 only the entries right of the diagonal are used: those left of it are negatives too
@@ -368,7 +368,7 @@ only the entries right of the diagonal are used: those left of it are negatives 
 only the entries left of the diagonal are used: those right of it are negatives too
   return np.tril(scores - 2 * np.eye(len(scores)), -1).max(axis=1)
 this is the smallest: the largest is asked for
-  return (scores[[| - 2 * np.eye(len(scores))]]).min(axis=1)
+  return (scores<<| - 2 * np.eye(len(scores))>>).min(axis=1)
 one maximum for all rows: each row has its own
   .max(axis=1) -> .max()
 the mask is taken off everywhere: only the diagonal is pushed down

@@ -125,7 +125,7 @@ class Exercise:
     """The check of an exercise: call it with the learner's function; it prints and returns the score.
 
     A form is a text that makes a function out of the reference: edits ``old -> new`` of its source, joined
-    by " ;; ", or the one statement of a new body, in which `right` is the reference. ``[[a|b]]`` in a form
+    by " ;; ", or the one statement of a new body, in which `right` is the reference. ``<<a|b>>`` in a form
     stands for two forms, and a line break is written ``\\n``.
 
     Args:
@@ -183,7 +183,8 @@ class Exercise:
         self.errors, self.seconds = {**(errors or {}), **ERRORS}, seconds
         self.slips, self.stays, self.trax = SLIPS if slips else [], stays, trax
         self.cases = [*cases, Case(STAYS)] if stays else cases
-        self.failed = 0  # tries
+        self._expected: dict[str, list] = {}
+        self.failed = self.hinted = 0  # tries, and hints that were shown
         self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
         self.__doc__ = f"Checks ``{self.signature}``: {about}"
 
@@ -242,6 +243,7 @@ class Exercise:
             if isinstance(error, Odd):
                 return Fault(*error.args, key=error.args[0])
             key = re.sub(r"0x\w+|\d+", "", f"{type(error).__name__}: {error}")
+            key = "broadcast" if "broadcast" in key else key
             text = describe_error(error, getattr(fn, "file", ""))
             return Fault(text, self._error_hint(text), key)
 
@@ -256,8 +258,8 @@ class Exercise:
         """The learner's result of each case."""
         results: list[Any] = []
         slow = Fault(f"nothing within {self.seconds:.0f} seconds", "look for a loop that never "
-                     "ends, or a generator that never yields")  # fmt: skip
-        late = Fault("not tried: the function did not end in the case before")
+                     "ends, or a generator that never yields", "TooSlow")  # fmt: skip
+        late = Fault("not tried: the function did not end in the case before", key="TooSlow")
         with contextlib.suppress(TooSlow), limited(self.seconds):
             for case in self.table:
                 results.append(self.attempt(case, learner))
@@ -291,8 +293,8 @@ class Exercise:
             )
             for i in wrong
         ]
-        if self.stays and learner.changed is not None:
-            name = (self.arguments + ["argument"] * 9)[learner.changed]
+        if self.stays and (place := learner.changed()) is not None:
+            name = (self.arguments + ["argument"] * 9)[place]
             hint = self._error_hint(f"{name} is changed")
             hint = hint or f"the function changed its input {name}: work on a copy"
             first = not any(failure.hint for failure in failures)
@@ -304,8 +306,10 @@ class Exercise:
 
     def expected(self, form: str = "") -> list[Any]:
         """The right result of each case, of the answer with that form."""
-        right = self.made(form)
-        return [self.attempt(case, Watched(right)) for case in self.table]
+        if form not in self._expected:
+            right = Watched(self.made(form))
+            self._expected[form] = [self.attempt(case, right) for case in self.table]
+        return self._expected[form]
 
     def right(self, case: Case, result: Any, expected: Any) -> bool:
         """Whether a result is right."""
@@ -317,7 +321,9 @@ class Exercise:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
         order = [*wrong, *(i for i in range(len(results)) if i not in wrong)]
-        order = [i for i in order if self.table[i].named]
+        order = [
+            i for i in order if self.table[i].named and getattr(results[i], "key", "") != "TooSlow"
+        ]
 
         def alike(result_of: Callable[[int], Any]) -> bool:
             for i in order:
@@ -346,7 +352,7 @@ class Exercise:
         if isinstance(results[wrong[0]], Fault):
             return results[wrong[0]].hint
         unused = sorted(learner.unused - {"mode"})
-        if unused and learner.changed is None:
+        if unused and learner.changed() is None:
             return f"it never uses its argument {unused[0]}: is a variable of the notebook used?"
         bad = [
             r for i in wrong if isinstance(r := results[i], np.ndarray) and not np.isfinite(r).all()
@@ -365,7 +371,7 @@ def _rows(text: str) -> Iterator[tuple[str, str]]:
             sentence, ended = line if ended else f"{sentence} {line}", False
             continue
         ended = True
-        parts = [part.split("|") for part in re.split(r"\[\[(.*?\|.*?)\]\]", line.strip())]
+        parts = [part.split("|") for part in re.split(r"<<(.*?\|.*?)>>", line.strip())]
         parts = [["|".join(part)] if i % 2 == 0 else part for i, part in enumerate(parts)]
         for form in itertools.product(*parts):
             yield sentence, "".join(form)

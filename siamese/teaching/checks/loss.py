@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .engine import Case, Exercise, call
 from .batch import (
     BELOW,
     CLOSEST,
@@ -23,6 +22,7 @@ from .batch import (
     edits,
     random_scores,
 )
+from .engine import Case, Exercise, call
 from .results import Odd
 from .submission import Learner
 
@@ -56,9 +56,9 @@ _SUMS = f"""
 {edits(_TERMS, _CLOSEST_TERM, _OF_CLOSEST, "the closest negative's term: ")}
 {edits(_MARGINS, _CLOSEST_TERM, _HARDEST_ONLY, "the closest negative's term: ")}
 only the mean negative counts: the two terms are added
-  (loss1 + loss2) -> ([[loss1|np.minimum(loss1, loss2)]])
+  (loss1 + loss2) -> (<<loss1|np.minimum(loss1, loss2)>>)
 only the closest negative counts: the two terms are added
-  (loss1 + loss2) -> ([[loss2|np.maximum(loss1, loss2)]])
+  (loss1 + loss2) -> (<<loss2|np.maximum(loss1, loss2)>>)
 the two terms are multiplied: they are added
   loss1 + loss2 -> loss1 * loss2
 the two terms are added: no minus between them
@@ -70,24 +70,24 @@ each of the two terms has a hinge of its own
 each of the two terms has a hinge and a margin of its own
   (loss1 + loss2) -> (np.maximum(mean + closest - 2 * positive + margin, 0))
 the hinge comes after the mean or sum over the batch: each row's term has its own
-  return np.[[sum|mean]](loss1 + loss2) -> \
-return max(np.[[sum|mean]](mean + closest - 2 * positive + 2 * margin), 0)
-  return np.[[sum|mean]](loss1 + loss2) -> \
-return sum(max(np.[[sum|mean]](n - positive + margin), 0) for n in (mean, closest))
+  return np.<<sum|mean>>(loss1 + loss2) -> \
+return max(np.<<sum|mean>>(mean + closest - 2 * positive + 2 * margin), 0)
+  return np.<<sum|mean>>(loss1 + loss2) -> \
+return sum(max(np.<<sum|mean>>(n - positive + margin), 0) for n in (mean, closest))
 one number is asked for: the rows' losses are not summed or averaged
-  np.[[sum|mean]](loss1 + loss2) -> loss1 + loss2
+  np.<<sum|mean>>(loss1 + loss2) -> loss1 + loss2
 the median of the rows: an edition takes their mean or their sum
-  np.[[sum|mean]](loss1 -> np.median(loss1
+  np.<<sum|mean>>(loss1 -> np.median(loss1
 the largest of the rows: an edition takes their mean or their sum
-  np.[[sum|mean]](loss1 -> np.max(loss1
+  np.<<sum|mean>>(loss1 -> np.max(loss1
 the loss of the first row: all rows count
-  np.[[sum|mean]](loss1 + loss2) -> loss1[0] + loss2[0]
+  np.<<sum|mean>>(loss1 + loss2) -> loss1[0] + loss2[0]
 divided by batch - 1: the loss is the mean over all rows
-  np.[[sum|mean]](loss1 + loss2) -> np.sum(loss1 + loss2) / (batch - 1)
+  np.<<sum|mean>>(loss1 + loss2) -> np.sum(loss1 + loss2) / (batch - 1)
 a [batch, 1] array met a [batch] array, which makes a matrix: keep all of shape [batch]
   + margin, 0)\\n    loss2 -> + margin, 0)[:, None]\\n    loss2
   mean - positive -> mean - positive[:, None] ;; closest - positive -> closest - positive[:, None]
-  mean - positive -> mean[:, None] - positive [[|;; closest - pos -> closest[:, None] - pos]]
+  mean - positive -> mean[:, None] - positive <<|;; closest - pos -> closest[:, None] - pos>>
   closest - positive -> closest[:, None] - positive
 """
 _MATRIX = "batch = len(scores)"
@@ -109,7 +109,7 @@ a mixture of two editions: the hardest negative (2022) with the sum of 2023, not
 }
 {
     edits(
-        PLACES.replace("[[(1 - np.eye(batch))|1]]", "1"),
+        PLACES.replace("<<(1 - np.eye(batch))|1>>", "1"),
         MASK,
         "({} == 0)",
         "the closest negative: ",
@@ -163,7 +163,7 @@ np.maximum(mean - positive + 0.25, 0) + np.maximum(closest - positive + 0.25, 0)
 rows and columns are exchanged: rows belong to question1, columns to question2
   {_MATRIX} -> scores = scores.T; {_MATRIX}
 the margin is 0.25
-  margin = 0.25 -> margin = [[0.1|0.2|0.3|0.5|1.0]]
+  margin = 0.25 -> margin = <<0.1|0.2|0.3|0.5|1.0>>
 """ + LOSS_MISTAKES,
     answers=EDITIONS,
 )  # fmt: skip
@@ -243,11 +243,11 @@ _VECTOR_MISTAKES = f"""
 v1.T meets v2: rows are questions, so v1 meets v2.T
   {_PRODUCT} -> scores = np.dot(v1.T, v2)
 both sides of the product are one batch: v1 meets v2
-  {_PRODUCT} -> scores = np.dot(v[[1, v1|2, v2]].T)
+  {_PRODUCT} -> scores = np.dot(v<<1, v1|2, v2>>.T)
 the margin is always 0.25: use the argument
   positive + margin -> positive + 0.25
 the default margin is 0.25
-  margin=0.25 -> margin=[[0.1|0.2|0.3|0.5|1.0]]
+  margin=0.25 -> margin=<<0.1|0.2|0.3|0.5|1.0>>
 """
 _ERRORS = {
     "contracting|dot_general": "the shapes do not fit a product: v1 [batch, d] meets v2.T [d, batch]"
@@ -266,7 +266,7 @@ mean: the row sums off the diagonal / (batch - 1); closest: the row maxima below
 rows and columns are exchanged: rows belong to v1, columns to v2
   {_PRODUCT} -> scores = np.dot(v2, v1.T)
 the closest negative: the masked diagonal is not below every cosine: cosines go down to -1
-  {CLOSEST} -> (scores - [[0.5|1]] * np.eye(batch)).max(axis=1)
+  {CLOSEST} -> (scores - <<0.5|1>> * np.eye(batch)).max(axis=1)
 """ + _VECTOR_MISTAKES + LOSS_MISTAKES.replace("np.diag(", "np.diagonal("),
     answers={**EDITIONS, "the loss of the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1":
              f"{_PRODUCT} -> scores = np.dot(v2, v1.T)"},
@@ -296,9 +296,9 @@ closest = (masked.max(axis=1) + masked.max(axis=0)) / 2, likewise the mean; then
     _LOSS_CASES,
     f"""
 this is the loss of the rows alone: what do the columns add?
-  return edition[[2022|2023]](v1, v2, margin)
+  return edition<<2022|2023>>(v1, v2, margin)
 this is the loss of the columns alone: what do the rows add?
-  return edition[[2022|2023]](v2, v1, margin)
+  return edition<<2022|2023>>(v2, v1, margin)
 two finished losses were averaged: average the negatives before the hinge, or add the finished losses
   return (edition2022(v1, v2, margin) + edition2022(v2, v1, margin)) / 2
 the two losses are added: no minus between them
@@ -328,9 +328,9 @@ the closest negative: mask the diagonal; where it is masked, the margin belongs 
 the closest negative: the diagonal counts as 0, which is more than any negative below 0
   scores - 2.0 * np.eye(batch) -> others
 the closest negative: the masked diagonal is not below every cosine: cosines go down to -1
-  2.0 * np.eye(batch) -> [[0.5|1.0]] * np.eye(batch)
+  2.0 * np.eye(batch) -> <<0.5|1.0>> * np.eye(batch)
 the mean negative: the diagonal is left in: the positive is not a negative
-  scores * (1 - np.eye(batch)) -> scores [[|;; (batch - 1) -> batch]]
+  scores * (1 - np.eye(batch)) -> scores <<|;; (batch - 1) -> batch>>
 the mean negative: divided by the batch size: how many negatives has a row?
   (batch - 1) -> batch
 the mean negative: this is the sum of the negatives, not their mean

@@ -1,3 +1,4 @@
+# ruff: noqa: D103  (the exercises say what the functions do)
 """The right answer of each exercise, as a learner writes it in the notebook.
 
 `siamese.checks.solution` prints these functions, and the tables of mistakes edit their text: so the words

@@ -54,6 +54,8 @@ def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
         return isinstance(a, Fault) and isinstance(b, Fault) and a.key == b.key
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(same(x, y, tolerance) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return a == b
     first, second = np.asarray(a), np.asarray(b)
     if first.dtype.kind not in "biuf" or second.dtype.kind not in "biuf":
         return type(a) is type(b) and a == b

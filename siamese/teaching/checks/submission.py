@@ -18,6 +18,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .results import same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -48,22 +50,24 @@ class Watched:
     """Calls a function with copies of its arguments, and remembers which of them it changed.
 
     Attributes:
-      changed: place of the first argument that a call changed, or None.
+      memo: what an observer computes once for several cases.
     """
 
     def __init__(self, fn: Callable):
-        self.fn, self.changed = fn, None
-        self.memo: dict = {}  # what an observer computes once for several cases
+        self.fn, self.memo = fn, {}
+        self._calls: list[tuple] = []  # (arguments as they were, arguments as they were passed)
 
     def __call__(self, *arguments, **options):
         """The function's result."""
         passed = copy.deepcopy(arguments)
-        result = self.fn(*passed, **options)
-        for place, (before, after) in enumerate(zip(arguments, passed)):
-            if isinstance(before, (list, dict)) or hasattr(before, "dtype"):
-                unchanged = before == after if isinstance(before, dict) else same(before, after, 0)
-                self.changed = place if self.changed is None and not unchanged else self.changed
-        return result
+        self._calls.append((arguments, passed))
+        return self.fn(*passed, **options)
+
+    def changed(self) -> int | None:
+        """The place of the first argument that a call changed."""
+        kinds = list, dict, np.ndarray
+        pairs = [pair for call in self._calls for pair in enumerate(zip(*call))]
+        return next((i for i, (a, b) in pairs if isinstance(a, kinds) and not same(a, b, 0)), None)
 
     def once(self, key: Any, compute: Callable) -> Any:
         """The result of `compute`, computed once for all cases."""

@@ -1,0 +1,455 @@
+"""Rows of length 1, two towers that are one, the assignment's model, and the loop that trains it."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import re
+import tempfile
+
+import numpy as np
+
+from .engine import Case, Exercise, call
+from .results import Odd, show
+from .submission import Learner
+
+
+def _unit(fn, x, compiled=False):
+    """The rows, or those of a compiled Trax layer."""
+    if compiled and isinstance(fn, Learner):
+        import jax
+        from trax import layers as tl
+
+        layer = tl.Fn("Normalize", lambda x: fn.fn(x))
+        return call(lambda: jax.jit(lambda x: layer(x))(x))
+    return call(fn, x)
+
+
+check_normalize = Exercise(
+    "normalize",
+    "float [batch, d] -> the same with rows of length 1; runs compiled.",
+    """
+Each vector is divided by its own length. The vectors stand along the last axis.
+Sum the squares over axis=-1, and keep that axis, so that the shapes go together.
+x / fastnp.sqrt(the sum of x * x over axis=-1 with keepdims=True).
+""",
+    [
+        Case("two rows of five", (np.array([[0.77, 0.02, 0.63, 0.75, 0.5], [0.22, 0.2, 0.76, 0.17, 0.09]]),)),
+        Case("negative numbers", (np.array([[-3.0, 4], [-5, -12], [0.5, -0.5]]),)),
+        Case("a square matrix", (np.array([[3.0, 4, 0], [0, 5, 12], [8, 0, 15]]),)),
+        Case("one row", (np.array([[0.0, 3, 4]]),)),
+        Case("rows of length 1 already", (np.array([[0.6, -0.8], [1, 0]]),)),
+        Case("inside a Trax layer, compiled", (np.array([[3.0, 4, 0], [0, 5, 12]]),), {"compiled": True}),
+    ],
+    """
+the columns have length 1: normalise the rows
+  axis=-1 -> axis=0
+one length for the whole batch: each row has its own
+  (axis=-1, keepdims=True) -> ()
+divided by the squared length: a root is missing
+  x / length -> x / length ** 2
+divided by the sum of absolute values: a length is the root of the sum of squares
+  np.sqrt((x * x) -> (abs(x)
+divided by the largest entry: a length is the root of the sum of squares
+  np.sqrt((x * x).sum -> (<<abs(x)|x>>.max
+divided by the root of the mean of the squares: a length is the root of their sum
+  .sum -> .mean
+the squares are missing: a length is the root of the sum of squares
+  x * x -> x
+  np.sqrt((x * x).sum(axis=-1, keepdims=True)) -> x.sum(axis=-1, keepdims=True)
+divided by the number of entries: a length is the root of the sum of squares
+  x / length -> x / x.shape[1]
+multiplied by the lengths: divide by them
+  x / length -> x * length
+the row's mean is taken off: only divide
+  x / length -> (x - x.mean(axis=-1, keepdims=True)) / length
+  length = -> x = x - x.mean(axis=-1, keepdims=True); length =
+mean and standard deviation belong to another normalisation: divide by the row's length
+  x / length -> (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
+the row is scaled to 0 to 1: divide by its length
+  x / length -> (x - x.min(axis=-1, keepdims=True)) / np.ptp(x, axis=-1, keepdims=True)
+this is the softmax: divide by the row's length
+  x / length -> np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
+something is added to the lengths: a row's length is then below 1
+  / length -> / (length + <<0.1|0.01|1e-3>>)
+  keepdims=True) -> keepdims=True) + <<1.0|0.1|0.01|1e-3>>
+these are the rows' lengths: divide the rows by them
+  x / length -> length<<|[:, 0]>>
+row i was divided by the length of row j: lengths [batch] meet the columns of x [batch, d]
+  , keepdims=True ->
+""",
+    observe=_unit,
+    seconds=20,
+    trax=True,
+)  # fmt: skip
+
+# ---- Two towers that are one ----
+
+# Row 0 is the same question on both sides, row 3 the same words in two orders; two others stand in both.
+_Q1 = [[3, 4, 5, 1], [6, 7, 8, 9], [2, 2, 3, 1], [3, 4, 5, 6], [10, 9, 1, 1]]
+_Q2 = [[3, 4, 5, 1], [2, 2, 3, 1], [10, 9, 1, 1], [6, 5, 4, 3], [7, 1, 1, 1]]
+
+
+def _built(fn, **sizes):
+    """A learner's model.
+
+    Raises:
+      Odd: it is no Trax layer of two inputs and two outputs.
+    """
+    from trax import layers as tl
+
+    model = fn(**sizes)
+    if not isinstance(model, tl.Serial.__mro__[-2]):  # trax.layers.base.Layer
+        what = "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
+        raise Odd(what, "return the model: a Trax layer")
+    if (model.n_in, model.n_out) != (2, 2):
+        one = "this is one tower, or towers one after the other: " * (
+            model.n_in == model.n_out == 1
+        )
+        hint = f"{one}two questions in, two vectors out: one combinator runs layers side by side"
+        raise Odd(f"{model.n_in} in, {model.n_out} out", hint)
+    return model
+
+
+def _leaves(layer):
+    """The layers that hold no others, in order; an LSTM is one."""
+    inside = [] if layer.name.startswith(("LSTM", "GRU")) else layer.sublayers
+    return [leaf for sub in inside for leaf in _leaves(sub)] or [layer]
+
+
+def _structure(fn) -> str:
+    """The layers of a model: their names, modes, effect on a fixed array, and which are one object."""
+    mode = {"mode": "predict"} if "mode" in inspect.signature(fn.fn).parameters else {}
+    leaves, told = _leaves(_built(fn, vocab_size=23, d_model=4, **mode)), []
+    for leaf in leaves:
+        modes = [part._mode for part in leaf.sublayers if hasattr(part, "_mode")]
+        effect = ""
+        if hasattr(leaf, "_forward_fn") and leaf.n_in == 1:
+            try:
+                effect = np.round(
+                    leaf._forward_fn(np.sin(np.arange(60.0)).reshape(2, 5, 6)), 3
+                ).tolist()
+            except Exception as error:
+                effect = type(error).__name__
+        told.append(f"{leaves.index(leaf)} {leaf.name} {modes} {effect}")
+    return "; ".join(told)
+
+
+def _returning(layer) -> None:
+    """Makes the function of a layer raise `Odd` where it returns nothing."""
+    function = layer._forward_fn
+
+    def checked(*inputs):
+        if (output := function(*inputs)) is None:
+            cells = [cell.cell_contents for cell in function.__closure__ or ()]
+            code = next((cell for cell in cells if inspect.isfunction(cell)), function).__code__
+            line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+            raise Odd(f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
+                      f"is `return` missing in the function of the layer {layer.name}?")  # fmt: skip
+        return output
+
+    layer._forward_fn = checked
+
+
+def _shapes(model):
+    """Weights and state, as shapes; a pair of shapes of the outputs; and a function that runs the model."""
+    import jax
+    from trax import shapes
+
+    for leaf in _leaves(model):
+        if hasattr(leaf, "_forward_fn"):
+            _returning(leaf)
+    pair, key = tuple(np.array(side, np.int32) for side in (_Q1, _Q2)), np.zeros(2, np.uint32)
+    parts = jax.eval_shape(lambda: model.init(shapes.signature(pair), rng=key))
+
+    def run(weights, state):
+        return model.pure_fn(pair, weights, state, key, use_cache=True)[0]
+
+    return parts, [output.shape for output in jax.eval_shape(run, *parts)], run
+
+
+def _facts(fn) -> dict:
+    """Case -> its result, of a model whose weights are known numbers."""
+    import jax
+
+    draw, parts, shapes, run = (
+        np.random.default_rng(1),
+        *_shapes(_built(fn, vocab_size=11, d_model=6)),
+    )
+    weights, state = jax.tree.map(lambda x: draw.normal(size=x.shape).astype(np.float32), parts)
+    v1, v2 = (np.asarray(v, np.float64) for v in jax.jit(run)(weights, state))
+    facts = {"shape of the vectors": f"v1 {v1.shape}, v2 {v2.shape}", "the vectors": [v1, v2]}
+    both, lengths = np.concatenate([v1, v2]), np.sqrt((v1 * v1).sum(axis=-1))
+    if len(both) > 1 and np.ptp(both, axis=0).max() < 1e-6:
+        raise Odd(
+            show(v1), "all questions have the same vectors: does the function use its argument?"
+        )
+    shared = v1.shape == v2.shape and np.allclose(v1[0], v2[0], atol=1e-5)
+    facts["one question on both sides"] = (
+        "equal vectors" if shared else f"{show(v1[0])} and {show(v2[0])}"
+    )
+    unit = np.allclose(lengths, 1, atol=1e-4)
+    facts["lengths of the vectors"] = "1" if unit else show(lengths)
+    (_, shapes, _), layer = (
+        _shapes(model := _built(fn, vocab_size=23, d_model=4)),
+        _leaves(model)[0],
+    )
+    facts["another vocab_size and d_model"] = f"{layer.name}, vectors {shapes}"
+    return facts
+
+
+def _fact(fn, name):
+    return fn.once("facts", lambda: _facts(fn))[name]
+
+
+_NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
+          "another vocab_size and d_model")  # fmt: skip
+_TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
+_PARALLEL = "tl.Parallel(tower, tower)"
+_MEAN = "        tl.Mean(axis=1),\\n"
+_LSTM = "        tl.LSTM(d_model),\\n"
+_EMBEDDING = "        tl.Embedding(vocab_size, d_model),\\n"
+_NORMALIZE = '        tl.Fn("Normalize", normalize),\\n'
+_SECOND = f"{_PARALLEL} -> tl.Parallel(tower, second) ;; tower = -> tower, second = (lambda: "
+_TOWER_MISTAKES = f"""
+the two towers have weights of their own: make one tower, and use that same object twice
+  tower = tl.Serial( -> towers = lambda: tl.Serial( ;; {_PARALLEL} -> tl.Parallel(towers(), towers())
+the mean runs over the wrong axis: [batch, length, d_model], which one?
+  axis=1 -> axis=2
+the mean runs over the batch: average over the positions
+  axis=1 -> axis=0
+the LSTM gives a state for each position: average over the positions
+  {_MEAN} ->
+vocab_size and d_model are exchanged: the embedding takes vocab_size first
+  vocab_size, d_model), -> d_model, vocab_size), <<|;; LSTM(d_model) -> LSTM(vocab_size)>>
+use the arguments vocab_size and d_model, not fixed numbers
+  Embedding(vocab_size, d_model) -> Embedding(<<41699, d_model|vocab_size + 1, d_model>>)
+  Embedding(vocab_size, d_model) -> Embedding(41699, 128) ;; LSTM(d_model) -> LSTM(128)
+  tower = -> d_model = 6; tower =
+the tower needs an LSTM after the embedding: is the LSTM there?
+  {_LSTM} ->
+  LSTM( -> <<GRU|Dense>>(
+there are two LSTMs: the tower has one
+  {_LSTM} -> {_LSTM}{_LSTM}
+there is a layer more than Embedding, LSTM, Mean and Normalize
+  {_LSTM} -> {_LSTM}        tl.<<Dense(d_model)|Relu()|Dropout(rate=0.1)>>,\\n
+  {_MEAN} -> {_MEAN}        tl.<<Dense(d_model)|Relu()>>,\\n
+the tower averages the LSTM's states; it does not take the last one, the largest or the sum
+  tl.Mean(axis=1) -> tl.<<Max(axis=1)|Sum(axis=1)|Fn("Last", lambda x: x[:, -1])>>
+the tower's last layer makes each row's length 1: is it there, at the end, on the right axis?
+  {_NORMALIZE} ->
+  normalize), -> lambda x: x),
+  {_MEAN}{_NORMALIZE} -> {_NORMALIZE}{_MEAN}
+v1 belongs to the first questions, v2 to the second, row by row
+  {_PARALLEL} -> tl.Serial({_PARALLEL}, tl.Swap())
+  {_PARALLEL} -> tl.Serial(tl.Swap(), {_PARALLEL})
+"""
+_TOWER_ERRORS = {
+    "Last dimension of state": "an LSTM of d_model units takes vectors of d_model numbers: the embedding's",
+    "rank 3 tensor": "the LSTM takes vectors: the embedding comes before it",
+}
+
+check_shared_towers = Exercise(
+    "shared_towers",
+    "a Trax model of one shared tower.",
+    """
+Shared weights mean one tower, made once and used twice.
+tl.Serial of tl.Embedding, tl.LSTM, tl.Mean over the words (axis=1), and your normalize in a tl.Fn.
+tower = tl.Serial(...); then tl.Parallel(tower, tower): the same object in both places.
+""",
+    _TOWER_CASES,
+    _TOWER_MISTAKES,
+    observe=_fact,
+    trace=_structure,
+    errors=_TOWER_ERRORS,
+    seconds=30,
+    slips=False,
+    stays=False,
+    trax=True,
+)
+
+# ---- Siamese ----
+
+_ARGUMENTS = "vocab_size=41699, d_model=128, mode='train'"
+
+
+def _assignment_fact(fn, name):
+    if name == "its default arguments":
+        text = ", ".join(str(p) for p in list(inspect.signature(fn.fn).parameters.values())[:3])
+        if text != _ARGUMENTS:
+            raise Odd(text, "the course's arguments, with their defaults and in their order")
+        return text
+    if name == "the printed model":
+        return " ".join(str(_built(fn, vocab_size=11, d_model=6)).split())
+    if name == "mode='predict'":
+        return re.sub(r".*?LSTM\S* (\S+).*", r"the LSTM's mode: \1", _structure(fn))
+    return _fact(fn, name)
+
+
+check_siamese = Exercise(
+    "Siamese",
+    "the assignment's model.",
+    """
+It is notebook 2's model: one tower, used twice.
+tl.Serial(tl.Embedding(...), tl.LSTM(...), tl.Mean(axis=1), tl.Fn('Normalize', ...)).
+Give the embedding vocab_size and d_model, the LSTM d_model, then tl.Parallel(tower, tower).
+""",
+    [*_TOWER_CASES, *(Case(name, (name,)) for name in
+     ("the printed model", "its default arguments", "mode='predict'"))],
+    _TOWER_MISTAKES + """
+mode is handed to tl.LSTM: with mode='predict' it keeps its state from call to call
+  LSTM(d_model) -> LSTM(d_model, mode=mode)
+the last layer is a tl.Fn with the name 'Normalize'
+  "Normalize" -> "<<Unit|normalize|Norm|L2>>"
+""",
+    observe=_assignment_fact,
+    trace=_structure,
+    errors=_TOWER_ERRORS,
+    seconds=30,
+    slips=False,
+    stays=False,
+    trax=True,
+)  # fmt: skip
+
+# ---- train_model ----
+
+_TRAIN, _VALID = range(2, 7), range(7, 12)  # token ids: a batch shows where it comes from
+
+
+def _batches(ids):
+    draw = np.random.default_rng(1)
+    while True:
+        yield tuple(draw.choice(ids, (2, 6, 4)).astype(np.int32))
+
+
+def _small_model():
+    from trax import layers as tl
+
+    tower = tl.Serial(tl.Embedding(13, 4), tl.Mean(axis=1))
+    return tl.Parallel(tower, tower)
+
+
+def _small_loss():
+    from trax import layers as tl
+
+    return tl.Fn("TripletLoss", lambda v1, v2: ((v1 - v2) ** 2).mean())
+
+
+def _source(task) -> str:
+    """Which of the two generators a task's batches come from."""
+    return "train_generator" if np.isin(task.sample_batch[0], _TRAIN).all() else "val_generator"
+
+
+def _loop(fn) -> dict[str, str]:
+    """Case -> what the learner's training loop shows, in words."""
+    from trax import lr
+    from trax.supervised import training
+
+    parts = [_small_model, _small_loss, _batches(_TRAIN), _batches(_VALID)]
+    if [*inspect.signature(fn.fn).parameters][2:3] == ["lr_schedule"]:  # the notebook of 2020
+        parts.insert(2, lr.warmup_and_rsqrt_decay(400, 0.01))
+    with tempfile.TemporaryDirectory(prefix="check-") as folder:
+        output_dir = os.path.join(folder, "run")
+        loop = fn.fn(*parts, output_dir)
+        if not isinstance(loop, training.Loop):
+            hint = "the function returned nothing: is `return` missing?" if loop is None else (
+                "return the training.Loop itself, made of the tasks")  # fmt: skip
+            raise Odd(type(loop).__name__, hint)
+        if loop.step:
+            raise Odd(f"step {loop.step}", "the caller runs the loop: return it without run()")
+        given = os.path.abspath(loop.output_dir or "None") == output_dir
+    task, tests = loop.tasks[0], loop.eval_tasks or []
+    steps = np.array([1, 100, 400, 1600, 6400])
+    rates = [float(task.learning_rate(int(step))) for step in steps]
+    shares = rates / (0.01 * np.minimum(steps / 400, np.sqrt(400 / steps)))
+    embedding = max(
+        (np.shape(w) for leaf in _leaves(loop.model) for w in [leaf.weights]), default=()
+    )
+    optimizer = task.optimizer
+    return {
+        "it returns a loop that has not trained yet": "step 0",
+        "the model and the loss are those that were passed":
+            f"embedding {embedding}, loss layer {task.loss_layer.name}",
+        "training on the training batches": _source(task),
+        "evaluation on the validation batches": ", ".join(
+            f"{_source(test)} with {metric.name}" for test in tests for metric in test.metrics),
+        "Adam": f"{type(optimizer).__name__}({optimizer.opt_params['learning_rate']:.4g})",
+        "output_dir": "output_dir" if given else str(loop.output_dir),
+        "the learning rate at steps 1, 100, 400, 1600 and 6400":
+            f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for",
+    }  # fmt: skip
+
+
+_SCHEDULE = "trax.lr.warmup_and_rsqrt_decay(400, 0.01)"
+_FACTS = ("it returns a loop that has not trained yet", "the model and the loss are those that were passed",
+          "training on the training batches", "evaluation on the validation batches", "Adam",
+          "output_dir", "the learning rate at steps 1, 100, 400, 1600 and 6400")  # fmt: skip
+check_train_model = Exercise(
+    "train_model",
+    "a training.Loop that is ready to run.",
+    """
+A TrainTask says what is learned from, an EvalTask what is measured, a Loop joins both.
+TrainTask: the generator, TripletLoss(), Adam(0.01), warmup_and_rsqrt_decay(400, 0.01); EvalTask: the other.
+training.Loop(Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir), of the arguments.
+""",
+    [Case(name, (name,)) for name in _FACTS],
+    f"""
+hand the argument output_dir on to the loop
+  output_dir=output_dir -> output_dir=<<None|"model/">>
+  , output_dir=output_dir) -> )
+the loop trains another model than the argument Siamese gives: call that function
+  Loop(Siamese() -> Loop(__import__("trax").layers.Serial()
+the task's loss_layer is TripletLoss()
+  loss_layer=TripletLoss() -> loss_layer=__import__("trax").layers.L2Loss()
+labeled_data of the TrainTask is train_generator: the two generators are exchanged
+  data=train_generator -> data=x ;; data=val_generator -> data=train_generator ;; data=x -> data=val_generator
+labeled_data of the TrainTask is train_generator: the validation batches train the model
+  data=train_generator -> data=val_generator
+labeled_data of the EvalTask is val_generator, not the training batches
+  data=val_generator -> data=train_generator
+give the loop eval_tasks, a list of one
+  , eval_tasks=[eval_task] ->
+the metric is the loss: [TripletLoss()]
+  [TripletLoss()] -> [__import__("trax").layers.L2Loss()]
+the assignment trains with trax.optimizers.Adam
+  Adam(0.01) -> <<SGD|Adafactor|RMSProp|Momentum>>(0.01)
+the assignment's optimizer is Adam(0.01), the highest rate of its schedule
+  Adam(0.01) -> Adam(<<|0.1|0.001|0.0001>>)
+the learning rate stays the same: give the TrainTask an lr_schedule
+          lr_schedule={_SCHEDULE},\\n ->
+  {_SCHEDULE} -> trax.lr.constant(0.01)
+are the schedule's two numbers exchanged? the warm-up's steps come first
+  (400, 0.01) -> (0.01, 400)
+after the warm-up the rate stays the same: it falls as 1 / sqrt(step)
+  warmup_and_rsqrt_decay(400 -> warmup(400
+the shape of the learning rate is right, its highest value is not 0.01
+  (400, 0.01) -> (400, <<0.1|0.001|1.0>>)
+the warm-up is longer than 400 steps
+  (400, 0.01) -> (<<1000|4000>>, 0.01)
+the warm-up is shorter than 400 steps
+  (400, 0.01) -> (<<100|40|200>>, 0.01)
+the optimizer is an object: call its class, as in Adam(0.01)
+  Adam(0.01) -> Adam
+the layer is asked for: call the function, as in TripletLoss()
+  loss_layer=TripletLoss() -> loss_layer=TripletLoss
+  [TripletLoss()] -> [TripletLoss]
+the model is asked for: call the function, as in Siamese()
+  Siamese() -> Siamese
+labeled_data is the generator itself, not one of its batches or a list of them
+  data=train_generator -> data=<<next(train_generator)|[next(train_generator)]>>
+  data=val_generator -> data=<<next(val_generator)|[next(val_generator)]>>
+a list is asked for: [...] around it
+  [TripletLoss()] -> TripletLoss()
+the evaluation needs a metric: [TripletLoss()]
+  [TripletLoss()] -> []
+call the schedule with its two numbers: (400, 0.01)
+  decay(400, 0.01) -> decay
+""",
+    observe=lambda fn, name: fn.once("loop", lambda: _loop(fn))[name],
+    trace=lambda fn: [*_loop(fn).values()],
+    seconds=30,
+    slips=False,
+    stays=False,
+    trax=True,
+)  # fmt: skip
