@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import exercise_solutions
 import pytest
 
 pytest.importorskip("nbgrader", reason="needs nbgrader: make nbgrader")
@@ -15,12 +14,13 @@ pytest.importorskip("nbgrader", reason="needs nbgrader: make nbgrader")
 import nbformat
 
 from siamese.checks import EXERCISES
+from siamese.teaching.checks import reference
 from siamese.teaching.grade import grade_class
 
 ROOT = Path(__file__).parents[2]
 STEM = "01_similarity_and_loss"
 RIGHT = {
-    name: f"import numpy as np\n{inspect.getsource(getattr(exercise_solutions, name))}"
+    name: f"import numpy as np\n{inspect.getsource(getattr(reference, name))}"
     for name in EXERCISES[1]
 }
 WRONG_MEAN = "def mean_negative(scores):\n    return scores.mean(axis=1)"

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import exercise_solutions
 import pytest
 
 pytest.importorskip("ipykernel")
@@ -21,12 +20,13 @@ import psutil
 from siamese import ArgumentError, DataError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
+from siamese.teaching.checks import reference
 from siamese.teaching.grade import Limits, definitions, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
-FIRST = inspect.getsource(exercise_solutions.accuracy_at)
-SECOND = inspect.getsource(exercise_solutions.best_threshold)
+FIRST = inspect.getsource(reference.accuracy_at)
+SECOND = inspect.getsource(reference.best_threshold)
 WRONG = "def accuracy_at(scores, labels, threshold):\n    return (scores < threshold).mean()"
 FORGED = """def best_threshold(*_):
     import json, os, sys

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import reference
+from . import reference, tables
 from .results import ERRORS, SLIPS, TOLERANCE, Fault, Odd, numbers, same, show
 from .submission import (
     Learner,
@@ -124,17 +124,11 @@ def call(fn: Callable, *arguments, **options) -> np.ndarray:
 class Exercise:
     """The check of an exercise: call it with the learner's function; it prints and returns the score.
 
-    A form is a text that makes a function out of the reference: edits ``old -> new`` of its source, joined
-    by " ;; ", or the one statement of a new body, in which `right` is the reference. ``<<a|b>>`` in a form
-    stands for two forms, and a line break is written ``\\n``.
-
     Args:
-      name: of the function in `reference`.
+      name: of the function in `reference`, and of its section in the tables.
       about: arguments and result, with shapes.
-      hints: three lines, each stronger than the one before; for `siamese.checks.hint`.
       cases: in order, the plainest first; see `Case`.
-      mistakes: lines: a sentence, and below it, indented, forms that make the mistake.
-      answers: name of a right answer -> its form; a score notes the name. Mistakes are made in each of
+      answers: name of a right answer -> its form (see `tables`); a score notes the name. Mistakes are made in each of
         them. Of a function that is none, the first one's results are expected.
       variants: forms added to every mistake's: what learners often do beside it.
       scope: names that the forms may use.
@@ -153,9 +147,7 @@ class Exercise:
         self,
         name: str,
         about: str,
-        hints: str,
         cases: list[Case],
-        mistakes: str,
         *,
         answers: Mapping[str, str] | None = None,
         variants: tuple[str, ...] = ("",),
@@ -170,20 +162,21 @@ class Exercise:
         stays: bool = True,
         trax: bool = False,
     ):
-        self.name, self.hints, self.table = name, hints.strip().splitlines(), cases
+        self.name, self.table = name, cases
+        self.hints, self.rows = tables.hints(name), list(tables.rows(name))
         self.source = inspect.getsource(getattr(reference, name))
         arguments = ast.parse(self.source).body[0].args
         self.signature = f"{name}({ast.unparse(arguments)})"
         self.arguments = [argument.arg for argument in arguments.args]
         self.answers, self.variants = answers or {"": ""}, variants
-        self.rows = list(_rows(mistakes))
-        self.scope = {**vars(reference), "fastnp": np, **(scope or {})}
+        self.scope = {**vars(reference), "__name__": "table", "fastnp": np, **(scope or {})}
         self.observe, self.trace, self.passes = observe, trace, passes
         self.tolerance = tolerance
         self.errors, self.seconds = {**(errors or {}), **ERRORS}, seconds
         self.slips, self.stays, self.trax = SLIPS if slips else [], stays, trax
         self.cases = [*cases, Case(STAYS)] if stays else cases
         self._expected: dict[str, list] = {}
+        self.scope["right"] = self.made()
         self.failed = self.hinted = 0  # tries, and hints that were shown
         self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
         self.__doc__ = f"Checks ``{self.signature}``: {about}"
@@ -215,10 +208,10 @@ class Exercise:
         """The function of the forms, one after the other; None where an edit's text is not there."""
         source = re.sub(r"\n +from trax.fastmath import numpy as fastnp", "", self.source)
         for form in filter(None, forms):
-            source = _edited(source.replace("fastnp.", "np."), form)
+            source = tables.edited(source.replace("fastnp.", "np."), form)
             if not source:
                 return None
-        scope = {**self.scope, "right": getattr(reference, self.name)}
+        scope = dict(self.scope)
         exec(compile(source, "<table>", "exec"), scope)
         return scope[self.name]
 
@@ -361,32 +354,6 @@ class Exercise:
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
         near = self.slips and any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
         return "nearly right: is it rounded on the way, is something small added?" if near else ""
-
-
-def _rows(text: str) -> Iterator[tuple[str, str]]:
-    """(sentence, form) of each form in a table of mistakes."""
-    sentence, ended = "", True
-    for line in filter(None, map(str.rstrip, text.splitlines())):
-        if not line.startswith(" "):
-            sentence, ended = line if ended else f"{sentence} {line}", False
-            continue
-        ended = True
-        parts = [part.split("|") for part in re.split(r"<<(.*?\|.*?)>>", line.strip())]
-        parts = [["|".join(part)] if i % 2 == 0 else part for i, part in enumerate(parts)]
-        for form in itertools.product(*parts):
-            yield sentence, "".join(form)
-
-
-def _edited(source: str, form: str) -> str:
-    """The source with the edits of a form; empty where a text to replace is not there."""
-    if " ->" not in form:
-        return re.sub(r"(?s)(def .*?\):\n).*", lambda head: f"{head[1]}    {form}\n", source)
-    for edit in form.replace("\\n", "\n").split(" ;; "):
-        old, new = edit.split(" -> ") if " -> " in edit else (edit.removesuffix(" ->"), "")
-        if old not in source:
-            return ""
-        source = source.replace(old, new)
-    return source
 
 
 def _slipped(slip: Callable, right: Any) -> Any:

@@ -29,11 +29,6 @@ def _unit(fn, x, compiled=False):
 check_normalize = Exercise(
     "normalize",
     "float [batch, d] -> the same with rows of length 1; runs compiled.",
-    """
-Each vector is divided by its own length. The vectors stand along the last axis.
-Sum the squares over axis=-1, and keep that axis, so that the shapes go together.
-x / fastnp.sqrt(the sum of x * x over axis=-1 with keepdims=True).
-""",
     [
         Case("two rows of five", (np.array([[0.77, 0.02, 0.63, 0.75, 0.5], [0.22, 0.2, 0.76, 0.17, 0.09]]),)),
         Case("negative numbers", (np.array([[-3.0, 4], [-5, -12], [0.5, -0.5]]),)),
@@ -42,43 +37,6 @@ x / fastnp.sqrt(the sum of x * x over axis=-1 with keepdims=True).
         Case("rows of length 1 already", (np.array([[0.6, -0.8], [1, 0]]),)),
         Case("inside a Trax layer, compiled", (np.array([[3.0, 4, 0], [0, 5, 12]]),), {"compiled": True}),
     ],
-    """
-the columns have length 1: normalise the rows
-  axis=-1 -> axis=0
-one length for the whole batch: each row has its own
-  (axis=-1, keepdims=True) -> ()
-divided by the squared length: a root is missing
-  x / length -> x / length ** 2
-divided by the sum of absolute values: a length is the root of the sum of squares
-  np.sqrt((x * x) -> (abs(x)
-divided by the largest entry: a length is the root of the sum of squares
-  np.sqrt((x * x).sum -> (<<abs(x)|x>>.max
-divided by the root of the mean of the squares: a length is the root of their sum
-  .sum -> .mean
-the squares are missing: a length is the root of the sum of squares
-  x * x -> x
-  np.sqrt((x * x).sum(axis=-1, keepdims=True)) -> x.sum(axis=-1, keepdims=True)
-divided by the number of entries: a length is the root of the sum of squares
-  x / length -> x / x.shape[1]
-multiplied by the lengths: divide by them
-  x / length -> x * length
-the row's mean is taken off: only divide
-  x / length -> (x - x.mean(axis=-1, keepdims=True)) / length
-  length = -> x = x - x.mean(axis=-1, keepdims=True); length =
-mean and standard deviation belong to another normalisation: divide by the row's length
-  x / length -> (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
-the row is scaled to 0 to 1: divide by its length
-  x / length -> (x - x.min(axis=-1, keepdims=True)) / np.ptp(x, axis=-1, keepdims=True)
-this is the softmax: divide by the row's length
-  x / length -> np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
-something is added to the lengths: a row's length is then below 1
-  / length -> / (length + <<0.1|0.01|1e-3>>)
-  keepdims=True) -> keepdims=True) + <<1.0|0.1|0.01|1e-3>>
-these are the rows' lengths: divide the rows by them
-  x / length -> length<<|[:, 0]>>
-row i was divided by the length of row j: lengths [batch] meet the columns of x [batch, d]
-  , keepdims=True ->
-""",
     observe=_unit,
     seconds=20,
     trax=True,
@@ -206,45 +164,6 @@ def _fact(fn, name):
 _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
           "another vocab_size and d_model")  # fmt: skip
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
-_PARALLEL = "tl.Parallel(tower, tower)"
-_MEAN = "        tl.Mean(axis=1),\\n"
-_LSTM = "        tl.LSTM(d_model),\\n"
-_EMBEDDING = "        tl.Embedding(vocab_size, d_model),\\n"
-_NORMALIZE = '        tl.Fn("Normalize", normalize),\\n'
-_SECOND = f"{_PARALLEL} -> tl.Parallel(tower, second) ;; tower = -> tower, second = (lambda: "
-_TOWER_MISTAKES = f"""
-the two towers have weights of their own: make one tower, and use that same object twice
-  tower = tl.Serial( -> towers = lambda: tl.Serial( ;; {_PARALLEL} -> tl.Parallel(towers(), towers())
-the mean runs over the wrong axis: [batch, length, d_model], which one?
-  axis=1 -> axis=2
-the mean runs over the batch: average over the positions
-  axis=1 -> axis=0
-the LSTM gives a state for each position: average over the positions
-  {_MEAN} ->
-vocab_size and d_model are exchanged: the embedding takes vocab_size first
-  vocab_size, d_model), -> d_model, vocab_size), <<|;; LSTM(d_model) -> LSTM(vocab_size)>>
-use the arguments vocab_size and d_model, not fixed numbers
-  Embedding(vocab_size, d_model) -> Embedding(<<41699, d_model|vocab_size + 1, d_model>>)
-  Embedding(vocab_size, d_model) -> Embedding(41699, 128) ;; LSTM(d_model) -> LSTM(128)
-  tower = -> d_model = 6; tower =
-the tower needs an LSTM after the embedding: is the LSTM there?
-  {_LSTM} ->
-  LSTM( -> <<GRU|Dense>>(
-there are two LSTMs: the tower has one
-  {_LSTM} -> {_LSTM}{_LSTM}
-there is a layer more than Embedding, LSTM, Mean and Normalize
-  {_LSTM} -> {_LSTM}        tl.<<Dense(d_model)|Relu()|Dropout(rate=0.1)>>,\\n
-  {_MEAN} -> {_MEAN}        tl.<<Dense(d_model)|Relu()>>,\\n
-the tower averages the LSTM's states; it does not take the last one, the largest or the sum
-  tl.Mean(axis=1) -> tl.<<Max(axis=1)|Sum(axis=1)|Fn("Last", lambda x: x[:, -1])>>
-the tower's last layer makes each row's length 1: is it there, at the end, on the right axis?
-  {_NORMALIZE} ->
-  normalize), -> lambda x: x),
-  {_MEAN}{_NORMALIZE} -> {_NORMALIZE}{_MEAN}
-v1 belongs to the first questions, v2 to the second, row by row
-  {_PARALLEL} -> tl.Serial({_PARALLEL}, tl.Swap())
-  {_PARALLEL} -> tl.Serial(tl.Swap(), {_PARALLEL})
-"""
 _TOWER_ERRORS = {
     "Last dimension of state": "an LSTM of d_model units takes vectors of d_model numbers: the embedding's",
     "rank 3 tensor": "the LSTM takes vectors: the embedding comes before it",
@@ -253,13 +172,7 @@ _TOWER_ERRORS = {
 check_shared_towers = Exercise(
     "shared_towers",
     "a Trax model of one shared tower.",
-    """
-Shared weights mean one tower, made once and used twice.
-tl.Serial of tl.Embedding, tl.LSTM, tl.Mean over the words (axis=1), and your normalize in a tl.Fn.
-tower = tl.Serial(...); then tl.Parallel(tower, tower): the same object in both places.
-""",
     _TOWER_CASES,
-    _TOWER_MISTAKES,
     observe=_fact,
     trace=_structure,
     errors=_TOWER_ERRORS,
@@ -290,19 +203,8 @@ def _assignment_fact(fn, name):
 check_siamese = Exercise(
     "Siamese",
     "the assignment's model.",
-    """
-It is notebook 2's model: one tower, used twice.
-tl.Serial(tl.Embedding(...), tl.LSTM(...), tl.Mean(axis=1), tl.Fn('Normalize', ...)).
-Give the embedding vocab_size and d_model, the LSTM d_model, then tl.Parallel(tower, tower).
-""",
     [*_TOWER_CASES, *(Case(name, (name,)) for name in
      ("the printed model", "its default arguments", "mode='predict'"))],
-    _TOWER_MISTAKES + """
-mode is handed to tl.LSTM: with mode='predict' it keeps its state from call to call
-  LSTM(d_model) -> LSTM(d_model, mode=mode)
-the last layer is a tl.Fn with the name 'Normalize'
-  "Normalize" -> "<<Unit|normalize|Norm|L2>>"
-""",
     observe=_assignment_fact,
     trace=_structure,
     errors=_TOWER_ERRORS,
@@ -381,71 +283,13 @@ def _loop(fn) -> dict[str, str]:
     }  # fmt: skip
 
 
-_SCHEDULE = "trax.lr.warmup_and_rsqrt_decay(400, 0.01)"
 _FACTS = ("it returns a loop that has not trained yet", "the model and the loss are those that were passed",
           "training on the training batches", "evaluation on the validation batches", "Adam",
           "output_dir", "the learning rate at steps 1, 100, 400, 1600 and 6400")  # fmt: skip
 check_train_model = Exercise(
     "train_model",
     "a training.Loop that is ready to run.",
-    """
-A TrainTask says what is learned from, an EvalTask what is measured, a Loop joins both.
-TrainTask: the generator, TripletLoss(), Adam(0.01), warmup_and_rsqrt_decay(400, 0.01); EvalTask: the other.
-training.Loop(Siamese(), train_task, eval_tasks=[eval_task], output_dir=output_dir), of the arguments.
-""",
     [Case(name, (name,)) for name in _FACTS],
-    f"""
-hand the argument output_dir on to the loop
-  output_dir=output_dir -> output_dir=<<None|"model/">>
-  , output_dir=output_dir) -> )
-the loop trains another model than the argument Siamese gives: call that function
-  Loop(Siamese() -> Loop(__import__("trax").layers.Serial()
-the task's loss_layer is TripletLoss()
-  loss_layer=TripletLoss() -> loss_layer=__import__("trax").layers.L2Loss()
-labeled_data of the TrainTask is train_generator: the two generators are exchanged
-  data=train_generator -> data=x ;; data=val_generator -> data=train_generator ;; data=x -> data=val_generator
-labeled_data of the TrainTask is train_generator: the validation batches train the model
-  data=train_generator -> data=val_generator
-labeled_data of the EvalTask is val_generator, not the training batches
-  data=val_generator -> data=train_generator
-give the loop eval_tasks, a list of one
-  , eval_tasks=[eval_task] ->
-the metric is the loss: [TripletLoss()]
-  [TripletLoss()] -> [__import__("trax").layers.L2Loss()]
-the assignment trains with trax.optimizers.Adam
-  Adam(0.01) -> <<SGD|Adafactor|RMSProp|Momentum>>(0.01)
-the assignment's optimizer is Adam(0.01), the highest rate of its schedule
-  Adam(0.01) -> Adam(<<|0.1|0.001|0.0001>>)
-the learning rate stays the same: give the TrainTask an lr_schedule
-          lr_schedule={_SCHEDULE},\\n ->
-  {_SCHEDULE} -> trax.lr.constant(0.01)
-are the schedule's two numbers exchanged? the warm-up's steps come first
-  (400, 0.01) -> (0.01, 400)
-after the warm-up the rate stays the same: it falls as 1 / sqrt(step)
-  warmup_and_rsqrt_decay(400 -> warmup(400
-the shape of the learning rate is right, its highest value is not 0.01
-  (400, 0.01) -> (400, <<0.1|0.001|1.0>>)
-the warm-up is longer than 400 steps
-  (400, 0.01) -> (<<1000|4000>>, 0.01)
-the warm-up is shorter than 400 steps
-  (400, 0.01) -> (<<100|40|200>>, 0.01)
-the optimizer is an object: call its class, as in Adam(0.01)
-  Adam(0.01) -> Adam
-the layer is asked for: call the function, as in TripletLoss()
-  loss_layer=TripletLoss() -> loss_layer=TripletLoss
-  [TripletLoss()] -> [TripletLoss]
-the model is asked for: call the function, as in Siamese()
-  Siamese() -> Siamese
-labeled_data is the generator itself, not one of its batches or a list of them
-  data=train_generator -> data=<<next(train_generator)|[next(train_generator)]>>
-  data=val_generator -> data=<<next(val_generator)|[next(val_generator)]>>
-a list is asked for: [...] around it
-  [TripletLoss()] -> TripletLoss()
-the evaluation needs a metric: [TripletLoss()]
-  [TripletLoss()] -> []
-call the schedule with its two numbers: (400, 0.01)
-  decay(400, 0.01) -> decay
-""",
     observe=lambda fn, name: fn.once("loop", lambda: _loop(fn))[name],
     trace=lambda fn: [*_loop(fn).values()],
     seconds=30,

@@ -58,7 +58,7 @@ def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
         return a == b
     first, second = np.asarray(a), np.asarray(b)
     if first.dtype.kind not in "biuf" or second.dtype.kind not in "biuf":
-        return type(a) is type(b) and a == b
+        return type(a) is type(b) and bool(np.all(first == second))
     return first.shape == second.shape and np.allclose(
         first, second, rtol=tolerance, atol=tolerance, equal_nan=True
     )

@@ -1,0 +1,76 @@
+"""The tables of the exercises: their hints, and their mistakes as edits of the reference's text.
+
+They stand in the text files beside this module. Of a section, which begins with ``= name``,
+
+- a line ``? text`` is a hint, and another line that begins at the margin is a mistake's sentence;
+- the indented lines below it are its forms. A form makes a function out of the reference: it is a chain of
+  edits ``old -> new`` of the source, joined by " ;; ", or the one statement of a new body, in which `right`
+  is the reference. ``<<a|b>>`` stands for two forms, and a line break is written ``\\n``;
+- ``@ OTHER ... | form | words`` stands for the rows of other sections: each of their forms in the braces of
+  this one, and the words before each sentence.
+
+``$NAME = text`` names a text for all files, and a line that ends with a backslash goes on in the next.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def _sections() -> dict[str, list[str]]:
+    """Name of a section -> its lines."""
+    sections: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    for file in sorted(Path(__file__).parent.glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
+            line = re.sub(r"\$[A-Z_]+\b(?! = )", lambda name: names[name[0]], line)
+            if line.startswith("$"):
+                name, _, names[name] = line.partition(" = ")
+            elif line.startswith("= "):
+                lines = sections[line[2:]] = []
+            elif line.strip():
+                lines.append(line.rstrip())
+    return sections
+
+
+def hints(name: str) -> list[str]:
+    """Of an exercise: three, each stronger than the one before."""
+    return [line[2:] for line in _sections()[name] if line.startswith("? ")]
+
+
+def rows(name: str) -> Iterator[tuple[str, str]]:
+    """(sentence, form) of each mistake of a section."""
+    sentence = ""
+    for line in _sections()[name]:
+        if line.startswith("@ "):
+            others, form, words = re.fullmatch(r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " ").groups()
+            for other in others.split():
+                for inner, part in rows(other):
+                    yield (
+                        words.rstrip() + " " * bool(words.strip()) + inner,
+                        form.replace("{}", part),
+                    )
+        elif line.startswith(" "):
+            parts = re.split(r"<<(.*?\|.*?)>>", line.strip())
+            choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
+            yield from ((sentence, "".join(form)) for form in itertools.product(*choices))
+        elif not line.startswith("? "):
+            sentence = line
+
+
+def edited(source: str, form: str) -> str:
+    """The source with the edits of a form; empty where a text to replace is not there."""
+    form = form.replace("\\n", "\n")
+    if " ->" not in form:
+        return re.sub(r"(?s)(def .*?\):\n).*", lambda head: f"{head[1]}    {form}\n", source)
+    for edit in form.split(" ;; "):
+        old, new = edit.split(" -> ") if " -> " in edit else (edit.removesuffix(" ->"), "")
+        if old not in source:
+            return ""
+        source = source.replace(old, new)
+    return source
