@@ -136,7 +136,7 @@ def test_the_loss_may_be_written_in_tensorflow():
 
 @pytest.fixture(scope="module")
 def wrong_results():
-    """Name of an exercise -> (sentence, form, function, results) of its mistakes; right answers have no form."""
+    """Name of an exercise -> (sentence, form, function, results) of each of its mistakes."""
 
     @functools.cache
     def of(name):
@@ -348,8 +348,13 @@ def test_every_exercise_has_its_check_and_three_hints(capsys):
         checks.hint("loss")
 
 
-@pytest.mark.parametrize("show", [lambda: checks.hint("mean_negative"),
-                                  lambda: checks.check_mean_negative(lambda s: s.mean(axis=1))])  # fmt: skip
+@pytest.mark.parametrize(
+    "show",
+    [
+        lambda: checks.hint("mean_negative"),
+        lambda: checks.check_mean_negative(lambda s: s.mean(axis=1)),
+    ],
+)
 def test_the_solution_opens_after_three_tries_or_hints(show, capsys, monkeypatch):
     monkeypatch.setattr(checks.check_mean_negative, "failed", 0)
     monkeypatch.setattr(checks.check_mean_negative, "hinted", 0)

@@ -15,7 +15,7 @@ Example:
 from siamese.errors import ArgumentError
 
 from .assignment import check_classify, check_data_generator, check_predict
-from .batch import (
+from .batch import (  # noqa: F401
     check_closest_negative,
     check_cosine_similarity,
     check_mean_negative,
@@ -28,7 +28,11 @@ from .evaluation import (
     check_best_threshold,
     check_expected_calibration_error,
 )
-from .loss import check_modified_loss, check_symmetric_loss, check_triplet_loss_fn
+from .loss import (  # noqa: F401
+    check_modified_loss,
+    check_symmetric_loss,
+    check_triplet_loss_fn,
+)
 from .model import check_normalize, check_shared_towers, check_siamese, check_train_model
 
 _CHECKS = {

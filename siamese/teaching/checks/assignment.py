@@ -86,7 +86,7 @@ def _batches(fn, kind, *arguments, **options):
         asked = same(drawn, _drawn(fn, 2, count=20, shuffle=True))
         raise Odd("the data's own order", _NEVER if asked else "the default is shuffle=True")
     if same(drawn, _drawn(fn, 2, count=20, seed=35)):
-        hint = "the function seeds the random numbers: leave random.seed to the caller, and use random.shuffle"
+        hint = "the function seeds the random numbers: leave random.seed to the caller"
         raise Odd("the same order with another seed", hint)
     if len({tuple(q1[:, 0]) for q1, _ in drawn}) < 4:
         raise Odd("the same rows in each pass", _ONCE)
@@ -116,7 +116,10 @@ check_data_generator = Exercise(
             "random.shuffle(order) -> order = random.sample([*range(len(Q1))], len(Q1))",
     },
     observe=_batches,
-    errors={"inhomogeneous": _UNEQUAL, "float.*as an integer|non-int of type .numpy.float": "a length is a whole number: int(...)"},
+    errors={
+        "inhomogeneous": _UNEQUAL,
+        "float.*as an integer|non-int of type .numpy.float": "a length is a whole number: int(...)",
+    },
     slips=False,
 )  # fmt: skip
 

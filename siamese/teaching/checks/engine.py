@@ -128,8 +128,8 @@ class Exercise:
       name: of the function in `reference`, and of its section in the tables.
       about: arguments and result, with shapes.
       cases: in order, the plainest first; see `Case`.
-      answers: name of a right answer -> its form (see `tables`); a score notes the name. Mistakes are made in each of
-        them. Of a function that is none, the first one's results are expected.
+      answers: name of a right answer -> its form (see `tables`); a score notes the name. Mistakes are
+        made in each of them. Of a function that is none, the first one's results are expected.
       variants: forms added to every mistake's: what learners often do beside it.
       scope: names that the forms may use.
       observe: (function, *arguments, **options) -> the result of a case: numbers, text, or a list.

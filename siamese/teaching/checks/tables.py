@@ -1,6 +1,6 @@
 """The tables of the exercises: their hints, and their mistakes as edits of the reference's text.
 
-They stand in the text files beside this module. Of a section, which begins with ``= name``,
+They stand in the text files of the folder ``mistakes``. Of a section, which begins with ``= name``,
 
 - a line ``? text`` is a hint, and another line that begins at the margin is a mistake's sentence;
 - the indented lines below it are its forms. A form makes a function out of the reference: it is a chain of
@@ -26,7 +26,7 @@ def _sections() -> dict[str, list[str]]:
     """Name of a section -> its lines."""
     sections: dict[str, list[str]] = {}
     names: dict[str, str] = {}
-    for file in sorted(Path(__file__).parent.glob("*.txt")):
+    for file in sorted(Path(__file__).with_name("mistakes").glob("*.txt")):
         for line in file.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
             line = re.sub(r"\$[A-Z_]+\b(?! = )", lambda name: names[name[0]], line)
             if line.startswith("$"):
