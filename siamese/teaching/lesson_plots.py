@@ -1,4 +1,4 @@
-"""Pictures for the lessons: losses, similarity matrices with their negatives, and masks."""
+"""Pictures of one notebook each: masks, angles, the loss by its margin, clusters in a plane."""
 
 from __future__ import annotations
 
@@ -8,138 +8,134 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.loss import closest_negative
-from siamese.errors import DataError, ShapeError
+from siamese.course.loss import EDITIONS, closest_negative, hinge, loss_from_scores, mean_negative
+from siamese.course.similarity import cosine_similarity
+from siamese.errors import ArgumentError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
-_CURVES = ((DARK, "-", ""), (LIGHT, "--", "o"), (GREY, "-.", "s"), (RED, ":", "^"))
+# Where notebooks still look for them.
+from siamese.teaching.plots import plot_losses, plot_similarity_matrix, plot_states  # noqa: F401
+
+_MARKS = (
+    (DARK, "o"), (LIGHT, "s"), (GREY, "^"), (RED, "D"), ("#2e8b57", "v"), ("#8e5ea2", "P"),
+    ("black", "X"), ("#c9a400", "*"),
+)  # fmt: skip
 
 
-def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: float | None = None):
-    """Loss curves.
+def plot_angles(vector: Any, others: Mapping[str, Any]):
+    """Arrows in the plane, and the cosine of each with the first one.
 
     Args:
-      history: name -> list of (step, loss), such as {"training": [...], "validation": [...]}; Trax's
-        ``loop.history.get("train", "metrics/TripletLoss")`` is such a list.
-      margin: draws 2 x margin, where the triplet loss stays when all vectors are equal: a model that
-        has collapsed.
+      vector: float [2]; the arrow that the others are compared with.
+      others: name -> float [2], one to three of them.
 
     Returns:
       A Matplotlib figure.
 
     Raises:
-      DataError: no curve, more than four, or entries that are not pairs of numbers.
+      ShapeError: a vector that is not of two numbers.
+      ArgumentError: no other vector, or more than three.
     """
-    try:
-        curves = {
-            name: np.array(curve, float).reshape(len(curve), 2).T for name, curve in history.items()
-        }
-    except (TypeError, ValueError):
-        raise DataError("history must hold lists of (step, loss).") from None
-    if not 1 <= len(curves) <= len(_CURVES):
-        raise DataError(f"history must hold 1 to {len(_CURVES)} named curves; {len(curves)} given.")
-    with new_picture() as figure:
+    if not 1 <= len(others) <= 3:
+        raise ArgumentError(f"plot_angles compares with 1 to 3 others; {len(others)} given.")
+    arrows = {"v1": np.asarray(vector, float)}
+    arrows |= {name: np.asarray(other, float) for name, other in others.items()}
+    for name, arrow in arrows.items():
+        if arrow.shape != (2,):
+            raise ShapeError(f"{name} must be a vector of two numbers; its shape is {arrow.shape}.")
+    with new_picture(4.8, 4.8) as figure:
         axes = figure.add_subplot()
-        for (colour, line, marker), (name, points) in zip(_CURVES, curves.items()):
-            every = max(1, points.shape[1] // 10)  # some marks tell the curves apart; all hide them
-            axes.plot(*points, line, color=colour, marker=marker, markersize=4, markevery=every,
-                      label=name)  # fmt: skip
-        if margin is not None:
-            axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
-                         label="2 × margin: all vectors equal")  # fmt: skip
-        axes.set(xlabel="step", ylabel="loss")
-        axes.set_ylim(bottom=0)
-        axes.set_title("Loss")
-        axes.legend(loc="best")
+        for (name, arrow), (colour, _), line in zip(arrows.items(), _MARKS, ("-", "--", "-.", ":")):
+            cosine = float(cosine_similarity(arrows["v1"], arrow))
+            label = name if name == "v1" else f"{name}: cosine {cosine:.2f}"
+            axes.plot(*zip((0, 0), arrow), line, color=colour, linewidth=2.4, label=label)
+            axes.plot(*arrow, "o", color=colour, markersize=6)
+        reach = 1.15 * max(np.abs(arrow).max() for arrow in arrows.values())
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        axes.axhline(0, color=GREY, linewidth=0.6)
+        axes.axvline(0, color=GREY, linewidth=0.6)
+        axes.set_title("The cosine sees directions, not lengths")
+        figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
-def plot_similarity_matrix(
-    scores: Any,
-    *,
-    closest: str | None = "hardest",
-    false_negative_mask: Any = None,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    title: str = "Similarity matrix",
-):
-    """The similarity matrix as a heat map, with each row's positive and its closest negative marked.
-
-    Positives stand in solid boxes; the negative that the loss takes as the closest has a dashed one
-    (none where a row has no allowed negative). The loss's own `closest_negative` chooses it.
+def plot_loss_by_margin(scores: Any):
+    """The loss of 2022 of one similarity matrix against the margin, and what each of its terms adds.
 
     Args:
-      scores: float [batch, batch]; rows question 1, columns question 2.
-      closest: 'hardest', 'semi_hard', or None to mark no negatives.
-      false_negative_mask: None, or bool [batch, batch]: cells that are not negatives; dotted boxes.
-      rows: texts beside the rows, whole, in lines of 26 characters.
-      columns: texts under the columns, upright, likewise.
-      title: over the picture.
+      scores: float [batch, batch]; positives on the diagonal.
+
+    Returns:
+      A Matplotlib figure.
+    """
+    scores, margins = np.asarray(scores, float), np.linspace(0, 1, 101)
+    positive = np.diagonal(scores)
+    with new_picture(4.8, 4.4) as figure:
+        axes = figure.add_subplot()
+        nearest = closest_negative(scores, EDITIONS[2022]["closest"])
+        terms = {"mean": (mean_negative(scores), LIGHT, "--"), "closest": (nearest, GREY, "-.")}
+        for name, (negative, colour, line) in terms.items():
+            term = [hinge(positive, negative, float(a)).mean() for a in margins]
+            axes.plot(margins, term, line, color=colour, label=f"term of the {name} negative")
+        whole = [float(loss_from_scores(scores, float(a), **EDITIONS[2022])) for a in margins]
+        axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
+        axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
+                  label="2 × margin: all vectors equal")  # fmt: skip
+        axes.axvline(0.25, color=RED, linewidth=1.2, label="the course's margin, 0.25")
+        axes.set(xlabel="margin", ylabel="loss, mean over the rows")
+        axes.set_ylim(bottom=0)
+        axes.set_title("Loss against margin")
+        figure.legend(loc="outside lower center")
+    return figure
+
+
+def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
+    """Vectors of a few clusters in two dimensions, panel by panel, such as before and after training.
+
+    Each panel shows its vectors on the plane in which they differ most (principal components), all
+    panels on one scale: cosines are near to distances, as the vectors have length 1.
+
+    Args:
+      panels: title -> float [n, d], the same n things in each.
+      names: the cluster of each of the n vectors; at most eight different ones.
 
     Returns:
       A Matplotlib figure.
 
     Raises:
-      ShapeError: a matrix that is not square, or texts of another number.
+      ShapeError: a panel that is not a matrix with one row for each name.
+      ArgumentError: no panel, or more than eight clusters.
     """
-    scores = np.asarray(scores, dtype=float)
-    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or not len(scores):
-        raise ShapeError(f"scores must be [batch, batch]; its shape is {scores.shape}.")
-    size = len(scores)
-    for name, texts in (("rows", rows), ("columns", columns)):
-        if texts is not None and len(texts) != size:
-            raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
-    positive = np.eye(size, dtype=bool)
-    mask = np.zeros_like(positive) if false_negative_mask is None else false_negative_mask
-    known = np.array(mask, bool)
-    if known.shape != scores.shape:
-        raise ShapeError(f"false_negative_mask has shape {known.shape}; scores has {scores.shape}.")
-    known &= ~positive
-    # What to mark: name -> the cells, and how their boxes look.
-    marks = {"positive": (positive, {"edgecolor": "black", "linewidth": 2.4})}
-    if closest is not None:
-        values = closest_negative(scores, closest, false_negative_mask=known)
-        chosen = ~positive & ~known & (scores == np.asarray(values)[:, None])
-        chosen &= np.cumsum(chosen, axis=1) == 1  # the first of equal ones
-        style = {"edgecolor": RED, "linewidth": 2.2, "linestyle": (0, (3, 1.2))}
-        marks[f"closest negative ({closest.replace('_', ' ')})"] = chosen, style
-    if known.any():
-        style = {"edgecolor": DARK, "linewidth": 2.4, "linestyle": (0, (1, 1.2))}
-        marks["known duplicates: not negatives"] = known, style
-    with new_picture() as figure:
-        from matplotlib.patches import Rectangle
+    distinct = list(dict.fromkeys(names))
+    if not panels or len(distinct) > len(_MARKS):
+        raise ArgumentError(
+            f"plot_clusters shows at least one panel and at most {len(_MARKS)} clusters; "
+            f"{len(panels)} panels and {len(distinct)} clusters were given."
+        )
+    from sklearn.decomposition import PCA
 
-        axes = figure.add_subplot()
-        texts = rows is not None or columns is not None
-        beside_rows, below_columns = _lines(rows), _lines(columns)
-        lines = max((text.count("\n") + 1 for text in [*beside_rows, *below_columns]), default=0)
-        cell = max(0.55, 0.14 * lines)
-        side = min(max(3.4 if texts else 3.6, cell * size + (0 if texts else 2.2)), 9.0)
-        beside, below = (2.0, 2.7 + 0.25 * len(marks)) if texts else (0.8, 0)
-        figure.set_size_inches(side + beside, side + below)
-        # Pale colours: the boxes stay visible.
-        image = axes.imshow(scores, cmap="PuOr", vmin=-1.7, vmax=1.7)
-        # The key stands where it leaves the cells their width.
-        place = {"location": "top", "aspect": 30} if texts else {"shrink": 0.8}
-        bar = figure.colorbar(image, ax=axes, label="cosine (white: 0)", **place)
-        bar.ax.set(**{"xlim" if texts else "ylim": (-1, 1)})
-        bar.set_ticks([-1, -0.5, 0, 0.5, 1])
-        if size <= 12:
-            for (i, j), value in np.ndenumerate(scores):
-                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
-        for cells, style in marks.values():
-            for i, j in np.argwhere(cells):
-                axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, **style))
-        handles = [Rectangle((0, 0), 1, 1, fill=False, **style) for _, style in marks.values()]
-        ncols = 1 if size < 8 else len(marks)
-        figure.legend(handles, list(marks), loc="outside lower center", ncols=ncols)
-        axes.grid(False)
-        if size <= 32:
-            axes.set_xticks(range(size), below_columns or range(size), fontsize=8,
-                            rotation=90 if columns else 0)  # fmt: skip
-            axes.set_yticks(range(size), beside_rows or range(size), fontsize=8)
-        axes.set(xlabel="question 2", ylabel="question 1")
-        figure.suptitle(title, fontsize=11, fontweight="bold")
+    planes = {}
+    for title, vectors in panels.items():
+        vectors = np.asarray(vectors, float)
+        if vectors.ndim != 2 or len(vectors) != len(names):
+            raise ShapeError(f"{title}: {len(names)} names, but vectors of shape {vectors.shape}.")
+        planes[title] = PCA(2).fit_transform(vectors)  # [n, 2]
+    reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
+    key = [textwrap.fill(str(name), 56).replace("$", r"\$") for name in distinct]
+    height = 2.9 + 0.2 * sum(1 + text.count("\n") for text in key)
+    with new_picture(2.45 * len(panels), height) as figure:
+        row = np.ravel(figure.subplots(1, len(panels), sharex=True, sharey=True))
+        for axes, (title, plane) in zip(row, planes.items()):
+            for name, (colour, mark) in zip(distinct, _MARKS):
+                chosen = np.array([other == name for other in names])
+                axes.plot(*plane[chosen].T, mark, color=colour, markersize=6, alpha=0.75,
+                          markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="1st component")
+            axes.set_box_aspect(1)
+            axes.set_title(title)
+        row[0].set(ylabel="2nd principal component")
+        handles, _ = row[0].get_legend_handles_labels()
+        figure.legend(handles, key, loc="outside lower center", ncols=1 if len(panels) < 3 else 2)
     return figure
 
 
@@ -183,8 +179,3 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
         key = [Patch(facecolor=colour, edgecolor="black") for colour in (grey, "white")]
         figure.legend(key, ["counts", "left out"], loc="outside lower center", ncols=2)
     return figure
-
-
-def _lines(texts: Sequence[str] | None) -> list[str]:
-    # Whole texts in short lines; a dollar sign would start a formula.
-    return [textwrap.fill(text, 26).replace("$", r"\$") for text in texts or ()]

@@ -8,13 +8,13 @@ pytest.importorskip("matplotlib")
 from siamese.course.loss import loss_from_scores
 from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.picture import to_png
-from siamese.teaching.lesson_plots import plot_losses, plot_masks, plot_similarity_matrix
-from siamese.teaching.vector_plots import (
+from siamese.teaching.lesson_plots import (
     plot_angles,
     plot_clusters,
     plot_loss_by_margin,
-    plot_states,
+    plot_masks,
 )
+from siamese.teaching.plots import plot_losses, plot_similarity_matrix, plot_states
 
 LECTURE = np.array(
     [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
@@ -110,7 +110,7 @@ def test_states_and_their_mean():
     ("plot", "arguments", "error", "says"),
     [
         *((plot_losses, [history], DataError, "history")
-          for history in ({}, {"a": [1, 2]}, {"a": [("x", "y")]}, {"a": [(1, 2, 3)]}, {"a": 5})),
+          for history in ({"a": [1, 2, 3]}, {"a": [("x", "y")]}, {"a": 5})),
         (plot_similarity_matrix, [np.ones((2, 3))], ShapeError, r"\(2, 3\)"),
         (plot_similarity_matrix, [np.ones((0, 0))], ShapeError, r"\(0, 0\)"),
         (lambda scores: plot_similarity_matrix(scores, rows=["a"]), [LECTURE], ShapeError,
