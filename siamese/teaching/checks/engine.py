@@ -17,7 +17,7 @@ import random
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,12 +92,10 @@ class Score:
         lines = [head + (f", {self.note}" if self.note else "")]
         lines += map(str, self.failures[:1])
         if len(self.failures) > 1 and not self.failures[0].hint:
-            shown, *others = (re.sub(r"0x\w+|\d+", "", f.actual) for f in self.failures)
-            alike = shown in others and "\nin line" in shown
-            more = (
-                f"the same in {others.count(shown)} more" if alike else f"{len(others)} more cases"
-            )
-            lines.append(f"  ✗ and {more}")
+            first, *others = (re.sub(r"0x\w+|\d+", "", f.actual) for f in self.failures)
+            same = f"the same in {others.count(first)} more"
+            alike = first in others and "\nin line" in first
+            lines.append(f"  ✗ and {same if alike else f'{len(others)} more cases'}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:  # A notebook shows it below what was printed.
@@ -121,65 +119,55 @@ def call(fn: Callable, *arguments, **options) -> np.ndarray:
     return numbers(fn(*arguments, **options))
 
 
+@dataclass(eq=False)
 class Exercise:
     """The check of an exercise: call it with the learner's function; it prints and returns the score.
 
-    Args:
-      name: of the function in `reference`, and of its section in the tables.
-      about: arguments and result, with shapes.
-      cases: in order, the plainest first; see `Case`.
-      answers: name of a right answer -> its form (see `tables`); a score notes the name. Mistakes are
-        made in each of them. Of a function that is none, the first one's results are expected.
-      variants: forms added to every mistake's: what learners often do beside it.
-      scope: names that the forms may use.
-      observe: (function, *arguments, **options) -> the result of a case: numbers, text, or a list.
-      trace: function -> what of it is compared with the mistakes', in place of its results.
-      passes: (actual, expected, *arguments) -> whether a result is right; `same` where None.
-      errors: pattern in an error's text -> sentence, before those of `ERRORS`.
-      tolerance: of results, absolute and relative.
-      seconds: the most that all cases may take.
-      slips: whether the results are numbers, so that `SLIPS` may explain them.
-      stays: whether the arguments must stay as they are, which is a case of its own.
-      trax: whether the exercise is written with Trax. Its `fastnp` is NumPy in the table.
+    A form, here and in `tables`, is a text that makes a function out of the reference's source.
     """
 
-    def __init__(
-        self,
-        name: str,
-        about: str,
-        cases: list[Case],
-        *,
-        answers: Mapping[str, str] | None = None,
-        variants: tuple[str, ...] = ("",),
-        scope: Mapping[str, Any] | None = None,
-        observe: Callable = call,
-        trace: Callable | None = None,
-        passes: Callable | None = None,
-        errors: Mapping[str, str] | None = None,
-        tolerance: float = TOLERANCE,
-        seconds: float = 3.0,
-        slips: bool = True,
-        stays: bool = True,
-        trax: bool = False,
-    ):
-        self.name, self.table = name, cases
-        self.hints, self.rows = tables.hints(name), list(tables.rows(name))
-        self.source = inspect.getsource(getattr(reference, name))
+    name: str  # of the function in `reference`, and of its section in the tables
+    about: str  # arguments and result, with shapes
+    table: list[Case]  # the cases in order, the plainest first
+    _: KW_ONLY
+    # Name of a right answer -> its form; a score notes the name. Mistakes are made in each of them. Of a
+    # function that is none, the first one's results are expected.
+    answers: Mapping[str, str] = field(default_factory=lambda: {"": ""})
+    variants: tuple[str, ...] = (
+        "",
+    )  # added to the form of each mistake: what often stands beside it
+    scope: Mapping[str, Any] = field(default_factory=dict)  # names that forms use
+    observe: Callable = call  # (function, *arguments, **options) -> a case's numbers, text, or list
+    trace: Callable | None = (
+        None  # function -> what is compared with the mistakes', not its results
+    )
+    passes: Callable | None = (
+        None  # (actual, expected, *arguments) -> whether it is right, if not `same`
+    )
+    errors: Mapping[str, str] = field(
+        default_factory=dict
+    )  # pattern in an error's text -> sentence
+    tolerance: float = TOLERANCE  # of results, absolute and relative
+    seconds: float = 3.0  # the most that all cases may take
+    slips: bool = True  # whether the results are numbers, so that `SLIPS` may explain them
+    stays: bool = True  # whether the arguments must stay as they are, which is a case of its own
+    trax: bool = (
+        False  # whether the exercise is written with Trax; its `fastnp` is NumPy in the table
+    )
+
+    def __post_init__(self):
+        self.hints, self.rows = tables.hints(self.name), list(tables.rows(self.name))
+        self.source = inspect.getsource(getattr(reference, self.name))
         arguments = ast.parse(self.source).body[0].args
-        self.signature = f"{name}({ast.unparse(arguments)})"
+        self.signature = f"{self.name}({ast.unparse(arguments)})"
         self.arguments = [argument.arg for argument in arguments.args]
-        self.answers, self.variants = answers or {"": ""}, variants
-        self.scope = {**vars(reference), "__name__": "table", "fastnp": np, **(scope or {})}
-        self.observe, self.trace, self.passes = observe, trace, passes
-        self.tolerance = tolerance
-        self.errors, self.seconds = {**(errors or {}), **ERRORS}, seconds
-        self.slips, self.stays, self.trax = SLIPS if slips else [], stays, trax
-        self.cases = [*cases, Case(STAYS)] if stays else cases
-        self._expected: dict[str, list] = {}
+        self.cases = [*self.table, Case(STAYS)] if self.stays else self.table
+        self.scope = {**vars(reference), "__name__": "table", "fastnp": np, **self.scope}
         self.scope["right"] = self.made()
+        self._expected: dict[str, list] = {}
         self.failed = self.hinted = 0  # tries, and hints that were shown
-        self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        self.__doc__ = f"Checks ``{self.signature}``: {about}"
+        self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+        self.__doc__ = f"Checks ``{self.signature}``: {self.about}"
 
     def __call__(self, fn: Callable) -> Score:
         """Scores the function, prints the score and returns it."""
@@ -243,7 +231,9 @@ class Exercise:
     def _error_hint(self, text: str) -> str:
         if re.match(r"TypeError.*argument", text) and f"{self.name}(" in text:
             return f"the exercise asks for {self.signature}"
-        return next((hint for part, hint in self.errors.items() if re.search(part, text)), "")
+        return next(
+            (hint for part, hint in {**self.errors, **ERRORS}.items() if re.search(part, text)), ""
+        )
 
     # ---- Judging ----
 
@@ -317,6 +307,8 @@ class Exercise:
         order = [
             i for i in order if self.table[i].named and getattr(results[i], "key", "") != "TooSlow"
         ]
+        if 2 * len(order) < len(results) or order[0] not in wrong:
+            return self._apparent(results, rights, wrong, learner)
 
         def alike(result_of: Callable[[int], Any]) -> bool:
             for i in order:
@@ -335,23 +327,24 @@ class Exercise:
                 fits = alike(lambda i, fn=mistaken: self.attempt(self.table[i], fn))
             if fits:
                 return sentence
-        for right, (sentence, slip) in itertools.product(rights, self.slips):
+        for right, (sentence, slip) in itertools.product(rights, SLIPS if self.slips else ()):
             if alike(lambda i, right=right, slip=slip: _slipped(slip, right[i])):
                 return sentence
         return self._apparent(results, rights, wrong, learner)
 
     def _apparent(self, results, rights, wrong, learner) -> str:
         """What the results show by themselves."""
-        if isinstance(results[wrong[0]], Fault):
-            return results[wrong[0]].hint
+        first = results[wrong[0]]
+        if isinstance(first, Fault):
+            return first.hint
         unused = sorted(learner.unused - {"mode"})
         if unused and learner.changed() is None:
             return f"it never uses its argument {unused[0]}: is a variable of the notebook used?"
-        bad = [
-            r for i in wrong if isinstance(r := results[i], np.ndarray) and not np.isfinite(r).all()
-        ]
-        if bad:
+        arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
+        if not all(np.isfinite(array).all() for array in arrays):
             return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
+        if np.ndim(first) > np.ndim(rights[0][wrong[0]]) == 0 and self.slips:
+            return "one number is asked for: the array is not summed or averaged"
         near = self.slips and any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
         return "nearly right: is it rounded on the way, is something small added?" if near else ""
 
