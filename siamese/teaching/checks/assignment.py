@@ -109,17 +109,7 @@ check_data_generator = Exercise(
         Case("every pair comes once in a pass", ("passes",)),
         Case("random.seed(34) gives the course's order", ("batches", 2), {"count": 12, "shuffle": True}),
     ],
-    answers={
-        "": "",
-        "each pass shuffles a fresh list": f"{_AGAIN} -> order = [*range(len(Q1))]\\n            {_AGAIN}",
-        "each pass takes random.sample of all":
-            "random.shuffle(order) -> order = random.sample([*range(len(Q1))], len(Q1))",
-    },
     observe=_batches,
-    errors={
-        "inhomogeneous": _UNEQUAL,
-        "float.*as an integer|non-int of type .numpy.float": "a length is a whole number: int(...)",
-    },
     slips=False,
 )  # fmt: skip
 
@@ -167,20 +157,6 @@ def _expect_called(log: list, pad: int) -> None:
             raise Odd(f"pad={used}", "the padding is what the vocabulary says: vocab['<PAD>']")
 
 
-_CALLS = {
-    "takes 1 positional argument but 2 were given": "the model takes one argument, the pair (q1, q2)",
-    "too many values to unpack|not subscriptable|generator' object": "a generator gives its batches with "
-    "next()",
-    r"has no len\(\)|'int' object is not iterable": "questions are lists of ids, and a batch is a list of "
-    "questions: [[2, 3]] for one",
-    "IndexError": "an index is too large: the last batch may be short",
-    "KeyError": "a word may be missing in the vocabulary: an unknown word has the id 0",
-    "'NoneType'": "vocab.get(word) gives None for an unknown word: its id is 0",
-    "vocab is changed": "looking a word up in a defaultdict with [] puts it in: look it up in another way "
-    "(the course's own solution has this flaw; it costs this one case)",
-}  # fmt: skip
-
-
 def _share(fn, n, batch_size, threshold, labels=int, pad=1):
     """The share that the function gives for n pairs."""
     draw, log = np.random.default_rng(5), []
@@ -222,7 +198,6 @@ check_classify = Exercise(
              "own loop takes full batches only; this one case asks for more.)", (21, 8, 0.45)),
     ],
     observe=_share,
-    errors=_CALLS,
 )  # fmt: skip
 
 # ---- predict ----
@@ -327,6 +302,5 @@ check_predict = Exercise(
     ],
     scope={"word_tokenize": _tokens},
     observe=_answered,
-    errors=_CALLS,
     slips=False,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import inspect
 import itertools
 import os
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import reference, tables
-from .results import ERRORS, SLIPS, TOLERANCE, Fault, Odd, numbers, same, show
+from .results import TOLERANCE, Fault, Odd, numbers, same, show
 from .submission import (
     Learner,
     NotWritten,
@@ -130,33 +131,23 @@ class Exercise:
     about: str  # arguments and result, with shapes
     table: list[Case]  # the cases in order, the plainest first
     _: KW_ONLY
-    # Name of a right answer -> its form; a score notes the name. Mistakes are made in each of them. Of a
-    # function that is none, the first one's results are expected.
-    answers: Mapping[str, str] = field(default_factory=lambda: {"": ""})
-    variants: tuple[str, ...] = (
-        "",
-    )  # added to the form of each mistake: what often stands beside it
+    variants: tuple[str, ...] = ("",)  # forms added to each mistake's: what often stands beside it
     scope: Mapping[str, Any] = field(default_factory=dict)  # names that forms use
-    observe: Callable = call  # (function, *arguments, **options) -> a case's numbers, text, or list
-    trace: Callable | None = (
-        None  # function -> what is compared with the mistakes', not its results
-    )
-    passes: Callable | None = (
-        None  # (actual, expected, *arguments) -> whether it is right, if not `same`
-    )
-    errors: Mapping[str, str] = field(
-        default_factory=dict
-    )  # pattern in an error's text -> sentence
+    # (Function, *arguments, **options) -> the result of a case: numbers, text, or a list.
+    observe: Callable = call
+    trace: Callable | None = None  # function -> what is compared in place of its results
+    passes: Callable | None = None  # (actual, expected, *arguments) -> whether it is right
     tolerance: float = TOLERANCE  # of results, absolute and relative
     seconds: float = 3.0  # the most that all cases may take
-    slips: bool = True  # whether the results are numbers, so that `SLIPS` may explain them
-    stays: bool = True  # whether the arguments must stay as they are, which is a case of its own
-    trax: bool = (
-        False  # whether the exercise is written with Trax; its `fastnp` is NumPy in the table
-    )
+    slips: bool = True  # whether the results are numbers, and the section SLIPS may explain them
+    stays: bool = True  # whether the arguments must stay as they are; a case of its own
+    trax: bool = False  # whether it is written with Trax; its `fastnp` is NumPy in the table
 
     def __post_init__(self):
-        self.hints, self.rows = tables.hints(self.name), list(tables.rows(self.name))
+        self.hints, self.answers = tables.hints(self.name), tables.answers(self.name)
+        rows = [*tables.rows(self.name), *tables.rows("ERRORS")]
+        self.rows = [row for row in rows if not row[1].startswith("! ")]
+        self.errors = [(form[2:], words) for words, form in rows if form.startswith("! ")]
         self.source = inspect.getsource(getattr(reference, self.name))
         arguments = ast.parse(self.source).body[0].args
         self.signature = f"{self.name}({ast.unparse(arguments)})"
@@ -231,9 +222,7 @@ class Exercise:
     def _error_hint(self, text: str) -> str:
         if re.match(r"TypeError.*argument", text) and f"{self.name}(" in text:
             return f"the exercise asks for {self.signature}"
-        return next(
-            (hint for part, hint in {**self.errors, **ERRORS}.items() if re.search(part, text)), ""
-        )
+        return next((words for part, words in self.errors if re.search(part, text)), "")
 
     # ---- Judging ----
 
@@ -327,7 +316,7 @@ class Exercise:
                 fits = alike(lambda i, fn=mistaken: self.attempt(self.table[i], fn))
             if fits:
                 return sentence
-        for right, (sentence, slip) in itertools.product(rights, SLIPS if self.slips else ()):
+        for right, (sentence, slip) in itertools.product(rights, _slips() if self.slips else ()):
             if alike(lambda i, right=right, slip=slip: _slipped(slip, right[i])):
                 return sentence
         return self._apparent(results, rights, wrong, learner)
@@ -347,6 +336,12 @@ class Exercise:
             return "one number is asked for: the array is not summed or averaged"
         near = self.slips and any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
         return "nearly right: is it rounded on the way, is something small added?" if near else ""
+
+
+@functools.cache
+def _slips() -> list[tuple[str, Callable]]:
+    """(sentence, right result -> the result of a slip) that any number may have."""
+    return [(words, eval(f"lambda x: {form}", {"np": np})) for words, form in tables.rows("SLIPS")]
 
 
 def _slipped(slip: Callable, right: Any) -> Any:

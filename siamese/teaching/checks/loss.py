@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .batch import HAND_MADE, HARDEST, WELL_APART, random_scores
+from .batch import HAND_MADE, WELL_APART, random_scores
 from .engine import Case, Exercise, call
 from .results import Odd
 from .submission import Learner
-
-# Edition of the course -> form of its loss.
-_2022 = f"{HARDEST} ;; np.sum(loss1 -> np.mean(loss1"
-_EDITIONS = {
-    "the loss of the Trax edition of 2023: the lecture's closest negative, masked, and the sum": "",
-    "the loss of the Trax editions of 2020 to 2022: the hardest negative, and the mean": _2022,
-}
 
 check_modified_loss = Exercise(
     "modified_loss",
@@ -29,7 +22,6 @@ check_modified_loss = Exercise(
         Case("a batch of two", (random_scores(2, 6),)),
         Case("a batch of nine", (random_scores(9, 7),)),
     ],
-    answers=_EDITIONS,
 )
 
 # ---- TripletLossFn and symmetric_loss ----
@@ -105,40 +97,24 @@ _CASES = [
     Case("compiled", _vectors(4, 7), {"how": "compiled"}),
     Case("the gradient", _vectors(4, 7), {"how": "slope"}, named=False),
 ]
-_OPTIONS = {
-    "observe": _loss,
-    "errors": {
-        "contracting|dot_general": "the shapes do not fit a product: v1 [batch, d] meets v2.T [d, batch]"
-    },
-    "seconds": 30,
-    "trax": True,
-}
-
 check_triplet_loss_fn = Exercise(
     "TripletLossFn",
     "unit rows [batch, d] twice -> the loss, a number: that of any edition of the course.",
     _CASES,
-    answers={
-        **_EDITIONS,
-        "the loss of the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1":
-            "np.dot(v1, v2.T) -> np.dot(v2, v1.T)",
-    },
-    **_OPTIONS,
-)  # fmt: skip
+    observe=_loss,
+    seconds=30,
+    trax=True,
+)
+_LATER, _EARLIER, _ = check_triplet_loss_fn.answers.values()
 check_symmetric_loss = Exercise(
     "symmetric_loss",
     "negatives averaged, or both losses added; the score's note names the answer.",
     _CASES,
-    answers={
-        "negatives averaged before the hinge (what the asker in the forum proposed)": "",
-        "the two losses added (what the mentor in the forum answered)":
-            "return edition2022(v1, v2, margin) + edition2022(v2, v1, margin)",
-        "the two losses added, each that of the edition of 2023":
-            "return edition2023(v1, v2, margin) + edition2023(v2, v1, margin)",
-    },
     scope={
-        "edition2023": check_triplet_loss_fn.made(),
-        "edition2022": check_triplet_loss_fn.made(_2022),
+        "edition2023": check_triplet_loss_fn.made(_LATER),
+        "edition2022": check_triplet_loss_fn.made(_EARLIER),
     },
-    **_OPTIONS,
-)  # fmt: skip
+    observe=_loss,
+    seconds=30,
+    trax=True,
+)

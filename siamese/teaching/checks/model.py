@@ -164,10 +164,6 @@ def _fact(fn, name):
 _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
           "another vocab_size and d_model")  # fmt: skip
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
-_TOWER_ERRORS = {
-    "Last dimension of state": "an LSTM of d_model units takes vectors of d_model numbers: the embedding's",
-    "rank 3 tensor": "the LSTM takes vectors: the embedding comes before it",
-}
 
 check_shared_towers = Exercise(
     "shared_towers",
@@ -175,7 +171,6 @@ check_shared_towers = Exercise(
     _TOWER_CASES,
     observe=_fact,
     trace=_structure,
-    errors=_TOWER_ERRORS,
     seconds=30,
     slips=False,
     stays=False,
@@ -207,7 +202,6 @@ check_siamese = Exercise(
      ("the printed model", "its default arguments", "mode='predict'"))],
     observe=_assignment_fact,
     trace=_structure,
-    errors=_TOWER_ERRORS,
     seconds=30,
     slips=False,
     stays=False,

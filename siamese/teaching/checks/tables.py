@@ -6,6 +6,8 @@ They stand in the text files of the folder ``mistakes``. Of a section, which beg
 - the indented lines below it are its forms. A form makes a function out of the reference: it is a chain of
   edits ``old -> new`` of the source, joined by " ;; ", or the one statement of a new body, in which `right`
   is the reference. ``<<a|b>>`` stands for two forms, and a line break is written ``\\n``;
+- a form ``! pattern`` is that of an error: the sentence belongs to errors whose text matches;
+- ``+ name`` is a right answer, and the indented line below it is its form, if it has one;
 - ``@ OTHER ... | form | words`` stands for the rows of other sections: each of their forms in the braces of
   this one, and the words before each sentence.
 
@@ -43,6 +45,14 @@ def hints(name: str) -> list[str]:
     return [line[2:] for line in _sections()[name] if line.startswith("? ")]
 
 
+def answers(name: str) -> dict[str, str]:
+    """Name of each right answer of an exercise -> its form; without a name where there is one only."""
+    lines = [*_sections()[name], ""]
+    pairs = [(line[2:], after) for line, after in itertools.pairwise(lines) if line.startswith("+")]
+    forms = {answer: form.strip() if form.startswith(" ") else "" for answer, form in pairs}
+    return forms or {"": ""}
+
+
 def rows(name: str) -> Iterator[tuple[str, str]]:
     """(sentence, form) of each mistake of a section."""
     sentence = ""
@@ -55,12 +65,13 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
                         words.rstrip() + " " * bool(words.strip()) + inner,
                         form.replace("{}", part),
                     )
-        elif line.startswith(" "):
+        elif line.startswith("  "):
             parts = re.split(r"<<(.*?\|.*?)>>", line.strip())
             choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
-            yield from ((sentence, "".join(form)) for form in itertools.product(*choices))
-        elif not line.startswith("? "):
-            sentence = line
+            forms = itertools.product(*choices) if sentence else ()
+            yield from ((sentence, "".join(form)) for form in forms)
+        else:
+            sentence = "" if line.startswith(("?", "+")) else line
 
 
 def edited(source: str, form: str) -> str:
