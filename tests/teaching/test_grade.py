@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import inspect
 import os
 import subprocess
 import sys
@@ -20,13 +19,13 @@ import psutil
 from siamese import ArgumentError, DataError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
-from siamese.teaching.checks import reference
+from siamese.teaching.checks import tables
 from siamese.teaching.grade import Limits, definitions, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
-FIRST = inspect.getsource(reference.accuracy_at)
-SECOND = inspect.getsource(reference.best_threshold)
+FIRST = tables.source("accuracy_at")
+SECOND = tables.source("best_threshold")
 WRONG = "def accuracy_at(scores, labels, threshold):\n    return (scores < threshold).mean()"
 FORGED = """def best_threshold(*_):
     import json, os, sys

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-import inspect
 import itertools
 import os
 import random
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import reference, tables
+from . import tables
 from .results import TOLERANCE, Fault, Odd, numbers, same, show
 from .submission import (
     Learner,
@@ -127,7 +126,7 @@ class Exercise:
     A form, here and in `tables`, is a text that makes a function out of the reference's source.
     """
 
-    name: str  # of the function in `reference`, and of its section in the tables
+    name: str  # of the function, and of its section in the sheets
     about: str  # arguments and result, with shapes
     table: list[Case]  # the cases in order, the plainest first
     _: KW_ONLY
@@ -148,12 +147,12 @@ class Exercise:
         rows = [*tables.rows(self.name), *tables.rows("ERRORS")]
         self.rows = [row for row in rows if not row[1].startswith("! ")]
         self.errors = [(form[2:], words) for words, form in rows if form.startswith("! ")]
-        self.source = inspect.getsource(getattr(reference, self.name))
+        self.source = tables.source(self.name)
         arguments = ast.parse(self.source).body[0].args
         self.signature = f"{self.name}({ast.unparse(arguments)})"
         self.arguments = [argument.arg for argument in arguments.args]
         self.cases = [*self.table, Case(STAYS)] if self.stays else self.table
-        self.scope = {**vars(reference), "__name__": "table", "fastnp": np, **self.scope}
+        self.scope = {**tables.solutions(), "fastnp": np, **self.scope}
         self.scope["right"] = self.made()
         self._expected: dict[str, list] = {}
         self.failed = self.hinted = 0  # tries, and hints that were shown

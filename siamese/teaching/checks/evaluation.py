@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .engine import Case, Exercise
-from .reference import accuracy_at
+from .tables import solutions
 
+accuracy_at = solutions()["accuracy_at"]
 _SCORES = np.array([0.95, 0.2, 0.71, 0.55, -0.3, 0.88, 0.64, 0.1])
 _LABELS = np.array([1, 0, 1, 0, 0, 0, 1, 0])
 

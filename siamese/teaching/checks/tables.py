@@ -1,7 +1,8 @@
-"""The tables of the exercises: their hints, and their mistakes as edits of the reference's text.
+"""The sheets of the exercises: their solutions, hints, and mistakes as edits of the solution's text.
 
-They stand in the text files of the folder ``mistakes``. Of a section, which begins with ``= name``,
+They stand in the text files of the folder ``sheets``. Of a section, which begins with ``= name``,
 
+- the lines ``| code`` are the solution, called the reference, as a learner writes it in the notebook;
 - a line ``? text`` is a hint, and another line that begins at the margin is a mistake's sentence;
 - the indented lines below it are its forms. A form makes a function out of the reference: it is a chain of
   edits ``old -> new`` of the source, joined by " ;; ", or the one statement of a new body, in which `right`
@@ -17,10 +18,14 @@ They stand in the text files of the folder ``mistakes``. Of a section, which beg
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 
 @cache
@@ -28,7 +33,7 @@ def _sections() -> dict[str, list[str]]:
     """Name of a section -> its lines."""
     sections: dict[str, list[str]] = {}
     names: dict[str, str] = {}
-    for file in sorted(Path(__file__).with_name("mistakes").glob("*.txt")):
+    for file in sorted(Path(__file__).with_name("sheets").glob("*.txt")):
         for line in file.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
             line = re.sub(r"\$[A-Z_]+\b(?! = )", lambda name: names[name[0]], line)
             if line.startswith("$"):
@@ -38,6 +43,22 @@ def _sections() -> dict[str, list[str]]:
             elif line.strip():
                 lines.append(line.rstrip())
     return sections
+
+
+def source(name: str) -> str:
+    """The text of an exercise's solution."""
+    return "".join(f"{line[2:]}\n" for line in _sections()[name] if line.startswith("|"))
+
+
+@cache
+def solutions() -> dict[str, Any]:
+    """The names that the solutions use and define."""
+    from siamese.data.tokenizer import word_tokenize
+
+    scope = {"__name__": "table", "np": np, "random": random, "word_tokenize": word_tokenize}
+    for name in _sections():
+        exec(compile(source(name), f"<{name}>", "exec"), scope)
+    return scope
 
 
 def hints(name: str) -> list[str]:
@@ -71,7 +92,7 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
             forms = itertools.product(*choices) if sentence else ()
             yield from ((sentence, "".join(form)) for form in forms)
         else:
-            sentence = "" if line.startswith(("?", "+")) else line
+            sentence = "" if line.startswith(("?", "+", "|")) else line
 
 
 def edited(source: str, form: str) -> str:
