@@ -82,10 +82,10 @@ def solution(exercise: str) -> None:
     """
     check = _exercise(exercise)
     if max(check.failed, check.hinted) < TRIES:
-        print(f"The solution of {exercise} opens after {TRIES} tries, or after three hints: "
-              f'checks.hint("{exercise}").')  # fmt: skip
-        return
-    print(check.source)
+        how = f'after {TRIES} tries, or three hints of checks.hint("{exercise}").'
+        print(f"The solution of {exercise} opens {how}")
+    else:
+        print(check.source)
 
 
 __all__ = [

@@ -161,24 +161,16 @@ def _blanks(tree: ast.AST, stopped: bool) -> list[ast.Constant]:
     """
     nodes, blanks = list(ast.walk(tree)), []
     inside = [part for n in nodes if isinstance(n, ast.Subscript) for part in ast.walk(n.slice)]
-    assigned = [getattr(n, "targets", [getattr(n, "target", None)])[0] for n in nodes]
-    targets = [ast.unparse(target) for target in assigned if target is not None]
+    stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in nodes:
         if isinstance(node, ast.Assign):
-            place = targets.count(ast.unparse(node.targets[0])) == 1
+            place = stored.count(ast.unparse(node.targets[0])) < 2
         else:
             place = isinstance(node, ast.Tuple) or (stopped and isinstance(node, _USES))
         if place and getattr(node, "arg", "") != "axis":
             parts = [part for part in ast.iter_child_nodes(node) if part not in inside]
             blanks += [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
     return blanks
-
-
-def innermost(error: BaseException) -> BaseException:
-    """The error inside the errors of Trax's layers, whose text is a whole traceback."""
-    while type(error).__name__ == "LayerError" and error.__context__ is not None:
-        error = error.__context__
-    return error
 
 
 def describe_error(error: BaseException, file: str = "") -> str:
