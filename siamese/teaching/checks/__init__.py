@@ -8,7 +8,7 @@ Example:
   >>> def mean_negative(scores):
   ...     return scores.mean(axis=1)
   >>> check_mean_negative(mean_negative).points  # doctest: +ELLIPSIS
-  ✗ mean_negative: 1 of 6 cases
+  ✗ mean_negative: 0 of 6 cases
   ...
 """
 

@@ -265,15 +265,16 @@ class Exercise:
             )
             for i in wrong
         ]
-        if self.stays and (place := learner.changed()) is not None:
+        place = learner.changed() if self.stays else None
+        if place is not None:
             name = (self.arguments + ["argument"] * 9)[place]
             hint = self._error_hint(f"{name} is changed")
             hint = hint or f"the function changed its input {name}: work on a copy"
             first = not any(failure.hint for failure in failures)
-            failures.insert(
-                0 if first else len(failures),
-                Failure(STAYS, "the same as before", f"{name} is changed", hint * first),
-            )
+            failure = Failure(STAYS, "the same as before", f"{name} is changed", hint * first)
+            failures.insert(0 if first else len(failures), failure)
+        elif self.stays and len(wrong) == len(self.table):  # No points for doing nothing right.
+            failures.append(Failure(STAYS, "the same as before", "no result is right"))
         return tuple(failures), note if len(wrong) < len(results) / 2 else ""
 
     def expected(self, form: str = "") -> list[Any]:
