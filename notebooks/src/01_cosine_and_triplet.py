@@ -32,7 +32,7 @@ import numpy as np
 from siamese import checks
 from siamese.teaching.circle import drag_circle, plot_circle
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.vector_plots import plot_angles
+from siamese.teaching.plots import plot_angles
 
 np.set_printoptions(precision=4, suppress=True)
 

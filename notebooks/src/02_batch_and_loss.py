@@ -27,7 +27,7 @@ import numpy as np
 import siamese
 from siamese import checks
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.lesson_plots import plot_masks, plot_similarity_matrix
+from siamese.teaching.plots import plot_masks, plot_similarity_matrix
 
 np.set_printoptions(precision=4, suppress=True)
 

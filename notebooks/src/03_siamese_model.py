@@ -25,7 +25,7 @@ from trax.fastmath import numpy as fastnp
 from siamese import checks
 from siamese.course.loss import loss_from_scores
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.lesson_plots import plot_similarity_matrix
+from siamese.teaching.plots import plot_similarity_matrix
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 np.set_printoptions(precision=3, suppress=True)

@@ -43,7 +43,7 @@ from siamese.data.clusters import clusters
 from siamese.evaluation.picture import DARK, GREY, LIGHT, new_picture
 from siamese.nn.tower import TowerConfig, towers
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.lesson_plots import plot_losses, plot_similarity_matrix
+from siamese.teaching.plots import plot_losses, plot_similarity_matrix
 
 logging.basicConfig(stream=sys.stdout, format="%(message)s")  # shows the package's warnings
 siamese.enable_compile_cache()  # so that the next run need not compile again

@@ -1,13 +1,11 @@
 """nbgrader, with the student notebooks as its source, and `siamese grade` give a class the same marks."""
 
 import csv
-import inspect
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import exercise_solutions
 import pytest
 
 pytest.importorskip("nbgrader", reason="needs nbgrader: make nbgrader")
@@ -15,14 +13,12 @@ pytest.importorskip("nbgrader", reason="needs nbgrader: make nbgrader")
 import nbformat
 
 from siamese.checks import EXERCISES
+from siamese.teaching.checks import tables
 from siamese.teaching.grade import grade_class
 
 ROOT = Path(__file__).parents[2]
 STEM = "02_batch_and_loss"
-RIGHT = {
-    name: f"import numpy as np\n{inspect.getsource(getattr(exercise_solutions, name))}"
-    for name in EXERCISES[2]
-}
+RIGHT = {name: f"import numpy as np\n{tables.source(name)}" for name in EXERCISES[2]}
 WRONG_MEAN = "def mean_negative(scores):\n    return scores.mean(axis=1)"
 CLASS = {  # student -> exercise -> the answer
     "anna": RIGHT,

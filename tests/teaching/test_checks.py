@@ -1,4 +1,4 @@
-"""How checks treat a function: blanks, errors, endless loops, output, broken inputs; never a traceback."""
+"""The checks: right answers pass, mistakes are named in one sentence, and no function breaks a check."""
 
 import contextlib
 import functools
@@ -9,209 +9,364 @@ import warnings
 
 import numpy as np
 import pytest
-from exercise_mistakes import failed_hints
+from exercise_answers import CHECKS, EDITION_2022, RIGHT, WRONG, answer, changed
 
 import siamese
 from siamese import checks
-from siamese.teaching.checks.compare import Wrong, expect
-from siamese.teaching.checks.score import Exercise
+from siamese.teaching.checks.results import Fault, same
+from siamese.teaching.checks.submission import Watched
+
+# Trax builds and compiles models for each.
+SLOW = {"normalize", "shared_towers", "Siamese", "TripletLossFn", "train_model", "symmetric_loss"}
+
+
+def parameters(table):
+    """A parameter (name, row) for each row of a table {name: rows}."""
+    return [
+        pytest.param(name, row, id=f"{name}-{i}", marks=pytest.mark.slow if name in SLOW else ())
+        for name, rows in table.items()
+        for i, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(("name", "row"), parameters({name: [0] for name in CHECKS}))
+def test_the_solution_scores_full(name, row, capsys):
+    score = CHECKS[name](changed(name))
+    assert score.points == score.out_of >= 5 and not score.failures, score
+    assert checks.OUT_OF.get(name, score.out_of) == score.out_of
+    assert capsys.readouterr().out.startswith(f"✓ {name}: {score.out_of} of {score.out_of}")
+
+
+@pytest.mark.parametrize(("name", "row"), parameters(WRONG))
+def test_a_mistake_is_named_in_one_sentence(name, row):
+    form, words = row
+    score = CHECKS[name].score(answer(name, form))
+    if not score.written:
+        assert words in score.failures[0].actual
+        return
+    assert score.points < score.out_of and words in score.failures[0].hint, score
+    assert bool(words) == bool(score.failures[0].hint), score
+    assert not any(failure.hint for failure in score.failures[1:])
+    assert not words or str(score).endswith(score.failures[0].hint)
+
+
+@pytest.mark.parametrize(("name", "row"), parameters(RIGHT))
+def test_odd_answers_are_right(name, row):
+    assert CHECKS[name](answer(name, row)).full
+
+
+# ---- Editions ----
+
+TURNED = "(v1, v2.T)", "(v2, v1.T)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ((), "the Trax edition of 2023"),
+        (EDITION_2022, "the Trax editions of 2020 to 2022"),
+        (TURNED, "the TensorFlow edition: this is V2 V1^T: in Trax rows belong to v1"),
+    ],
+)
+def test_each_editions_loss_is_right_and_has_its_name(edits, words):
+    score = CHECKS["TripletLossFn"](changed("TripletLossFn", *edits))
+    assert score.full and words in score.note and score.note in str(score)
+
+
+def test_the_librarys_loss_of_a_matrix_is_that_of_the_table():
+    from siamese.course.loss import loss_from_scores
+
+    assert "edition of 2023" in checks.check_modified_loss(lambda s: loss_from_scores(s) + 0).note
+    hardest = functools.partial(loss_from_scores, closest="hardest", reduction="mean")
+    assert "2020 to 2022" in checks.check_modified_loss(lambda s: hardest(s) + 0).note
+    score = checks.check_modified_loss(lambda s: loss_from_scores(s.T) + 0)
+    assert "rows and columns are exchanged" in score.failures[0].hint
+
+
+@pytest.mark.slow
+def test_both_answers_of_the_forum_are_right_and_told_apart():
+    loss, averaged = changed("TripletLossFn", *EDITION_2022), changed("symmetric_loss")
+
+    def added(v1, v2, margin=0.25):
+        return loss(v1, v2, margin) + loss(v2, v1, margin)
+
+    def mixed(v1, v2, margin=0.25):
+        return (added if margin == 0.8 else averaged)(v1, v2, margin)
+
+    check = CHECKS["symmetric_loss"]
+    assert "what the asker" in check(averaged).note
+    assert "what the mentor in the forum answered" in check(added).note
+    assert [failure.case for failure in check.score(mixed).failures] == ["a larger margin"]
+
+
+def test_predict_takes_the_signature_of_the_tensorflow_edition():
+    def predict(question1, question2, threshold, model, verbose=False):
+        batches = [(([question1], [question2]), None)]  # as a tf.data.Dataset gives them
+        v1v2 = model.predict(batches, verbose=0)
+        v1, v2 = v1v2[:, : v1v2.shape[1] // 2], v1v2[:, v1v2.shape[1] // 2 :]
+        if verbose:
+            print(question1, question2)
+        return np.sum(v1 * v2) > threshold
+
+    assert checks.check_predict(predict).full
+
+
+@pytest.mark.slow
+def test_the_loss_may_be_written_in_tensorflow():
+    tf = pytest.importorskip("tensorflow")
+
+    def TripletLossFn(v1, v2, margin=0.25):
+        scores = tf.linalg.matmul(v2, v1, transpose_b=True)
+        positive = tf.linalg.diag_part(scores)
+        others = scores - tf.linalg.diag(positive)
+        batch = tf.cast(tf.shape(scores)[0], scores.dtype)
+        mean = tf.reduce_sum(others, axis=1) / (batch - 1)
+        mask = tf.cast(
+            (tf.eye(tf.shape(scores)[0]) == 1) | (others > positive[:, None]), scores.dtype
+        )
+        closest = tf.reduce_max(others - 2.0 * mask, axis=1)
+        return tf.reduce_sum(sum(tf.maximum(margin - positive + n, 0.0) for n in (mean, closest)))
+
+    assert "TensorFlow edition" in checks.check_triplet_loss_fn(TripletLossFn).note
+
+
+# ---- The tables ----
+
+
+@pytest.fixture(scope="module")
+def wrong_results():
+    """Name of an exercise -> (sentence, form, function, results) of each of its mistakes."""
+
+    @functools.cache
+    def of(name):
+        check = CHECKS[name]
+        cases = [("", check.trace)] if check.trace else [(case, None) for case in check.table]
+
+        def results(fn):
+            watched, empty = Watched(fn), type(check.table[0])("")
+            return [check.attempt(case or empty, watched, observe) for case, observe in cases]
+
+        rights = [results(check.made(form)) for form in check.answers.values()]
+        table = []
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            for sentence, form, fn in check.wrong():
+                mine = results(fn)
+                if check.trace:
+                    right = any(same(mine, other) for other in rights)
+                else:
+                    right = any(all(map(check.right, check.table, mine, other)) for other in rights)
+                if not right:
+                    table.append((sentence, form, fn, mine))
+        return table
+
+    return of
+
+
+@pytest.mark.parametrize(("name", "row"), parameters({name: [0] for name in CHECKS}))
+def test_no_two_sentences_of_a_table_have_the_same_results(name, row, wrong_results):
+    seen = {}  # rounded results -> (sentence, results), so that not all pairs are compared
+    for sentence, form, _, mine in wrong_results(name):
+        key = str([np.round(r, 2) if isinstance(r, np.ndarray) else r for r in mine])
+        for other, theirs in seen.setdefault(key, []):
+            assert other == sentence or not same(mine, theirs), (other, sentence, form)
+        seen[key].append((sentence, mine))
+
+
+def test_each_form_of_the_tables_makes_a_mistake_in_some_exercise(wrong_results):
+    forms = {form for name in CHECKS for _, form, *_ in wrong_results(name)}
+    idle = [row for check in CHECKS.values() for row in check.rows if row[1] not in forms]
+    assert not idle
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if name not in SLOW])
+def test_each_mistake_of_the_tables_is_named(name, wrong_results):
+    draw, check = random.Random(1), CHECKS[name]
+    ends = [
+        mistake
+        for mistake in wrong_results(name)
+        if not all(isinstance(r, Fault) for r in mistake[3])
+    ]
+    for sentence, form, fn, _ in draw.sample(ends, min(len(ends), 12)):
+        assert check.score(fn).failures[0].hint == sentence, form
+
+
+def test_no_entry_is_nearly_its_rows_positive():
+    for name in ("mean_negative", "closest_negative", "modified_loss", "TripletLossFn"):
+        for case in CHECKS[name].table:
+            scores, *other = case.arguments
+            scores = scores @ other[0].T if other else scores
+            apart = np.abs(scores - np.diag(scores)[:, None])
+            assert ((apart > 1e-3) | (apart < 1e-6)).all(), (name, case.name)
+
+
+# ---- Whatever a function does ----
 
 
 @pytest.fixture
-def doubled():
-    """An exercise of three cases."""
-    exercise = Exercise(
-        "doubled(x)", "twice x", lambda x: 2 * x, lambda x: [(x**2, "squared")], seconds=0.3
-    )
-    exercise.table((f"the number {number}", (number,), "") for number in (2, 3, 0))
-    return exercise
+def check(monkeypatch):
+    """That of triplet_loss, which has seven cases; it waits for a third of a second."""
+    monkeypatch.setattr(checks.check_triplet_loss, "seconds", 0.3)
+    return checks.check_triplet_loss
 
 
-def test_points_are_the_cases_passed(doubled, capsys):
-    score = doubled(lambda x: x**2)
-    assert (score.points, score.out_of, score.full, score.written) == (2, 3, False, True)
+def test_points_are_the_cases_passed(check, capsys):
+    score = check(lambda s_ap, s_an, margin: s_an - s_ap + margin)
+    assert (score.points, score.out_of, score.full, score.written) == (6, 7, False, True)
     assert capsys.readouterr().out.splitlines() == [
-        "✗ doubled: 2 of 3 cases",
-        "  ✗ the number 3",
-        "      expected: 6",
-        "      actual:   9",
-        "      hint:     squared",
+        "✗ triplet_loss: 6 of 7 cases",
+        "  ✗ a triplet that is right",
+        "      expected: 0",
+        "      actual:   -1.05",
+        "      hint:     the hinge is missing: a term is never below 0",
     ]
-    assert score.to_dict()["failures"][0] == {
-        "case": "the number 3", "expected": "6", "actual": "9", "hint": "squared",
-    }  # fmt: skip
-    assert repr(score) == "<Score doubled 2/3>" and score.mark == 6.67
-
-
-BLANKS = (
-    "result = None\n    return result",
-    "total = max(x, None)\n    return total",
-    "if None:\n        return 2\n    raise NotImplementedError",
-    "'''Doubles x.'''",
-    "for _ in None:\n        x += x\n    return x",
-    "return np.full(x, fill_value=None)[x]",
-    "return None",
-)
+    assert score.to_dict()["failures"][0]["actual"] == "-1.05"
+    assert repr(score) == "<Score triplet_loss 6/7>" and score.mark == 8.57
 
 
 def written(tmp_path, body):
-    """A function of one argument with that body, in a file, as a notebook's cell has one."""
+    """The function with that body, in a file, as a notebook's cell has one."""
     file = tmp_path / "cell.py"
-    file.write_text(f"def doubled(x):\n    {body}\n")
+    file.write_text(f"def triplet_loss(s_ap, s_an, margin):\n    {body}\n")
     scope = {"np": np}
     exec(compile(file.read_text(), str(file), "exec"), scope)
-    return scope["doubled"]
+    return scope["triplet_loss"]
 
 
-@pytest.mark.parametrize("unwritten", [None, 3, *BLANKS])
-def test_what_is_not_written_has_no_points_and_says_so(doubled, unwritten, capsys, tmp_path):
-    fn = written(tmp_path, unwritten) if isinstance(unwritten, str) else unwritten
-    score = doubled(fn)
-    assert (score.points, score.out_of, score.written) == (0, 3, False)
-    assert capsys.readouterr().out.startswith("exercise doubled is not written yet")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "result = None\n    return result",
+        "total = max(s_ap, None)\n    return total",
+        "if None:\n        return 2\n    raise NotImplementedError",
+        "'''The loss.'''",
+        "for _ in None:\n        margin += s_ap\n    return margin",
+        "return np.full(3, fill_value=None)[s_ap]",
+        "return None",
+    ],
+)
+def test_what_is_not_written_has_no_points_and_says_so(check, body, capsys, tmp_path):
+    score = check(written(tmp_path, body))
+    assert (score.points, score.out_of, score.written) == (0, 7, False)
+    assert capsys.readouterr().out.startswith("exercise triplet_loss is not written yet")
 
 
-def test_none_in_proper_code_is_not_a_blank(doubled):
-    def first_of_many(x, default=None):
+def test_none_in_proper_code_is_not_a_blank(check):
+    def first_of_many(s_ap, s_an, margin=None):
         best = None
-        for candidate in (1, 2 * x):
+        for candidate in (1, 2 * s_ap + s_an + margin):
             if best is None or candidate > best:
                 best = candidate
         return np.sum([best], axis=None) + 1
 
-    score = doubled.score(first_of_many)
-    assert score.written and score.points == 0
-
-
-def data_generator(*arguments, **options):
-    from siamese.course.generator import data_generator as made
-
-    yield from made(*arguments, **options)
+    assert check.score(first_of_many).written
 
 
 @pytest.mark.parametrize(
-    ("name", "fn", "told"),
+    ("name", "fn", "words"),
     [
         ("data_generator", siamese.data_generator, "write your own"),
-        ("data_generator", data_generator, "own data_generator"),
         ("TripletLossFn", lambda v1, v2: siamese.TripletLossFn(v1, v2), "own TripletLossFn"),
         ("TripletLossFn", functools.partial(siamese.TripletLossFn, margin=0.25), "write your own"),
-        ("symmetric_loss", lambda v1, v2: siamese.TripletLossFn(v1, v2), "own TripletLossFn"),
+        ("mean_negative", 3, "not a function but int"),
     ],
 )
-def test_the_librarys_own_functions_are_no_answer(name, fn, told):
-    check = next(found[name] for found in checks.EXERCISES.values() if name in found)
-    score = check(fn)
-    assert not score.written and told in score.failures[0].actual
-
-
-def test_an_error_is_a_failed_case_with_the_learners_line(doubled, capsys):
-    def broken(x):
-        shape = (x, 1)
-        return shape.sum()
-
-    score = doubled(broken)
-    assert score.points == 0 and score.written
-    assert "AttributeError: 'tuple' object has no attribute 'sum'" in score.failures[0].actual
-    assert "return shape.sum()" in score.failures[0].actual
-    shown = capsys.readouterr().out
-    assert "Traceback" not in shown and "and the same in 2 more" in shown
+def test_the_librarys_own_functions_are_no_answer(name, fn, words):
+    score = CHECKS[name](fn)
+    assert not score.written and words in score.failures[0].actual
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "words"),
     [
         ("import sys; sys.exit(3)", "SystemExit: 3"),
-        ("raise GeneratorExit", "GeneratorExit"),
-        ("return doubled(x)", "RecursionError"),
+        ("return triplet_loss(s_ap, s_an, margin)", "RecursionError"),
         ("return 'four'", "str: 'four'"),
         ("return object()", "object"),
         ("return [[1, 2], [3]]", "list"),
         ("return np.zeros((2, 2, 2))", "shape (2, 2, 2)"),
-        ("return float('nan')", "nan"),
+        ("return margin * s_ap * s_an * float('nan')", "division by zero"),
         ("return 1j", "complex"),
         ("raise ValueError('x' * 10**6)", "ValueError: xxx"),
-        ("return doubled(x, x)", "the exercise asks for doubled(x)"),
+        ("return triplet_loss(s_ap)", "the exercise asks for triplet_loss(s_ap, s_an, margin)"),
+        ("return s_ap.came", "in line 2: return s_ap.came\n  ✗ and the same in 5 more"),
+        ("return range(object())", "in line 2: return range(object())\n  ✗ and the same in 5 more"),
     ],
 )
-def test_whatever_a_function_does_is_a_failed_case(doubled, statement, said, tmp_path):
+def test_whatever_a_function_does_is_a_failed_case(check, statement, words, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        score = doubled.score(written(tmp_path, statement))
-    assert score.points == 0 and len(str(score)) < 3000
-    assert said in failed_hints(score)
+        score = check.score(written(tmp_path, statement))
+    assert not score.full and len(str(score)) < 3000 and "Traceback" not in str(score)
+    assert words in " ".join(str(score).split(" " * 16)), score
 
 
-def test_endless_loops_end_and_are_not_tried_for_ever(doubled):
-    def endless(x):
+def test_endless_loops_end_and_are_not_tried_for_ever(check):
+    def endless(s_ap, s_an, margin):
         while True:
             with contextlib.suppress(Exception):
-                x += 1
+                margin += s_ap * s_an
 
-    score = doubled.score(endless)
-    assert score.points == 0
-    assert "nothing within 0 seconds" in score.failures[0].actual
+    score = check.score(endless)
+    assert score.points == 0 and "nothing within 0 seconds" in score.failures[0].actual
     assert "not tried" in score.failures[2].actual
 
 
-def test_what_the_function_prints_warns_and_draws_is_kept_back(doubled, capsys):
-    def noisy(x):
+def test_what_the_function_prints_warns_and_draws_is_kept_back(check, capsys):
+    def noisy(s_ap, s_an, margin):
         print("a" * 10**6)
         warnings.warn("listen", stacklevel=1)
         random.random(), np.random.rand()
-        return 2 * x
+        return max(0, s_an - s_ap + margin)
 
     before = random.getstate(), np.random.get_state()[1].tolist()
-    assert doubled(noisy).full
+    assert check(noisy).full
     shown = capsys.readouterr()
-    assert shown.out == "✓ doubled: 3 of 3 cases\n" and shown.err == ""
+    assert shown.out == "✓ triplet_loss: 7 of 7 cases\n" and shown.err == ""
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
 
 
-def test_keyboard_interrupt_gets_through(doubled):
-    def interrupted(x):
+def test_keyboard_interrupt_gets_through(check):
+    def interrupted(s_ap, s_an, margin):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        doubled.score(interrupted)
+        check.score(interrupted)
+
+
+def test_every_exercise_has_its_check_and_three_hints(capsys):
+    names = [name for exercises in checks.EXERCISES.values() for name in exercises]
+    assert sorted(checks.EXERCISES) == [1, 2, 3, 4, 5, 6, 7] and len(names) == len(set(names)) == 18
+    for name, check in CHECKS.items():
+        assert name in check.__doc__ and check.__name__ in checks.__all__
+        for _ in range(4):
+            checks.hint(name)
+        first, second, third, again = capsys.readouterr().out.splitlines()
+        assert len({first, second, third}) == 3 and third == again
+        assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
+    with pytest.raises(siamese.ArgumentError, match=r"no exercise 'loss'.*closest_negative"):
+        checks.hint("loss")
 
 
 @pytest.mark.parametrize(
-    ("actual", "expected", "hint"),
+    "show",
     [
-        (np.zeros((4, 4)), np.zeros(4), "broadcasting made a matrix"),
-        (np.zeros((4, 1)), np.zeros(4), "axis of length 1 too many"),
-        (0.0, np.zeros(4), "summed or averaged over all axes"),
-        (np.zeros(4), 0.0, "one number was asked for"),
-        (np.array([np.inf, 0]), np.zeros(2), "division by zero"),
+        lambda: checks.hint("mean_negative"),
+        lambda: checks.check_mean_negative(lambda s: s.mean(axis=1)),
     ],
 )
-def test_shapes_and_infinities_have_hints(actual, expected, hint):
-    with pytest.raises(Wrong) as wrong:
-        expect(actual, expected)
-    assert hint in wrong.value.hint
-
-
-def test_every_exercise_has_its_check():
-    names = [name for found in checks.EXERCISES.values() for name in found]
-    assert sorted(checks.EXERCISES) == [1, 2, 3, 4, 5, 6, 7] and len(names) == len(set(names)) == 18
-    for found in checks.EXERCISES.values():
-        for name, check in found.items():
-            assert name in check.__doc__ and getattr(checks, check.__name__) is check
+def test_the_solution_opens_after_three_tries_or_hints(show, capsys, monkeypatch):
+    monkeypatch.setattr(checks.check_mean_negative, "failed", 0)
+    monkeypatch.setattr(checks.check_mean_negative, "hinted", 0)
+    for _ in range(3):
+        checks.solution("mean_negative")
+        assert "opens after" in capsys.readouterr().out.splitlines()[-1]
+        show()
+    checks.solution("mean_negative")
+    assert "return (scores * negatives)" in capsys.readouterr().out
 
 
 def test_importing_the_checks_loads_neither_jax_nor_trax():
     code = "import sys, siamese.checks; print([m for m in ('jax', 'trax', 'nltk') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert shown.stdout.strip() == "[]", shown.stderr
-
-
-def test_every_exercise_has_three_hints_on_request(capsys):
-    for exercise in checks.OUT_OF:
-        for _ in range(4):
-            checks.hint(exercise)
-        first, second, third, again = capsys.readouterr().out.splitlines()
-        assert len({first, second, third}) == 3 and third == again
-        assert first.startswith("1 of 3: ") and third.startswith("3 of 3: ")
-    with pytest.raises(siamese.ArgumentError, match=r"no exercise 'loss'.*closest_negative"):
-        checks.hint("loss")

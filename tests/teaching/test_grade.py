@@ -2,14 +2,12 @@
 
 import contextlib
 import csv
-import inspect
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import exercise_solutions
 import pytest
 
 pytest.importorskip("ipykernel")
@@ -21,12 +19,13 @@ import psutil
 from siamese import ArgumentError, DataError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
+from siamese.teaching.checks import tables
 from siamese.teaching.grade import Limits, definitions, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
-FIRST = inspect.getsource(exercise_solutions.accuracy_at)
-SECOND = inspect.getsource(exercise_solutions.best_threshold)
+FIRST = tables.source("accuracy_at")
+SECOND = tables.source("best_threshold")
 WRONG = "def accuracy_at(scores, labels, threshold):\n    return (scores < threshold).mean()"
 FORGED = """def best_threshold(*_):
     import json, os, sys
@@ -62,7 +61,7 @@ CLASS = {
               "for _ in range(100): print('x' * 10**6)", SECOND],
              (10, 10), "code cell 3: MemoryError"),
     "loops": ([FIRST, "while True: print('x' * 1000)", SECOND], (10, 10), "it took more than 20 s"),
-    "swallows": ([FIRST, SWALLOWS], (10, 0), "best_threshold: it took more than 20 s"),
+    "swallows": ([FIRST, SWALLOWS], (10, 0), "best_threshold: "),
     "forges": ([FIRST, FORGED], (10, 0), "best_threshold: it ended Python"),
     "changes-checks": ([WRONG, SECOND, "import siamese.teaching.checks as c\nfor checks in "
                         "c.EXERCISES.values():\n    for name in checks:\n"

@@ -1,301 +1,307 @@
-"""Checks of classify and predict, exercises 5 and 6 of the assignment (notebook 04)."""
+"""data_generator, and classify and predict, which call a model."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
-import functools
+import inspect
 import io
+import itertools
+import random
+import re
 from collections import defaultdict
 
 import numpy as np
 
-from .compare import NO_RETURN, Wrong, expect, expect_unchanged, require, show
-from .generator import course_batches
-from .learner import describe_error
-from .score import Exercise
-from .thresholds import accuracy_mistakes
+from .engine import Case, Exercise, call
+from .results import Odd, same
+from .submission import Learner
+from .tables import solutions
 
-# ---- What classify and predict are given ----
+# ---- data_generator ----
+
+data_generator = solutions()["data_generator"]
+_Q1 = [[11, 12, 13], [21], [31, 32], [41, 42, 43, 44], [51, 52]]
+_Q2 = [[11, 15], [21, 22, 23], [31], [42, 41], [51, 52, 53, 54, 55]]
+
+
+def _drawn(fn, *arguments, count=4, strict=False, seed=34, **options) -> list[tuple]:
+    """The first batches; `strict` asks for arrays of whole numbers."""
+    random.seed(seed)
+    np.random.seed(seed)
+    generator = fn(_Q1, _Q2, *arguments, **options)
+    if isinstance(generator, (tuple, list, np.ndarray)):
+        kind = type(generator).__name__
+        raise Odd(f"a {kind}", f"it returned a {kind}: yield makes a generator")
+    drawn, copies = [], []
+    for batch in itertools.islice(generator, count):
+        if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
+            raise Odd(f"a {type(batch).__name__} as batch", "yield both sides, two arrays (q1, q2)")
+        drawn.append(tuple(_whole_numbers(side, strict) for side in batch))
+        copies.append(tuple(side.copy() for side in drawn[-1]))
+    if len(drawn) < count:
+        ended = "is endless: while True" if drawn else "ended without a yield"
+        raise Odd(f"{len(drawn)} batches", f"the generator {ended}")
+    if not same(drawn, copies, 0.0):
+        hint = "the same array is yielded twice: make a new one for each batch"
+        raise Odd("a batch that changed when the next one came", hint)
+    return drawn
+
+
+def _whole_numbers(side, strict) -> np.ndarray:
+    if strict and not hasattr(side, "dtype"):
+        raise Odd(f"a {type(side).__name__}", "yield arrays: np.array of the padded questions")
+    with contextlib.suppress(ValueError):
+        array = np.asarray(side)
+        if array.dtype.kind in ("iu" if strict else "iuf"):
+            return array
+        raise Odd(f"an array of dtype {array.dtype}", "token ids are whole numbers")
+    raise Odd("rows of unequal length", _UNEQUAL)
+
+
+_NEVER, _ONCE = (
+    "the order is never shuffled",
+    "shuffled at the start only: each pass has an order of its own",
+)
+_UNEQUAL = ("rows of unequal length make no array: is the longest question longer than the length? It is "
+            "2 ** ceil(np.log2(longest))")  # fmt: skip
+
+
+def _batches(fn, kind, *arguments, **options):
+    """The first batches, or what they show of the order of the pairs."""
+    if kind == "batches":
+        return _drawn(fn, *arguments, **options)
+    if kind == "passes":
+        for q1, _ in _drawn(fn, 5, count=6):
+            if len(q1) == 5 and sorted(q1[:, 0] // 10) != [1, 2, 3, 4, 5]:
+                hint = "shuffle the order of the pairs; do not draw pairs at random"
+                raise Odd(f"pairs {', '.join(map(str, q1[:, 0] // 10))} in one pass", hint)
+        return "pairs 1 to 5 in each pass"
+    drawn = _drawn(fn, 2, count=20)
+    for first, second in zip(
+        *(np.concatenate([batch[k][:, 0] for batch in drawn]) for k in (0, 1))
+    ):
+        if first // 10 != second // 10:
+            hint = "question1 and question2 are taken by the same shuffled index"
+            raise Odd(f"{first} beside {second}", hint)
+    if same(drawn, _drawn(data_generator, 2, count=20, shuffle=False)):
+        asked = same(drawn, _drawn(fn, 2, count=20, shuffle=True))
+        raise Odd("the data's own order", _NEVER if asked else "the default is shuffle=True")
+    if same(drawn, _drawn(fn, 2, count=20, seed=35)):
+        hint = "the function seeds the random numbers: leave random.seed to the caller"
+        raise Odd("the same order with another seed", hint)
+    if len({tuple(q1[:, 0]) for q1, _ in drawn}) < 4:
+        raise Odd("the same rows in each pass", _ONCE)
+    return "pairs, in another order in each pass"
+
+
+_PLAIN = {"shuffle": False}
+_AGAIN = "if shuffle:\\n                random.shuffle(order)"
+check_data_generator = Exercise(
+    "data_generator",
+    "endless padded batches.",
+    [
+        Case("one batch in order", ("batches", 2), {"count": 1, "strict": True, **_PLAIN}),
+        Case("the longest question decides the length", ("batches", 1), {"count": 5, **_PLAIN}),
+        Case("batches of three", ("batches", 3), _PLAIN),
+        Case("another padding", ("batches", 2, 9), {"count": 2, **_PLAIN}),
+        Case("without shuffling the order stays, pass after pass", ("batches", 2), {"count": 12, **_PLAIN}),
+        Case("more rows than there are pairs", ("batches", 12), {"count": 2, **_PLAIN}),
+        Case("questions stay with their partners", ("partners",)),
+        Case("every pair comes once in a pass", ("passes",)),
+        Case("random.seed(34) gives the course's order", ("batches", 2), {"count": 12, "shuffle": True}),
+    ],
+    observe=_batches,
+    slips=False,
+)  # fmt: skip
+
+# ---- A model and a generator that are passed ----
 
 # The vector of a question is chosen by its first token; the dot products are exact numbers.
-DIRECTIONS = np.zeros((16, 2), np.float32)
-DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6, 0.8]]
+_DIRECTIONS = np.zeros((16, 2), np.float32)
+_DIRECTIONS[2:8] = [[1, 0], [0.5, 0.8660254], [0, 1], [-1, 0], [0.8, 0.6], [0.6, 0.8]]
 
 
-def first_token_model(questions):
-    """(q1, q2), int32 [batch, length] each, to (v1, v2), float32 [batch, 2] each."""
-    hint = "the model takes one argument, the pair (q1, q2)"
-    pair = isinstance(questions, (tuple, list)) and len(questions) == 2
-    require(pair, "model((q1, q2))", f"model({type(questions).__name__})", hint)
-    q1, q2 = (np.asarray(q) for q in questions)
-    alike, found = q1.ndim == 2 and q1.shape == q2.shape, f"shapes {q1.shape} and {q2.shape}"
-    require(alike, "two arrays [batch, length] of one shape", found)
-    return DIRECTIONS[q1[:, 0]], DIRECTIONS[q2[:, 0]]
+def _sides(questions) -> list[np.ndarray]:
+    """The two arrays that a model is called with.
+
+    Raises:
+      Odd: it is not a pair of arrays [batch, length] of one shape.
+    """
+    if not (isinstance(questions, (tuple, list)) and len(questions) == 2):
+        raise Odd(
+            f"model({type(questions).__name__})", "the model takes one argument, the pair (q1, q2)"
+        )
+    q1, q2 = map(np.asarray, questions)
+    if q1.ndim != 2 or q1.shape != q2.shape:
+        raise Odd(f"a model called with shapes {q1.shape} and {q2.shape}",
+                  "the model takes two arrays [batch, length] of one shape")  # fmt: skip
+    return [q1, q2]
 
 
-def recording_generator(log: list):
-    """The course's generator, which notes how it was called."""
+def _recording(log: list):
+    """The course's generator, which notes how it is called."""
 
-    def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
-        log.append({"batch_size": batch_size, "pad": pad, "shuffle": shuffle})
-        return course_batches(Q1, Q2, batch_size, pad, shuffle)
+    def generator(Q1, Q2, batch_size, pad=1, shuffle=True):
+        log.append((batch_size, pad, shuffle))
+        return data_generator(Q1, Q2, batch_size, pad, shuffle)
 
-    return data_generator
-
-
-def _expect_called(log, pad, hint):
-    require(log, "data_generator was called", "it was not called", hint)
-    other = [call["pad"] for call in log if call["pad"] != pad]
-    hint = "the padding is what the vocabulary says: vocab['<PAD>']"
-    require(not other, f"pad={pad}", f"pad={next(iter(other), pad)}", hint)
+    return generator
 
 
-# ---- classify ----
+def _expect_called(log: list, pad: int) -> None:
+    if not log:
+        raise Odd(
+            "data_generator was not called", "make the batches with the argument data_generator"
+        )
+    for _, used, _ in log:
+        if used != pad:
+            raise Odd(f"pad={used}", "the padding is what the vocabulary says: vocab['<PAD>']")
 
-check_classify = Exercise(
-    "classify(test_Q1, test_Q2, y, threshold, model, vocab, data_generator=..., batch_size=...)",
-    "the share of pairs whose answer, ``dot(v1, v2) > threshold``, is right.",
-    look="print the answers of the second batch beside the labels they are compared with",
-)
 
-
-def _questions(n, seed=5):
-    draw = np.random.default_rng(seed)
-    q1, q2 = (
-        [[int(t), *[9] * int(k)] for t, k in zip(draw.integers(2, 8, n), draw.integers(0, 4, n))]
-        for _ in range(2)
-    )
+def _share(fn, n, batch_size, threshold, labels=int, pad=1):
+    """The share that the function gives for n pairs."""
+    draw, log = np.random.default_rng(5), []
+    q1, q2 = ([[int(t), *[9] * int(k)] for t, k in zip(draw.integers(2, 8, n), draw.integers(0, 4, n))]
+              for _ in range(2))  # fmt: skip
     if n > 2:  # Two dot products of exactly 0.5.
         q1[1][0], q2[1][0], q1[2][0], q2[2][0] = 2, 3, 3, 2
-    scores = np.array([float(DIRECTIONS[a[0]] @ DIRECTIONS[b[0]]) for a, b in zip(q1, q2)])
-    y = (scores > 0.45).astype(np.int64)
-    y[::4] = 1 - y[::4]  # A model that is sometimes wrong.
-    return q1, q2, y, scores
+    first, second = (_DIRECTIONS[[q[0] for q in side]] for side in (q1, q2))
+    y = (first * second).sum(axis=1) > 0.45
+    y[::4] = ~y[::4]  # A model that is sometimes wrong.
 
+    def model(questions):
+        return tuple(_DIRECTIONS[side[:, 0]] for side in _sides(questions))
 
-def _classify_mistakes(scores, y, threshold, batch_size):
-    right, n = (scores > threshold) == y.astype(bool), len(y)
-    parts = [right[i : i + batch_size] for i in range(0, n, batch_size)]
-    crossed = (scores > threshold) == np.resize(y[:batch_size], n).astype(bool)
-    steps = [scores[i : i + batch_size] > threshold for i in range(max(n // batch_size, 1))]
-    found = [
-        *accuracy_mistakes(scores, y, threshold),
-        (right.sum() / 2, "divide by the number of pairs"),
-        (parts[0].sum() / n, "only the first batch is counted: does return stand in the loop?"),
-        (parts[0].mean(), "only the first batch is counted"),
-        (
-            parts[-1].sum() / n,
-            "only the last batch is counted: the sum starts again with each batch",
-        ),
-        (parts[-1].mean(), "only the last batch is counted: the sum starts again with each batch"),
-        ((right.sum() - parts[0].sum()) / n, "the first batch is left out: the range begins at 0"),
-        (
-            np.mean([part.mean() for part in parts]),
-            "the mean of the batches' shares: a short batch weighs less",
-        ),
-        (
-            sum(part.mean() for part in parts),
-            "the shares of the batches are added: divide by the pairs",
-        ),
-        (
-            crossed.mean(),
-            "each batch meets the labels of the first one: y has rows of its own for each batch",
-        ),
-        (
-            right[np.arange(n) % batch_size].mean(),
-            "each time the first batch is taken: it begins at start",
-        ),
-        (
-            sum((s == y[i : i + len(s)]).sum() for i, s in enumerate(steps)) / n,
-            "the range takes steps of 1: each batch begins batch_size further on",
-        ),
-        (
-            np.mean(((2 - 2 * scores) ** 0.5 > threshold) == y),
-            "this is a distance: the dot product is asked for",
-        ),
-        (right.sum() / batch_size, "divided by the batch size: divide by the number of pairs"),
-    ]
-    if n % batch_size == 0:
-        return found
-    whole = right[: n - n % batch_size]
-    left_out = "the pairs of the last, short batch are left out"
-    return [(whole.mean(), left_out), (whole.sum() / n, left_out), *found]
-
-
-def _number(actual):
-    """An array of one element as a number: sums of np.dot(v1, v2.T) > threshold end as [[0.7]]."""
-    return actual.reshape(()) if getattr(actual, "size", 0) == 1 and np.ndim(actual) else actual
-
-
-def _try(fn, n, batch_size, threshold, hint="", labels=int, pad=1):
-    """Calls classify on n pairs and raises `Wrong` unless its answer and its calls are right."""
-    q1, q2, y, scores = _questions(n)
-    y = y.astype(labels)
-    log: list = []
-    given = copy.deepcopy((q1, q2, y))
-    made = {"data_generator": recording_generator(log), "batch_size": batch_size}
+    options = {"data_generator": _recording(log), "batch_size": batch_size}
     vocab = {"<PAD>": pad, "word": 9}
-    actual = _number(fn(*given, threshold, first_token_model, vocab, **made))
-    mistakes, shuffled = _classify_mistakes(scores, y, threshold, batch_size), False
-    if any(call["shuffle"] for call in log):
-        mistakes, shuffled = [], True
-        hint = "the batches are shuffled, and y is not: shuffle=False"
-    tried = expect(actual, np.mean((scores > threshold) == y.astype(bool)), hint, mistakes)
-    _expect_called(log, pad, "make the batches with the argument data_generator")
-    require(not shuffled, "shuffle=False", "shuffle=True", hint)
-    largest = max(call["batch_size"] for call in log)
-    right, hint = largest in (batch_size, min(batch_size, n)), "use the argument batch_size"
-    require(right, f"batches of {batch_size}", f"batches of {largest}", hint)
-    for name, before, now in zip(("test_Q1", "test_Q2", "y"), (q1, q2, y), given):
-        expect_unchanged(name, before, now)
-    return tried
+    share = call(fn, q1, q2, y.astype(labels), threshold, model, vocab, **options)
+    _expect_called(log, pad)
+    if any(shuffle for *_, shuffle in log):
+        raise Odd("shuffle=True", "the batches are shuffled, and y is not: shuffle=False")
+    if (size := max(size for size, *_ in log)) not in (batch_size, min(batch_size, n)):
+        raise Odd(f"batches of {size}", "use the argument batch_size")
+    return share.reshape(()) if share.size == 1 else share  # [[0.7]], of np.dot(v1, v2.T)
 
 
-check_classify.table((
-    ("24 pairs in batches of 8", 24, 8, 0.45),
-    ("another threshold", 24, 8, -0.3),
-    ("dot products exactly at the threshold", 24, 8, 0.5, "a dot product of exactly 0.5 is not above 0.5"),
-    ("all pairs in one batch", 8, 8, 0.45),
-    ("batches of one", 6, 1, 0.45),
-    ("labels True and False", 24, 8, 0.45, "y may be bool", bool),
-    ("a padding of 7", 24, 8, 0.45, "", int, 7),
-), _try)  # fmt: skip
-
-
-@check_classify.case("a last batch that is short")
-def _(fn):
-    told = "with 21 or 5 pairs in batches of 8 the last batch holds 5: "
-    ask = (
-        "ask the generator for as many pairs as there are. (The course's own loop takes full "
-        "batches only, and its test pairs fill them; this one case asks for more.)"
-    )
-    for n in (21, 5):  # What this costs costs one case: the course's loop takes full batches only.
-        try:
-            _try(fn, n, 8, 0.45)
-        except Wrong as wrong:
-            raise Wrong(
-                wrong.expected, wrong.actual, told + (wrong.hint or ask), wrong.tried
-            ) from None
-        except (LookupError, ValueError, TypeError) as error:
-            found = describe_error(error, fn.file)
-            raise Wrong("the share of right answers", found, told + ask) from None
-
-
-@check_classify.case("each pair with its own partner")
-def _(fn):
-    # One vector fits all: a matrix of all pairs has other entries than its diagonal.
-    first, second, y = [2, 4, 5, 2], [2, 4, 5, 4], np.array([1, 1, 1, 0])
-    rows = [[token] for token in first], [[token] for token in second]
-    made = {"data_generator": recording_generator([]), "batch_size": 4}
-    actual = fn(*rows, y.copy(), 0.7, first_token_model, {"<PAD>": 1}, **made)
-    crossed = (DIRECTIONS[first] @ DIRECTIONS[second].T > 0.7) == y.astype(bool)
-    hint = "question 1 of a row is compared with question 2 of the same row only"
-    expect(_number(actual), 1.0, hint, [(crossed.mean(), hint), (crossed.sum() / 4, hint)])
-
+check_classify = Exercise(
+    "classify",
+    "the share of pairs whose answer, ``dot(v1, v2) > threshold``, is right.",
+    [
+        Case("24 pairs in batches of 8", (24, 8, 0.45)),
+        Case("another threshold", (24, 8, -0.3)),
+        Case("dot products exactly at the threshold", (24, 8, 0.5)),
+        Case("all pairs in one batch", (8, 8, 0.45)),
+        Case("batches of one", (6, 1, 0.45)),
+        Case("a threshold above every dot product", (24, 8, 1.5)),
+        Case("labels True and False", (24, 8, 0.45, bool)),
+        Case("a padding of 7", (24, 8, 0.45, int, 7)),
+        Case("a last batch that is short: ask the generator for as many pairs as there are. (The course's "
+             "own loop takes full batches only; this one case asks for more.)", (21, 8, 0.45)),
+    ],
+    observe=_share,
+)  # fmt: skip
 
 # ---- predict ----
 
-check_predict = Exercise(
-    "predict(question1, question2, threshold, model, vocab, data_generator=..., verbose=False)",
-    "whether the cosine of the two questions is above the threshold.",
-    look="print the tokens of both questions, their vectors and the cosine",
-)
 _WORDS = "<PAD> How old are you ? What is your age Is it cold Cats Dogs Why"
-WORD_IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
+_IDS = {word: i for i, word in enumerate(_WORDS.split(), start=1)}
 
 
-def bag_of_words_model(pad, questions):
-    """A model whose cosine counts common words, whatever their order; padding does not count."""
-    first_token_model(tuple(np.clip(q, 0, 15) for q in questions))  # checks the shapes
-    vectors = []
-    for q in questions:
-        counts = (np.asarray(q)[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
-        counts[:, pad] = 0
-        lengths = np.sqrt((counts**2).sum(axis=1, keepdims=True))
-        vectors.append(counts / np.maximum(lengths, 1e-9))
-    return tuple(vectors)
+def _tokens(question: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", question)
 
 
-def _vocabulary(kind=defaultdict, pad=1):
-    words = {**WORD_IDS, "<PAD>": pad}
-    return defaultdict(int, words) if kind is defaultdict else words
+class _KerasModel:
+    """The model of the TensorFlow edition: its `predict` takes texts, and gives [v1, v2] in one row."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, batches, **options):
+        """Float [1, 2 d], of the first batch of a tf.data.Dataset or a list: ((q1, q2), None)."""
+        (sides, *_), *_ = batches
+        texts = [np.asarray(side).ravel()[0] for side in sides]
+        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in texts]
+        ids = [[_IDS.get(word, 0) for word in _tokens(text)] for text in texts]
+        longest = max(map(len, ids))
+        padded = [np.array([side + [_IDS["<PAD>"]] * (longest - len(side))]) for side in ids]
+        return np.concatenate(self.model(padded), axis=1)
 
 
-def _answer(fn, q1, q2, threshold, vocab, model=None, log=None, **options):
-    model = model or functools.partial(bag_of_words_model, vocab["<PAD>"])
-    made = recording_generator([] if log is None else log)
-    actual = fn(q1, q2, threshold, model, vocab, data_generator=made, **options)
-    require(actual is not None, "True or False", "None", NO_RETURN)
-    array = np.asarray(actual)
+def _answer(fn, question1, question2, threshold, pad=1, kind=defaultdict, vectors=None, **options):
+    """The answer as text, True or False."""
+    words, log = {**_IDS, "<PAD>": pad}, []
+
+    def model(questions):  # Its cosine counts common words, whatever their order, but for padding.
+        counts = [
+            (q[:, :, None] == np.arange(32)).sum(axis=1).astype(np.float32)
+            for q in _sides(questions)
+        ]
+        for side in counts:
+            side[:, pad] = 0
+            side /= np.maximum(np.sqrt((side**2).sum(axis=1, keepdims=True)), 1e-9)
+        return vectors or tuple(counts)
+
+    vocab = defaultdict(int, words) if kind is defaultdict else words
+    keras = isinstance(fn, Learner) and "vocab" not in inspect.signature(fn.fn).parameters
+    if keras:
+        answer = fn(question1, question2, threshold, _KerasModel(model), **options)
+    else:
+        options["data_generator"] = _recording(log)
+        answer = fn(question1, question2, threshold, model, vocab, **options)
+    array = np.asarray(answer)
     # The course's own solution ends with np.dot(v1, v2.T) > threshold: [[True]] is one answer too.
-    hint = "compare the cosine with the threshold, and return that"
-    found = type(actual).__name__ + (f" of shape {array.shape}" if array.shape else "")
-    right = array.size == 1 and array.dtype == bool
-    require(right, "True or False", f"{found}: {show(actual)}", hint)
-    return bool(array.item())
+    if array.size != 1 or array.dtype != bool:
+        call(lambda: 0 if answer is not None else None)
+        form = f" of shape {array.shape}" if array.shape else ""
+        hint = "compare the cosine with the threshold, and return that: True or False"
+        raise Odd(f"{type(answer).__name__}{form}: {answer!r}", hint)
+    if not keras:
+        _expect_called(log, pad)
+    return str(array.item())
 
 
-def _expect_answer(fn, q1, q2, threshold, expected, hint="", kind=defaultdict, pad=1):
-    log: list = []
-    actual = _answer(fn, q1, q2, threshold, _vocabulary(kind, pad), log=log)
-    right = f"{expected} for {q1!r} and {q2!r} at {threshold}"
-    require(actual == expected, right, actual, hint)
-    _expect_called(log, pad, "make the batch of one pair with the argument data_generator")
-
-
-_SAME = "How old are you?", "How old are you ?"
-check_predict.table((
-    ("two questions alike", *_SAME, 0.7, True),
-    ("two questions about other things", "What is your age?", "Why Cats", 0.7, False,
-     "both have one vector: print both lists of ids. Is the second question's used, "
-     "and are words looked up?"),
-    ("a low threshold", "What is your age?", "Is it cold?", 0.1, True, "use the argument"),
-    ("the question mark is a word", "Is it cold?", "Is it?", 0.84, True,
-     "'cold?' is not in the vocabulary: word_tokenize takes the question mark off"),
-    ("capitals stay", "Cats", "Dogs", 0.5, False,
-     "the vocabulary knows 'Cats', not 'cats': leave the case"),
-    ("unknown words count as 0", "How Zorblax Quux", "Why Blah Bleh", 0.6, True,
-     "an unknown word has the id 0, and is not left out"),
-    ("a plain dict as vocabulary", "Is it cold?", "Is it?", 0.8, True,
-     "a vocabulary is a dict, word -> id", dict),
-    ("a padding of 31", "How old are you?", "How old?", 0.7, True, "vocab['<PAD>']", defaultdict, 31),
-), _expect_answer)  # fmt: skip
-
-
-@check_predict.case("verbose=True")
-def _(fn):
-    for verbose in (False, True):
+def _answered(fn, *arguments, printed=False, **options):
+    if not printed:
+        return _answer(fn, *arguments, **options)
+    texts = []
+    for verbose in ({}, {"verbose": True}):  # False is the default.
         with contextlib.redirect_stdout(io.StringIO()) as stream:
-            asked = {"verbose": True} if verbose else {}  # False is the default
-            same = _answer(fn, *_SAME, 0.7, _vocabulary(), **asked)
-        require(same, "True", "False", "verbose prints more; the answer is the same")
-        printed, wanted = stream.getvalue().strip(), "something" if verbose else "nothing"
-        hint = (
-            "verbose=True prints the questions and the cosine; nothing is printed without verbose"
-        )
-        require(bool(printed) == verbose, f"{wanted} printed", f"printed: {printed[:80]!r}", hint)
+            _answer(fn, *arguments, **verbose)
+        texts.append(stream.getvalue().strip())
+    if texts[0]:
+        raise Odd("something is printed without verbose", "nothing is printed without verbose")
+    if not texts[1]:
+        raise Odd("nothing is printed", "verbose=True prints the questions and the cosine")
+    return "printed with verbose alone"
 
 
-@check_predict.case("unknown words do not enter the vocabulary")
-def _(fn):
-    vocab = _vocabulary()
-    same = _answer(fn, "Is Zorblax cold?", "Is Zorblax cold?", 0.9, vocab)
-    require(same, "True for the same question twice", "False", "an unknown word has the id 0")
-    new = [word for word in vocab if word not in WORD_IDS]
-    hint = (
-        "looking a word up in a defaultdict with [] puts it in: look it up in another way "
-        "(the course's own solution has this flaw; it costs this one case)"
-    )
-    require(not new, "a vocabulary as it was", f"the vocabulary has now {new}", hint)
+def _vectors(first, second):
+    return {"vectors": (_DIRECTIONS[[first]], _DIRECTIONS[[second]])}
 
 
-@check_predict.case("a cosine exactly at the threshold")
-def _(fn):
-    for other, cosine, hint in (
-        (3, 0.5, "above the threshold: > and not >="),
-        (5, -1, "the sign is lost: a cosine of -1 is the opposite"),
-    ):
-        vectors = DIRECTIONS[[2]], DIRECTIONS[[other]]
-        above = _answer(fn, "Is it", "Is cold", 0.5, _vocabulary(), lambda pair: vectors)  # noqa: B023
-        require(not above, f"False: the cosine {cosine} is not above 0.5", "True", hint)
+check_predict = Exercise(
+    "predict",
+    "whether the cosine of the two questions is above the threshold.",
+    [
+        Case("two questions alike", ("How old are you?", "How old are you ?", 0.7)),
+        Case("two questions about other things", ("What is your age?", "Why Cats", 0.7)),
+        Case("a low threshold", ("What is your age?", "Is it cold?", 0.1)),
+        Case("a high threshold", ("How old are you?", "How old are Cats?", 0.9)),
+        Case("the question mark is a word", ("Is it cold?", "Is it?", 0.84)),
+        Case("several question marks", ("Why?", "???", 0.5)),
+        Case("capitals stay", ("Cats", "Dogs", 0.5)),
+        Case("unknown words count as 0", ("How Zorblax Quux", "Why Blah Bleh", 0.6)),
+        Case("an unknown word in one question", ("Is it cold", "Is it cold Zorblax Quux", 0.8)),
+        Case("a plain dict as vocabulary", ("Is it cold?", "Is it?", 0.8), {"kind": dict}),
+        Case("a padding of 31", ("How Zorblax Quux", "Why Blah Bleh", 0.6), {"pad": 31}),
+        Case("verbose=True", ("How old are you?", "How old are you ?", 0.7), {"printed": True}),
+        Case("a cosine exactly at the threshold", ("Is it", "Is cold", 0.5), _vectors(2, 3)),
+        Case("a cosine of 1 at a threshold of 1", ("Is it", "Is cold", 1.0), _vectors(2, 2)),
+        Case("a threshold below 0", ("Is it", "Is cold", -0.5), _vectors(2, 4)),
+        Case("opposite vectors", ("Is it", "Is cold", 0.5), _vectors(2, 5)),
+    ],
+    scope={"word_tokenize": _tokens},
+    observe=_answered,
+    slips=False,
+)  # fmt: skip

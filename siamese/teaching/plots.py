@@ -1,4 +1,4 @@
-"""Pictures for the lessons: losses, similarity matrices with their negatives, and masks."""
+"""Pictures for the lessons: losses, similarity matrices, masks, angles, and clusters in a plane."""
 
 from __future__ import annotations
 
@@ -9,35 +9,29 @@ from typing import Any
 import numpy as np
 
 from siamese.course.loss import closest_negative
-from siamese.errors import DataError, ShapeError
+from siamese.course.similarity import cosine_similarity
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
 _CURVES = ((DARK, "-", ""), (LIGHT, "--", "o"), (GREY, "-.", "s"), (RED, ":", "^"))
+_MARKS = (
+    (DARK, "o"), (LIGHT, "s"), (GREY, "^"), (RED, "D"), ("#2e8b57", "v"), ("#8e5ea2", "P"),
+    ("black", "X"), ("#c9a400", "*"),
+)  # fmt: skip
 
 
 def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: float | None = None):
     """Loss curves.
 
     Args:
-      history: name -> list of (step, loss), such as {"training": [...], "validation": [...]}; Trax's
-        ``loop.history.get("train", "metrics/TripletLoss")`` is such a list.
+      history: name -> list of (step, loss), such as {"training": [...], "validation": [...]}, four at
+        most; Trax's ``loop.history.get("train", "metrics/TripletLoss")`` is such a list.
       margin: draws 2 x margin, where the triplet loss stays when all vectors are equal: a model that
         has collapsed.
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      DataError: no curve, more than four, or entries that are not pairs of numbers.
     """
-    try:
-        curves = {
-            name: np.array(curve, float).reshape(len(curve), 2).T for name, curve in history.items()
-        }
-    except (TypeError, ValueError):
-        raise DataError("history must hold lists of (step, loss).") from None
-    if not 1 <= len(curves) <= len(_CURVES):
-        raise DataError(f"history must hold 1 to {len(_CURVES)} named curves; {len(curves)} given.")
+    curves = {name: np.array(curve, float).T for name, curve in history.items()}  # [2, n] each
     with new_picture() as figure:
         axes = figure.add_subplot()
         for (colour, line, marker), (name, points) in zip(_CURVES, curves.items()):
@@ -78,23 +72,12 @@ def plot_similarity_matrix(
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: a matrix that is not square, or texts of another number.
     """
     scores = np.asarray(scores, dtype=float)
-    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or not len(scores):
-        raise ShapeError(f"scores must be [batch, batch]; its shape is {scores.shape}.")
     size = len(scores)
-    for name, texts in (("rows", rows), ("columns", columns)):
-        if texts is not None and len(texts) != size:
-            raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
     positive = np.eye(size, dtype=bool)
     mask = np.zeros_like(positive) if false_negative_mask is None else false_negative_mask
-    known = np.array(mask, bool)
-    if known.shape != scores.shape:
-        raise ShapeError(f"false_negative_mask has shape {known.shape}; scores has {scores.shape}.")
-    known &= ~positive
+    known = np.array(mask, bool) & ~positive
     # What to mark: name -> the cells, and how their boxes look.
     marks = {"positive": (positive, {"edgecolor": "black", "linewidth": 2.4})}
     if closest is not None:
@@ -153,16 +136,10 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: no mask, or masks (or values) of different shapes.
     """
     arrays = {name: np.asarray(mask, bool) for name, mask in masks.items()}
-    shapes = {np.shape(array) for array in (*arrays.values(), values) if array is not None}
-    shape = next(iter(shapes), ())
-    if not arrays or len(shapes) > 1 or len(shape) != 2:
-        raise ShapeError(f"Masks and values must be matrices of one shape; these have {shapes}.")
-    (height, width), largest = shape, max(shape)
+    height, width = next(iter(arrays.values())).shape
+    largest = max(height, width)
     cell = 0.45 if largest <= 12 else 4.5 / largest
     size = max(2.2, cell * width + 0.6) * len(arrays), max(2.1, cell * height + 1.2)
     with new_picture(*size) as figure:
@@ -189,3 +166,67 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
 def _lines(texts: Sequence[str] | None) -> list[str]:
     # Whole texts in short lines; a dollar sign would start a formula.
     return [textwrap.fill(text, 26).replace("$", r"\$") for text in texts or ()]
+
+
+def plot_angles(vector: Any, others: Mapping[str, Any]):
+    """Arrows in the plane, and the cosine of each with the first one.
+
+    Args:
+      vector: float [2]; the arrow that the others are compared with.
+      others: name -> float [2], one to three of them.
+
+    Returns:
+      A Matplotlib figure.
+    """
+    arrows = {"v1": np.asarray(vector, float)}
+    arrows |= {name: np.asarray(other, float) for name, other in others.items()}
+    with new_picture(4.8, 4.8) as figure:
+        axes = figure.add_subplot()
+        for (name, arrow), (colour, _), line in zip(arrows.items(), _MARKS, ("-", "--", "-.", ":")):
+            cosine = float(cosine_similarity(arrows["v1"], arrow))
+            label = name if name == "v1" else f"{name}: cosine {cosine:.2f}"
+            axes.plot(*zip((0, 0), arrow), line, color=colour, linewidth=2.4, label=label)
+            axes.plot(*arrow, "o", color=colour, markersize=6)
+        reach = 1.15 * max(np.abs(arrow).max() for arrow in arrows.values())
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        axes.axhline(0, color=GREY, linewidth=0.6)
+        axes.axvline(0, color=GREY, linewidth=0.6)
+        axes.set_title("The cosine sees directions, not lengths")
+        figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
+    """Vectors of a few clusters in two dimensions, panel by panel, such as before and after training.
+
+    Each panel shows its vectors on the plane in which they differ most (principal components), all
+    panels on one scale: cosines are near to distances, as the vectors have length 1.
+
+    Args:
+      panels: title -> float [n, d], the same n things in each.
+      names: the cluster of each of the n vectors; at most eight different ones.
+
+    Returns:
+      A Matplotlib figure.
+    """
+    from sklearn.decomposition import PCA
+
+    distinct = list(dict.fromkeys(names))
+    planes = {title: PCA(2).fit_transform(vectors) for title, vectors in panels.items()}  # [n, 2]
+    reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
+    key = [textwrap.fill(str(name), 56).replace("$", r"\$") for name in distinct]
+    height = 2.9 + 0.2 * sum(1 + text.count("\n") for text in key)
+    with new_picture(2.45 * len(panels), height) as figure:
+        row = np.ravel(figure.subplots(1, len(panels), sharex=True, sharey=True))
+        for axes, (title, plane) in zip(row, planes.items()):
+            for name, (colour, mark) in zip(distinct, _MARKS):
+                chosen = np.array([other == name for other in names])
+                axes.plot(*plane[chosen].T, mark, color=colour, markersize=6, alpha=0.75,
+                          markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="1st component")
+            axes.set_box_aspect(1)
+            axes.set_title(title)
+        row[0].set(ylabel="2nd principal component")
+        handles, _ = row[0].get_legend_handles_labels()
+        figure.legend(handles, key, loc="outside lower center", ncols=1 if len(panels) < 3 else 2)
+    return figure

@@ -1,0 +1,97 @@
+"""The cosine of two vectors, the loss of a triplet, the negatives of a batch and its modified loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .engine import Case, Exercise
+from .results import same
+
+check_cosine_similarity = Exercise(
+    "cosine_similarity",
+    "two float vectors [d] -> their cosine, a number.",
+    [
+        Case("two vectors that are nearly parallel", (np.array([1.0, 2, 3]), np.array([1, 2, 3.5]))),
+        Case("opposite vectors", (np.array([1.0, 2, 3]), -np.array([1.0, 2, 3]))),
+        Case("vectors of very different lengths",
+             (np.array([1e-4, 2e-4, -1e-4]), np.array([0.0, -42, 1]))),
+        Case("a right angle", (np.array([2.0, 0, 1]), np.array([-1.0, 5, 2]))),
+        Case("whole numbers", (np.array([1, 2, 3]), np.array([0, -42, 1]))),
+        Case("a third vector", (np.array([3.0, 4, 1, 0]), np.array([5.0, -12, 0, 2]))),
+    ],
+    tolerance=1e-5,
+)  # fmt: skip
+
+# Expressions of a term, of its negative n and positive p, and of the margin: mistakes in the margin,
+# and in the rest of it.
+
+check_triplet_loss = Exercise(
+    "triplet_loss",
+    "cosine with the positive, cosine with the negative, margin -> the loss of a triplet, a number.",
+    [
+        Case("a negative too near", (0.6, 0.5, 0.25)),
+        Case("a negative nearer than the positive", (0.1, 0.8, 0.3)),
+        Case("a triplet that is right", (0.9, -0.4, 0.25)),
+        Case("all vectors equal", (1.0, 1.0, 0.2)),
+        Case("no margin", (0.3, 0.7, 0.0)),
+        Case("cosines below 0", (-0.5, -0.7, 0.5)),
+    ],
+)  # fmt: skip
+
+# ---- The negatives of a row ----
+
+# The documents' matrix: rows question1, columns question2, duplicates on the diagonal.
+HAND_MADE = np.array(
+    [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
+)  # fmt: skip
+WELL_APART = 1.2 * np.eye(4) - 0.3
+
+
+def random_scores(batch: int, seed: int) -> np.ndarray:
+    """A matrix of cosines that is not symmetric; float64 [batch, batch]."""
+    return np.random.default_rng(seed).uniform(-0.9, 0.9, (batch, batch))
+
+
+# Expressions that are wrongly taken for the places of the negatives, 1 off the diagonal.
+# Expressions of a row's mean negative, float [batch].
+
+check_mean_negative = Exercise(
+    "mean_negative",
+    "float [batch, batch] -> mean of each row's negatives [batch].",
+    [
+        Case("the documents' four pairs", (HAND_MADE,)),
+        Case("five pairs, rows and columns different", (random_scores(5, 1),)),
+        Case("a batch of two", (random_scores(2, 2),)),
+        Case("a batch of nine", (random_scores(9, 3),)),
+        Case("negatives of exactly 0", (np.where(np.abs(HAND_MADE) < 0.2, 0.0, HAND_MADE),)),
+    ],
+    variants=("", "(batch - 1) -> np.maximum(negatives.sum(axis=1), 1)", "(batch - 1) -> batch"),
+)  # fmt: skip
+
+# Expressions of a row's closest negative, float [batch].
+
+
+def _is_closest(closest, expected, scores) -> bool:
+    """Whether the result is right; where nothing is allowed, any value below -1 is."""
+    if np.shape(closest) != np.shape(expected):
+        return False
+    return same(np.where((expected < -1) & (closest < -1), expected, closest), expected)
+
+
+check_closest_negative = Exercise(
+    "closest_negative",
+    "float [batch, batch] -> each row's closest negative [batch]: the lecture's, or the hardest.",
+    [
+        Case("the documents' four pairs", (HAND_MADE,)),
+        Case("five pairs, rows and columns different", (random_scores(5, 1),)),
+        Case("all negatives below 0",
+             (np.where(np.eye(4), 0.9, -0.55 - np.abs(random_scores(4, 4)) / 3),)),
+        Case("positives lower than every negative",
+             (np.where(np.eye(4), -0.5, np.abs(random_scores(4, 5))),)),
+        Case("a batch of two", (random_scores(2, 6),)),
+        Case("a batch of nine", (random_scores(9, 7),)),
+        Case("a negative equal to the positive",
+             (np.array([[0.2, 0.2, -0.3], [-0.4, 0.6, -0.1], [0.0, 0.4, 0.4]]),)),
+    ],
+    passes=_is_closest,
+)  # fmt: skip

@@ -1,0 +1,80 @@
+"""Means without padding, false negatives, and one-shot classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .engine import Case, Exercise
+from .results import Odd
+
+_STATES = np.random.default_rng(1).normal(size=(3, 4, 4))
+check_masked_mean = Exercise(
+    "masked_mean",
+    "[batch, length, d], [batch, length] -> [batch, d].",
+    [Case(name, (_STATES[: len(tokens), : len(tokens[0]), :d], np.array(tokens, np.int32)))
+     for name, d, tokens in (
+        ("two questions of three and two words", 3, [[5, 6, 7, 1], [8, 9, 1, 1]]),
+        ("no padding", 4, [[5, 6, 7], [8, 9, 2]]),
+        ("unknown words", 3, [[0, 6, 0, 1], [0, 0, 1, 1]]),
+        ("as many positions as numbers in a state", 4, [[5, 6, 7, 1], [8, 1, 1, 1]]),
+        ("padding before and between the words", 3, [[5, 1, 6], [1, 8, 1], [2, 3, 4]]),
+        ("a question of padding only", 2, [[1, 1, 1], [5, 6, 1]]),
+    )],
+)  # fmt: skip
+
+# ---- count_false_negatives ----
+
+check_count_false_negatives = Exercise(
+    "count_false_negatives",
+    "labels [batch] -> ordered pairs (i, j) that share one.",
+    [Case(name, (np.array(clusters),)) for name, clusters in (
+        ("three of one cluster", [7, 3, 7, 5, 7]),
+        ("all different", [4, 1, 3, 2]),
+        ("all the same", [9, 9, 9, 9]),
+        ("two clusters, neighbours apart", [1, 2, 1, 2, 3, 1]),
+        ("three clusters, neighbours together", [1, 1, 2, 2, 2, 3, 3, 6]),
+        ("clusters with names", ["age", "name", "age", "food"]),
+        ("cluster 0 and negative numbers", [0, -1, 0, -1, 0, 5]),
+        ("one row", [3]),
+    )],
+)  # fmt: skip
+
+# ---- one_shot ----
+
+
+def _name(fn, *arguments) -> str:
+    """The answer as text."""
+    answer = fn(*arguments)
+    if answer is None or isinstance(answer, str):
+        return str(answer) + " in quotes" * (answer == "None")
+    if isinstance(answer, (int, float, np.number)) and not isinstance(answer, bool):
+        return f"the number {answer:.6g}"
+    raise Odd(f"{type(answer).__name__}: {answer!r}", "return the text alone, or None")
+
+
+_COMPASS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, -0.6], [-1.0, 0.0]])
+_FIVE = ["east", "north-east", "north", "south-west", "west"]
+_CLASSES = (
+    np.array([[1.0, 0.0], [0.8, 0.6], [0.8, -0.6], [-1.0, 0.0]]),
+    ["east", "sum", "sum", "east"],
+)
+_WEAK = np.array([[0.8, 0.6], [0.6, 0.8], [0.0, 1.0], [1.0, 0.0]]), ["b", "c", "a", "c"]
+check_one_shot = Exercise(
+    "one_shot",
+    "the best example's name, or None.",
+    [Case(name, (np.array(vector), *examples, threshold)) for name, vector, examples, threshold in (
+        ("a vector near one example", [0.8, 0.6], (_COMPASS, _FIVE), 0.7),
+        ("nothing above the threshold", [0.0, -1.0], (_COMPASS, _FIVE), 0.7),
+        ("a cosine exactly at the threshold", [0.0, 1.0], (_COMPASS, _FIVE), 1.0),
+        ("several above the threshold", [0.28, 0.96],
+         (_COMPASS[[1, 2, 0]], ["north-east", "north", "east"]), 0.1),
+        ("opposite vectors", [0.8, 0.6], (_COMPASS[[3, 0]], ["south-west", "east"]), 0.3),
+        ("several examples of one class", [1.0, 0.0], _CLASSES, 0.7),
+        ("names not in order", [0.96, 0.28], _WEAK, 0.65),
+        ("a negative threshold", [0.0, -1.0], (_COMPASS, _FIVE), -0.7),
+        ("a low threshold", [0.28, 0.96], (_COMPASS[:1], ["east"]), 0.1),
+        ("one example", [1.0, 0.0], (np.array([[0.8, 0.6]]), ["only"]), 0.5),
+    )],
+    observe=_name,
+    slips=False,
+)  # fmt: skip

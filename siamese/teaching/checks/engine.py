@@ -1,0 +1,370 @@
+"""An exercise as a table: its reference, its cases, and its mistakes, each an edit of the reference's text.
+
+A check runs the learner's function on the cases. Where a result is wrong, it makes the table's wrong
+functions out of the reference's source, runs them on the same cases, and names the mistake whose results
+equal the learner's on all of them: one mistake, one sentence. Where none fits, the report holds the
+learner's result beside the right one, or the error and the learner's own line.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import itertools
+import os
+import random
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import tables
+from .results import TOLERANCE, Fault, Odd, numbers, same, show
+from .submission import (
+    Learner,
+    NotWritten,
+    TooSlow,
+    Watched,
+    describe_error,
+    limited,
+)
+
+MARK = 10.0  # the best mark of an exercise
+STAYS = "the inputs stay as they are"
+TRIES = 3  # so many failed ones, or hints, open the solution
+
+# ---- Scores ----
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that a function failed."""
+
+    case: str  # its name, which says what was tried
+    expected: str  # in words or numbers
+    actual: str  # the result, or the error with the learner's own line
+    hint: str = ""  # the mistake in one sentence, in the first failure alone; never the solution
+
+    def __str__(self) -> str:
+        lines = [f"  ✗ {self.case}"]
+        for name in ("expected", "actual", "hint"):
+            if text := getattr(self, name):
+                lines.append(f"      {name + ':':<9} " + text.replace("\n", "\n" + " " * 16))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The result of a check."""
+
+    exercise: str  # the function's name
+    points: int  # cases passed
+    out_of: int  # cases in all
+    failures: tuple[Failure, ...] = ()  # in order
+    written: bool = True  # False where the function still has its blanks; it then has no points
+    note: str = ""  # where an exercise has several right answers, the name of this one
+
+    @property
+    def full(self) -> bool:
+        """Whether every case was passed."""
+        return self.points == self.out_of
+
+    @property
+    def mark(self) -> float:
+        """The points as a mark from 0 to `MARK`: a notebook's check cell ends with it, for nbgrader."""
+        return round(MARK * self.points / self.out_of, 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if not self.written:
+            why = self.failures[0].actual
+            reason = "" if "not written" in why else f" ({why})"
+            return f"exercise {self.exercise} is not written yet{reason}"
+        head = f"{'✓' if self.full else '✗'} {self.exercise}: {self.points} of {self.out_of} cases"
+        lines = [head + (f", {self.note}" if self.note else "")]
+        lines += map(str, self.failures[:1])
+        if len(self.failures) > 1 and not self.failures[0].hint:
+            first, *others = (re.sub(r"0x\w+|\d+", "", f.actual) for f in self.failures)
+            same = f"the same in {others.count(first)} more"
+            alike = first in others and "\nin line" in first
+            lines.append(f"  ✗ and {same if alike else f'{len(others)} more cases'}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:  # A notebook shows it below what was printed.
+        return f"<Score {self.exercise} {self.points}/{self.out_of}>"
+
+
+# ---- Exercises ----
+
+
+class Case(NamedTuple):
+    """The arguments of one call of the learner's function, or of an exercise's `observe`."""
+
+    name: str
+    arguments: tuple = ()
+    options: Mapping[str, Any] = {}
+    named: bool = True  # whether a mistake's result must equal the learner's here
+
+
+def call(fn: Callable, *arguments, **options) -> np.ndarray:
+    """The usual `observe`: the function's result as numbers."""
+    return numbers(fn(*arguments, **options))
+
+
+@dataclass(eq=False)
+class Exercise:
+    """The check of an exercise: call it with the learner's function; it prints and returns the score.
+
+    A form, here and in `tables`, is a text that makes a function out of the reference's source.
+    """
+
+    name: str  # of the function, and of its section in the sheets
+    about: str  # arguments and result, with shapes
+    table: list[Case]  # the cases in order, the plainest first
+    _: KW_ONLY
+    variants: tuple[str, ...] = ("",)  # forms added to each mistake's: what often stands beside it
+    scope: Mapping[str, Any] = field(default_factory=dict)  # names that forms use
+    # (Function, *arguments, **options) -> the result of a case: numbers, text, or a list.
+    observe: Callable = call
+    trace: Callable | None = None  # function -> what is compared in place of its results
+    passes: Callable | None = None  # (actual, expected, *arguments) -> whether it is right
+    tolerance: float = TOLERANCE  # of results, absolute and relative
+    seconds: float = 3.0  # the most that all cases may take
+    slips: bool = True  # whether the results are numbers, and the section SLIPS may explain them
+    stays: bool = True  # whether the arguments must stay as they are; a case of its own
+    trax: bool = False  # whether it is written with Trax; its `fastnp` is NumPy in the table
+
+    def __post_init__(self):
+        self.hints, self.answers = tables.hints(self.name), tables.answers(self.name)
+        rows = [*tables.rows(self.name), *tables.rows("ERRORS")]
+        self.rows = [row for row in rows if not row[1].startswith("! ")]
+        self.errors = [(form[2:], words) for words, form in rows if form.startswith("! ")]
+        self.source = tables.source(self.name)
+        arguments = ast.parse(self.source).body[0].args
+        self.signature = f"{self.name}({ast.unparse(arguments)})"
+        self.arguments = [argument.arg for argument in arguments.args]
+        self.cases = [*self.table, Case(STAYS)] if self.stays else self.table
+        self.scope = {**tables.solutions(), "fastnp": np, **self.scope}
+        self.scope["right"] = self.made()
+        self._expected: dict[str, list] = {}
+        self.failed = self.hinted = 0  # tries, and hints that were shown
+        self.__name__ = "check_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+        self.__doc__ = f"Checks ``{self.signature}``: {self.about}"
+
+    def __call__(self, fn: Callable) -> Score:
+        """Scores the function, prints the score and returns it."""
+        score = self.score(fn)
+        self.failed += score.written and not score.full
+        print(score)
+        return score
+
+    def score(self, fn: Callable) -> Score:
+        """Scores the function; nothing that it prints or raises gets out (but Ctrl-C does)."""
+        try:
+            learner = Learner(fn, self.name)
+            if self.trax:
+                from siamese.course import model  # noqa: F401
+            with _quiet():
+                failures, note = self._judged(learner)
+        except NotWritten as error:
+            failure = Failure("is it written?", self.signature, str(error))
+            return Score(self.name, 0, len(self.cases), (failure,), written=False)
+        points = len(self.cases) - len(failures)
+        return Score(self.name, points, len(self.cases), failures, note=note)
+
+    # ---- The table's functions ----
+
+    def made(self, *forms: str) -> Callable | None:
+        """The function of the forms, one after the other; None where an edit's text is not there."""
+        source = re.sub(r"\n +from trax.fastmath import numpy as fastnp", "", self.source)
+        for form in filter(None, forms):
+            source = tables.edited(source.replace("fastnp.", "np."), form)
+            if not source:
+                return None
+        scope = dict(self.scope)
+        exec(compile(source, "<table>", "exec"), scope)
+        return scope[self.name]
+
+    def wrong(self) -> Iterator[tuple[str, str, Callable]]:
+        """(sentence, form, wrong function) of each row, in each right answer and variant."""
+        for answer, variant, (sentence, form) in itertools.product(
+            self.answers.values(), self.variants, self.rows
+        ):
+            if wrong := self.made(answer, variant, form):
+                yield sentence, form, wrong
+
+    def attempt(self, case: Case, fn: Watched, observe: Callable | None = None) -> Any:
+        """The result of a case; a `Fault` for none."""
+        try:
+            return (observe or self.observe)(fn, *case.arguments, **case.options)
+        except (KeyboardInterrupt, TooSlow):
+            raise
+        except NotImplementedError as error:
+            raise NotWritten(str(error) or "it raises NotImplementedError") from None
+        except BaseException as error:
+            # The text of an error of Trax's layers is a whole traceback; the error itself is inside.
+            while type(error).__name__ == "LayerError" and error.__context__ is not None:
+                error = error.__context__
+            if isinstance(error, Odd):
+                return Fault(*error.args, key=error.args[0])
+            key = re.sub(r"0x\w+|\d+", "", f"{type(error).__name__}: {error}")
+            key = "broadcast" if "broadcast" in key else key
+            text = describe_error(error, getattr(fn, "file", ""))
+            return Fault(text, self._error_hint(text), key)
+
+    def _error_hint(self, text: str) -> str:
+        if re.match(r"TypeError.*argument", text) and f"{self.name}(" in text:
+            return f"the exercise asks for {self.signature}"
+        return next((words for part, words in self.errors if re.search(part, text)), "")
+
+    # ---- Judging ----
+
+    def _results(self, learner: Learner) -> list[Any]:
+        """The learner's result of each case."""
+        results: list[Any] = []
+        slow = Fault(f"nothing within {self.seconds:.0f} seconds", "look for a loop that never "
+                     "ends, or a generator that never yields", "TooSlow")  # fmt: skip
+        late = Fault("not tried: the function did not end in the case before", key="TooSlow")
+        with contextlib.suppress(TooSlow), limited(self.seconds):
+            for case in self.table:
+                results.append(self.attempt(case, learner))
+        rest = len(self.table) - len(results)
+        return [*results, *[slow, *[late] * rest][:rest]]
+
+    def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
+        """The failures, and the name of the answer.
+
+        Raises:
+          NotWritten: the first case fails, and the function has a blank.
+        """
+        results, trials = self._results(learner), []
+        for note, form in self.answers.items():
+            expected = self.expected(form)
+            rows = zip(self.table, results, expected)
+            wrong = [i for i, row in enumerate(rows) if not self.right(*row)]
+            trials.append((len(wrong), note, expected, wrong))
+        _, note, expected, wrong = min(trials, key=lambda trial: trial[0])
+        if 0 in wrong:
+            stopped, nothing = isinstance(results[0], Fault), show(results[0]) == "None"
+            if blank := learner.blank(stopped and not nothing, nothing):
+                raise NotWritten(blank)
+        hint = self._mistake(results, wrong, learner) if wrong else ""
+        failures = [
+            Failure(
+                self.table[i].name,
+                show(expected[i], results[i]),
+                show(results[i], expected[i]),
+                hint if i == wrong[0] else "",
+            )
+            for i in wrong
+        ]
+        place = learner.changed() if self.stays else None
+        if place is not None:
+            name = (self.arguments + ["argument"] * 9)[place]
+            hint = self._error_hint(f"{name} is changed")
+            hint = hint or f"the function changed its input {name}: work on a copy"
+            first = not any(failure.hint for failure in failures)
+            failure = Failure(STAYS, "the same as before", f"{name} is changed", hint * first)
+            failures.insert(0 if first else len(failures), failure)
+        elif self.stays and len(wrong) == len(self.table):  # No points for doing nothing right.
+            failures.append(Failure(STAYS, "the same as before", "no result is right"))
+        return tuple(failures), note if len(wrong) < len(results) / 2 else ""
+
+    def expected(self, form: str = "") -> list[Any]:
+        """The right result of each case, of the answer with that form."""
+        if form not in self._expected:
+            right = Watched(self.made(form))
+            self._expected[form] = [self.attempt(case, right) for case in self.table]
+        return self._expected[form]
+
+    def right(self, case: Case, result: Any, expected: Any) -> bool:
+        """Whether a result is right."""
+        if self.passes and not isinstance(result, Fault):
+            return bool(self.passes(result, expected, *case.arguments))
+        return same(result, expected, self.tolerance)
+
+    def _mistake(self, results: list[Any], wrong: list[int], learner: Learner) -> str:
+        """The sentence of the learner's mistake; empty where none fits."""
+        rights = [self.expected(form) for form in self.answers.values()]
+        order = [*wrong, *(i for i in range(len(results)) if i not in wrong)]
+        order = [
+            i for i in order if self.table[i].named and getattr(results[i], "key", "") != "TooSlow"
+        ]
+        if 2 * len(order) < len(results) or order[0] not in wrong:
+            return self._apparent(results, rights, wrong, learner)
+
+        def alike(result_of: Callable[[int], Any]) -> bool:
+            for i in order:
+                if not same(other := result_of(i), results[i], self.tolerance) and (
+                    i in wrong or not any(self.right(self.table[i], other, r[i]) for r in rights)
+                ):
+                    return False
+            return True
+
+        traced = self.trace and self.attempt(Case(""), learner, self.trace)
+        for sentence, _, function in self.wrong():
+            mistaken = Watched(function)
+            if self.trace:
+                fits = same(traced, self.attempt(Case(""), mistaken, self.trace))
+            else:
+                fits = alike(lambda i, fn=mistaken: self.attempt(self.table[i], fn))
+            if fits:
+                return sentence
+        for right, (sentence, slip) in itertools.product(rights, _slips() if self.slips else ()):
+            if alike(lambda i, right=right, slip=slip: _slipped(slip, right[i])):
+                return sentence
+        return self._apparent(results, rights, wrong, learner)
+
+    def _apparent(self, results, rights, wrong, learner) -> str:
+        """What the results show by themselves."""
+        first = results[wrong[0]]
+        if isinstance(first, Fault):
+            return first.hint
+        unused = sorted(learner.unused - {"mode"})
+        if unused and learner.changed() is None:
+            return f"it never uses its argument {unused[0]}: is a variable of the notebook used?"
+        arrays = [results[i] for i in wrong if isinstance(results[i], np.ndarray)]
+        if not all(np.isfinite(array).all() for array in arrays):
+            return "there is nan or inf in the result: look for a division by zero, or 0 * inf"
+        if np.ndim(first) > np.ndim(rights[0][wrong[0]]) == 0 and self.slips:
+            return "one number is asked for: the array is not summed or averaged"
+        near = self.slips and any(all(same(results[i], r[i], 5e-3) for i in wrong) for r in rights)
+        return "nearly right: is it rounded on the way, is something small added?" if near else ""
+
+
+@functools.cache
+def _slips() -> list[tuple[str, Callable]]:
+    """(sentence, right result -> the result of a slip) that any number may have."""
+    return [(words, eval(f"lambda x: {form}", {"np": np})) for words, form in tables.rows("SLIPS")]
+
+
+def _slipped(slip: Callable, right: Any) -> Any:
+    try:
+        return np.asarray(slip(right), np.float64) if isinstance(right, np.ndarray) else None
+    except (TypeError, ValueError, IndexError):
+        return None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drops what is printed and warned of; the notebook's random numbers go on as if nothing was drawn."""
+    python, numpy = random.getstate(), np.random.get_state()
+    try:
+        with (
+            open(os.devnull, "w", errors="ignore") as nowhere,
+            warnings.catch_warnings(action="ignore"),
+            np.errstate(all="ignore"),
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+        ):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)

@@ -1,0 +1,120 @@
+"""The modified loss of a matrix, TripletLossFn, and the loss of rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .batch import HAND_MADE, WELL_APART, random_scores
+from .engine import Case, Exercise, call
+from .results import Odd
+from .submission import Learner
+
+check_modified_loss = Exercise(
+    "modified_loss",
+    "float [batch, batch], rows question1 -> the loss with a margin of 0.25, a number.",
+    [
+        Case("the documents' four pairs", (HAND_MADE,)),
+        Case("five pairs, rows and columns different", (random_scores(5, 1),)),
+        Case("the last column the largest", (np.sort(random_scores(5, 8), axis=1),)),
+        Case("all vectors equal", (np.ones((3, 3)),)),
+        Case("negatives far below 0, and positives too", (-0.6 - 0.2 * np.eye(4),)),
+        Case("all negatives far below 0", (WELL_APART,)),
+        Case("a batch of two", (random_scores(2, 6),)),
+        Case("a batch of nine", (random_scores(9, 7),)),
+    ],
+)
+
+# ---- TripletLossFn and symmetric_loss ----
+
+
+def _vectors(batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two batches of unit rows, float32 [batch, 5]; row i of both are alike."""
+    draw = np.random.default_rng(seed)
+    first = draw.normal(size=(batch, 5))
+    both = first, first + draw.normal(size=(batch, 5))
+    return tuple((v / np.linalg.norm(v, axis=1, keepdims=True)).astype(np.float32) for v in both)
+
+
+def _from_scores(scores) -> tuple[np.ndarray, np.ndarray]:
+    """Unit rows whose dot products are the matrix, float32 [batch, batch + 1].
+
+    The columns of `scores` are not longer than 1.
+    """
+    rest = np.sqrt(1 - (scores * scores).sum(axis=0))
+    first = np.eye(len(scores), len(scores) + 1)
+    return first.astype(np.float32), np.column_stack([scores.T, rest]).astype(np.float32)
+
+
+def _loss(fn, v1, v2, how="", **options):
+    """The loss, or the loss "compiled", or its "slope" along a turn of one vector."""
+    if how == "slope":
+        turn = np.zeros_like(v1, dtype=np.float64)
+        turn[1] = np.eye(v1.shape[1])[2] - v1[1, 2] * v1[1]  # its length stays 1 to first order
+    if not isinstance(fn, Learner):
+        v1, v2 = v1.astype(np.float64), v2.astype(np.float64)
+        if how == "slope":
+            return (fn(v1 + 1e-5 * turn, v2) - fn(v1 - 1e-5 * turn, v2)) / 2e-5
+    if not (how and isinstance(fn, Learner)):
+        return call(fn, v1, v2, **options)
+    loss, gradient = fn.once("compiled", lambda: _compiled(fn.fn, v1, v2))
+    if how == "compiled":
+        return call(lambda: loss)
+    if not (slope := (np.asarray(gradient) * turn).sum()):
+        raise Odd("0", "the gradient does not flow: is a part computed in NumPy, or detached?")
+    return call(lambda: slope)
+
+
+def _compiled(fn, v1, v2):
+    """The loss and its gradient by v1, compiled where it is JAX's."""
+    if type(fn(v1, v2)).__module__.startswith("tensorflow"):
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            v1 = tf.Variable(v1)
+            loss = fn(v1, tf.constant(v2))
+        return loss, tape.gradient(loss, v1)
+    import jax
+
+    def loss_twice(v1, v2):
+        loss = fn(v1, v2)
+        return loss.sum(), loss
+
+    (_, loss), gradient = jax.jit(jax.value_and_grad(loss_twice, has_aux=True))(v1, v2)
+    return loss, gradient
+
+
+_V1 = np.array([[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]])
+_CASES = [
+    Case("four pairs", _vectors(4, 1)),
+    Case("the assignment's two pairs", (_V1, _V1 * [[1], [-1]])),
+    Case("four pairs, like the documents'", _from_scores(0.8 * HAND_MADE)),
+    Case("a larger margin", _vectors(4, 2), {"margin": 0.8}),
+    Case("margin 0", _from_scores(0.8 * HAND_MADE), {"margin": 0.0}),
+    Case("all vectors equal", (np.full((4, 5), 0.2**0.5),) * 2),
+    Case("all negatives below 0", _from_scores(0.9 * WELL_APART), {"margin": 1.5}),
+    Case("negatives far below 0, and positives too", _from_scores(-0.6 - 0.1 * np.eye(2))),
+    Case("a batch of seven", _vectors(7, 5)),
+    Case("compiled", _vectors(4, 7), {"how": "compiled"}),
+    Case("the gradient", _vectors(4, 7), {"how": "slope"}, named=False),
+]
+check_triplet_loss_fn = Exercise(
+    "TripletLossFn",
+    "unit rows [batch, d] twice -> the loss, a number: that of any edition of the course.",
+    _CASES,
+    observe=_loss,
+    seconds=30,
+    trax=True,
+)
+_LATER, _EARLIER, _ = check_triplet_loss_fn.answers.values()
+check_symmetric_loss = Exercise(
+    "symmetric_loss",
+    "negatives averaged, or both losses added; the score's note names the answer.",
+    _CASES,
+    scope={
+        "edition2023": check_triplet_loss_fn.made(_LATER),
+        "edition2022": check_triplet_loss_fn.made(_EARLIER),
+    },
+    observe=_loss,
+    seconds=30,
+    trax=True,
+)

@@ -1,0 +1,293 @@
+"""Rows of length 1, two towers that are one, the assignment's model, and the loop that trains it."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import re
+import tempfile
+
+import numpy as np
+
+from .engine import Case, Exercise, call
+from .results import Odd, show
+from .submission import Learner
+
+
+def _unit(fn, x, compiled=False):
+    """The rows, or those of a compiled Trax layer."""
+    if compiled and isinstance(fn, Learner):
+        import jax
+        from trax import layers as tl
+
+        layer = tl.Fn("Normalize", lambda x: fn.fn(x))
+        return call(lambda: jax.jit(lambda x: layer(x))(x))
+    return call(fn, x)
+
+
+check_normalize = Exercise(
+    "normalize",
+    "float [batch, d] -> the same with rows of length 1; runs compiled.",
+    [
+        Case("two rows of five", (np.array([[0.77, 0.02, 0.63, 0.75], [0.22, 0.2, 0.76, 0.17]]),)),
+        Case("negative numbers", (np.array([[-3.0, 4], [-5, -12], [0.5, -0.5]]),)),
+        Case("a square matrix", (np.array([[3.0, 4, 0], [0, 5, 12], [8, 0, 15]]),)),
+        Case("one row", (np.array([[0.0, 3, 4]]),)),
+        Case("rows of length 1 already", (np.array([[0.6, -0.8], [1, 0]]),)),
+        Case("inside a Trax layer, compiled", (np.array([[3.0, 4, 0], [0, 5, 12]]),), {"compiled": True}),
+    ],
+    observe=_unit,
+    seconds=20,
+    trax=True,
+)  # fmt: skip
+
+# ---- Two towers that are one ----
+
+# Row 0 is the same question on both sides, row 3 the same words in two orders; two others stand in both.
+_Q1 = [[3, 4, 5, 1], [6, 7, 8, 9], [2, 2, 3, 1], [3, 4, 5, 6], [10, 9, 1, 1]]
+_Q2 = [[3, 4, 5, 1], [2, 2, 3, 1], [10, 9, 1, 1], [6, 5, 4, 3], [7, 1, 1, 1]]
+
+
+def _built(fn, **sizes):
+    """A learner's model.
+
+    Raises:
+      Odd: it is no Trax layer of two inputs and two outputs.
+    """
+    from trax import layers as tl
+
+    model = fn(**sizes)
+    if not isinstance(model, tl.Serial.__mro__[-2]):  # trax.layers.base.Layer
+        what = "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
+        raise Odd(what, "return the model: a Trax layer")
+    if (model.n_in, model.n_out) != (2, 2):
+        one = "this is one tower, or towers one after the other: " * (
+            model.n_in == model.n_out == 1
+        )
+        hint = f"{one}two questions in, two vectors out: one combinator runs layers side by side"
+        raise Odd(f"{model.n_in} in, {model.n_out} out", hint)
+    return model
+
+
+def _leaves(layer):
+    """The layers that hold no others, in order; an LSTM is one."""
+    inside = [] if layer.name.startswith(("LSTM", "GRU")) else layer.sublayers
+    return [leaf for sub in inside for leaf in _leaves(sub)] or [layer]
+
+
+def _structure(fn) -> str:
+    """The layers of a model: their names, modes, effect on a fixed array, and which are one object."""
+    mode = {"mode": "predict"} if "mode" in inspect.signature(fn.fn).parameters else {}
+    leaves, told = _leaves(_built(fn, vocab_size=23, d_model=4, **mode)), []
+    for leaf in leaves:
+        modes = [part._mode for part in leaf.sublayers if hasattr(part, "_mode")]
+        effect = ""
+        if hasattr(leaf, "_forward_fn") and leaf.n_in == 1:
+            try:
+                effect = np.round(
+                    leaf._forward_fn(np.sin(np.arange(60.0)).reshape(2, 5, 6)), 3
+                ).tolist()
+            except Exception as error:
+                effect = type(error).__name__
+        told.append(f"{leaves.index(leaf)} {leaf.name} {modes} {effect}")
+    return "; ".join(told)
+
+
+def _returning(layer) -> None:
+    """Makes the function of a layer raise `Odd` where it returns nothing."""
+    function = layer._forward_fn
+
+    def checked(*inputs):
+        if (output := function(*inputs)) is None:
+            cells = [cell.cell_contents for cell in function.__closure__ or ()]
+            code = next((cell for cell in cells if inspect.isfunction(cell)), function).__code__
+            line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+            raise Odd(f"the layer {layer.name} returns None\nin line {code.co_firstlineno}: {line}",
+                      f"is `return` missing in the function of the layer {layer.name}?")  # fmt: skip
+        return output
+
+    layer._forward_fn = checked
+
+
+def _shapes(model):
+    """Weights and state, as shapes; a pair of shapes of the outputs; and a function that runs the model."""
+    import jax
+    from trax import shapes
+
+    for leaf in _leaves(model):
+        if hasattr(leaf, "_forward_fn"):
+            _returning(leaf)
+    pair, key = tuple(np.array(side, np.int32) for side in (_Q1, _Q2)), np.zeros(2, np.uint32)
+    parts = jax.eval_shape(lambda: model.init(shapes.signature(pair), rng=key))
+
+    def run(weights, state):
+        return model.pure_fn(pair, weights, state, key, use_cache=True)[0]
+
+    return parts, [output.shape for output in jax.eval_shape(run, *parts)], run
+
+
+def _facts(fn) -> dict:
+    """Case -> its result, of a model whose weights are known numbers."""
+    import jax
+
+    draw, parts, shapes, run = (
+        np.random.default_rng(1),
+        *_shapes(_built(fn, vocab_size=11, d_model=6)),
+    )
+    weights, state = jax.tree.map(lambda x: draw.normal(size=x.shape).astype(np.float32), parts)
+    v1, v2 = (np.asarray(v, np.float64) for v in jax.jit(run)(weights, state))
+    facts = {"shape of the vectors": f"v1 {v1.shape}, v2 {v2.shape}", "the vectors": [v1, v2]}
+    both, lengths = np.concatenate([v1, v2]), np.sqrt((v1 * v1).sum(axis=-1))
+    if len(both) > 1 and np.ptp(both, axis=0).max() < 1e-6:
+        raise Odd(
+            show(v1), "all questions have the same vectors: does the function use its argument?"
+        )
+    shared = v1.shape == v2.shape and np.allclose(v1[0], v2[0], atol=1e-5)
+    facts["one question on both sides"] = (
+        "equal vectors" if shared else f"{show(v1[0])} and {show(v2[0])}"
+    )
+    unit = np.allclose(lengths, 1, atol=1e-4)
+    facts["lengths of the vectors"] = "1" if unit else show(lengths)
+    (_, shapes, _), layer = (
+        _shapes(model := _built(fn, vocab_size=23, d_model=4)),
+        _leaves(model)[0],
+    )
+    facts["another vocab_size and d_model"] = f"{layer.name}, vectors {shapes}"
+    return facts
+
+
+def _fact(fn, name):
+    return fn.once("facts", lambda: _facts(fn))[name]
+
+
+_NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
+          "another vocab_size and d_model")  # fmt: skip
+_TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
+
+check_shared_towers = Exercise(
+    "shared_towers",
+    "a Trax model of one shared tower.",
+    _TOWER_CASES,
+    observe=_fact,
+    trace=_structure,
+    seconds=30,
+    slips=False,
+    stays=False,
+    trax=True,
+)
+
+# ---- Siamese ----
+
+_ARGUMENTS = "vocab_size=41699, d_model=128, mode='train'"
+
+
+def _assignment_fact(fn, name):
+    if name == "its default arguments":
+        text = ", ".join(str(p) for p in list(inspect.signature(fn.fn).parameters.values())[:3])
+        if text != _ARGUMENTS:
+            raise Odd(text, "the course's arguments, with their defaults and in their order")
+        return text
+    if name == "the printed model":
+        return " ".join(str(_built(fn, vocab_size=11, d_model=6)).split())
+    if name == "mode='predict'":
+        return re.sub(r".*?LSTM\S* (\S+).*", r"the LSTM's mode: \1", _structure(fn))
+    return _fact(fn, name)
+
+
+check_siamese = Exercise(
+    "Siamese",
+    "the assignment's model.",
+    [*_TOWER_CASES, *(Case(name, (name,)) for name in
+     ("the printed model", "its default arguments", "mode='predict'"))],
+    observe=_assignment_fact,
+    trace=_structure,
+    seconds=30,
+    slips=False,
+    stays=False,
+    trax=True,
+)  # fmt: skip
+
+# ---- train_model ----
+
+_TRAIN, _VALID = range(2, 7), range(7, 12)  # token ids: a batch shows where it comes from
+
+
+def _batches(ids):
+    draw = np.random.default_rng(1)
+    while True:
+        yield tuple(draw.choice(ids, (2, 6, 4)).astype(np.int32))
+
+
+def _small_model():
+    from trax import layers as tl
+
+    tower = tl.Serial(tl.Embedding(13, 4), tl.Mean(axis=1))
+    return tl.Parallel(tower, tower)
+
+
+def _small_loss():
+    from trax import layers as tl
+
+    return tl.Fn("TripletLoss", lambda v1, v2: ((v1 - v2) ** 2).mean())
+
+
+def _source(task) -> str:
+    """Which of the two generators a task's batches come from."""
+    return "train_generator" if np.isin(task.sample_batch[0], _TRAIN).all() else "val_generator"
+
+
+def _loop(fn) -> dict[str, str]:
+    """Case -> what the learner's training loop shows, in words."""
+    from trax import lr
+    from trax.supervised import training
+
+    parts = [_small_model, _small_loss, _batches(_TRAIN), _batches(_VALID)]
+    if [*inspect.signature(fn.fn).parameters][2:3] == ["lr_schedule"]:  # the notebook of 2020
+        parts.insert(2, lr.warmup_and_rsqrt_decay(400, 0.01))
+    with tempfile.TemporaryDirectory(prefix="check-") as folder:
+        output_dir = os.path.join(folder, "run")
+        loop = fn.fn(*parts, output_dir)
+        if not isinstance(loop, training.Loop):
+            hint = "the function returned nothing: is `return` missing?" if loop is None else (
+                "return the training.Loop itself, made of the tasks")  # fmt: skip
+            raise Odd(type(loop).__name__, hint)
+        if loop.step:
+            raise Odd(f"step {loop.step}", "the caller runs the loop: return it without run()")
+        given = os.path.abspath(loop.output_dir or "None") == output_dir
+    task, tests = loop.tasks[0], loop.eval_tasks or []
+    steps = np.array([1, 100, 400, 1600, 6400])
+    rates = [float(task.learning_rate(int(step))) for step in steps]
+    shares = rates / (0.01 * np.minimum(steps / 400, np.sqrt(400 / steps)))
+    embedding = max(
+        (np.shape(w) for leaf in _leaves(loop.model) for w in [leaf.weights]), default=()
+    )
+    optimizer = task.optimizer
+    return {
+        "it returns a loop that has not trained yet": "step 0",
+        "the model and the loss are those that were passed":
+            f"embedding {embedding}, loss layer {task.loss_layer.name}",
+        "training on the training batches": _source(task),
+        "evaluation on the validation batches": ", ".join(
+            f"{_source(test)} with {metric.name}" for test in tests for metric in test.metrics),
+        "Adam": f"{type(optimizer).__name__}({optimizer.opt_params['learning_rate']:.4g})",
+        "output_dir": "output_dir" if given else str(loop.output_dir),
+        "the learning rate at steps 1, 100, 400, 1600 and 6400":
+            f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for",
+    }  # fmt: skip
+
+
+_FACTS = ("it returns a loop that has not trained yet", "the model and the loss are those that were passed",
+          "training on the training batches", "evaluation on the validation batches", "Adam",
+          "output_dir", "the learning rate at steps 1, 100, 400, 1600 and 6400")  # fmt: skip
+check_train_model = Exercise(
+    "train_model",
+    "a training.Loop that is ready to run.",
+    [Case(name, (name,)) for name in _FACTS],
+    observe=lambda fn, name: fn.once("loop", lambda: _loop(fn))[name],
+    trace=lambda fn: [*_loop(fn).values()],
+    seconds=30,
+    slips=False,
+    stays=False,
+    trax=True,
+)  # fmt: skip

@@ -1,0 +1,81 @@
+"""Results of a function: how they are compared and shown."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+TOLERANCE = 1e-4  # absolute and relative: float32, and sums in another order
+
+
+class Fault(NamedTuple):
+    """A call without a usable result: an error, or a value of the wrong kind."""
+
+    text: str  # as it is printed
+    hint: str = ""
+    key: str = ""  # equal in two calls that failed alike
+
+
+class Odd(Exception):
+    """Raised by an exercise's `observe` for a value of the wrong kind.
+
+    Args:
+      actual: the value in words.
+      hint: the mistake in one sentence.
+    """
+
+    def __init__(self, actual: str, hint: str = ""):
+        super().__init__(actual, hint)
+
+
+def numbers(value: Any) -> np.ndarray:
+    """`value` as float64.
+
+    Raises:
+      Odd: it is not a number or an array of numbers.
+    """
+    if value is None:
+        raise Odd("None", "the function returned nothing: is `return` missing?")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "cSU":
+            return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    hint = "this is text: return the number itself" if isinstance(value, str) else ""
+    raise Odd(f"{type(value).__name__}: {_short(repr(value))}", hint)
+
+
+def same(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
+    """Whether two results are equal: numbers within the tolerance, nan and nan, faults by key."""
+    if isinstance(a, Fault) or isinstance(b, Fault):
+        return isinstance(a, Fault) and isinstance(b, Fault) and a.key == b.key
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(same(x, y, tolerance) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return a == b
+    first, second = np.asarray(a), np.asarray(b)
+    if first.dtype.kind not in "biuf" or second.dtype.kind not in "biuf":
+        return type(a) is type(b) and bool(np.all(first == second))
+    return first.shape == second.shape and np.allclose(
+        first, second, rtol=tolerance, atol=tolerance, equal_nan=True
+    )
+
+
+def show(value: Any, beside: Any = None) -> str:
+    """A result in a few words, with its shape where that of the result `beside` it differs."""
+    if isinstance(value, (Fault, str)):
+        return value.text if isinstance(value, Fault) else value
+    if not isinstance(value, np.ndarray):
+        return _short(repr(value), 400)
+    if value.ndim == 0:
+        text = f"{value.item():.6g}"
+    else:
+        text = np.array2string(value, precision=4, suppress_small=True, threshold=60)
+    apart = isinstance(beside, np.ndarray) and beside.shape != value.shape
+    return (f"shape {value.shape}: " if apart else "") + _short(text.replace("\n", ""), 400)
+
+
+def _short(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else text[:most] + " ..."

@@ -1,0 +1,212 @@
+"""A function under test: what it changes, its blanks, its errors and its line, a limit on its time."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dis
+import functools
+import inspect
+import linecache
+import os
+import re
+import signal
+import textwrap
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .results import same
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARY = f"{os.sep}site-packages{os.sep}", f"{os.sep}lib{os.sep}python", HERE
+# Exercise -> functions of the library that do its whole work: a call of them is no answer.
+SAME_WORK = {
+    "normalize": {"l2_normalize"},
+    "shared_towers": {"Siamese"},
+    "TripletLossFn": {"TripletLoss", "loss_from_scores"},
+    "modified_loss": {"loss_from_scores"},
+    "symmetric_loss": {"loss_from_scores"},
+    "one_shot": {"OneShotClassifier"},
+}
+
+
+NOTHING = "it returned None; is `return` missing?"
+
+
+class NotWritten(Exception):
+    """The exercise still has its blanks, or its answer is the library's own function."""
+
+
+class TooSlow(BaseException):
+    """A case ran out of time. Not an Exception: a learner's `except Exception` must not catch it."""
+
+
+class Watched:
+    """Calls a function with copies of its arguments, and remembers which of them it changed.
+
+    Attributes:
+      memo: what an observer computes once for several cases.
+    """
+
+    def __init__(self, fn: Callable):
+        self.fn, self.memo = fn, {}
+        self._calls: list[tuple] = []  # (arguments as they were, arguments as they were passed)
+
+    def __call__(self, *arguments, **options):
+        """The function's result."""
+        passed = copy.deepcopy(arguments)
+        self._calls.append((arguments, passed))
+        return self.fn(*passed, **options)
+
+    def changed(self) -> int | None:
+        """The place of the first argument that a call changed."""
+        kinds = list, dict, np.ndarray
+        pairs = [pair for call in self._calls for pair in enumerate(zip(*call))]
+        return next((i for i, (a, b) in pairs if isinstance(a, kinds) and not same(a, b, 0)), None)
+
+    def once(self, key: Any, compute: Callable) -> Any:
+        """The result of `compute`, computed once for all cases."""
+        if key not in self.memo:
+            self.memo[key] = compute()
+        return self.memo[key]
+
+
+class Learner(Watched):
+    """The learner's function.
+
+    Attributes:
+      unused: names of arguments that the function does not read.
+      file: where its lines stand.
+
+    Raises:
+      NotWritten: `fn` is no function, or is or calls the library's own.
+    """
+
+    def __init__(self, fn: Any, name: str):
+        if not callable(fn):
+            raise NotWritten(f"{name} is not a function but {type(fn).__name__}")
+        super().__init__(fn)
+        inner = fn
+        with contextlib.suppress(ValueError):  # It wraps itself.
+            inner = inspect.unwrap(inner)
+            while isinstance(inner, functools.partial):
+                inner = inspect.unwrap(inner.func)
+        module = str(getattr(inner, "__module__", ""))
+        if module.split(".")[0] in ("siamese", "trax"):
+            raise NotWritten(f"this is the function of {module}: write your own")
+        code = getattr(inner, "__code__", None)
+        if code and (borrowed := _borrowed(inner, {name, *SAME_WORK.get(name, ())})):
+            raise NotWritten(f"it calls the library's own {borrowed}: write your own")
+        self.unused = _unused(code) if code else set()
+        self.file = code.co_filename if code else ""
+
+    def blank(self, stopped: bool, nothing: bool) -> str:
+        """What shows that the learner's code is missing; empty where nothing does.
+
+        Args:
+          stopped: whether the first case ended with an error.
+          nothing: whether it gave None.
+        """
+        try:
+            source = textwrap.dedent(inspect.getsource(self.fn))
+            blanks = _blanks(ast.parse(source), stopped)
+        except (OSError, TypeError, SyntaxError):
+            return NOTHING * nothing
+        if blanks:
+            line = source.splitlines()[blanks[0].lineno - 1].strip()
+            return f"there is a None to replace: {line}"
+        returns = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source)
+        return "" if returns else NOTHING * nothing
+
+
+def _unused(code) -> set[str]:
+    """Names of arguments that are not read, or that get another value first."""
+    first: dict[str, str] = {}
+    for step in dis.get_instructions(code):
+        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        for name in names if step.opname not in ("MAKE_CELL", "LOAD_CONST") else ():
+            if isinstance(name, str):
+                first.setdefault(name, step.opname)
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {name for name in arguments if first.get(name, "STORE").startswith("STORE")}
+
+
+def _borrowed(fn: Any, names: set[str]) -> str:
+    """Which of the library's functions of those names the function calls; empty for none."""
+    used: set[str] = set()
+    waiting = [fn.__code__]
+    while waiting:
+        code = waiting.pop()
+        used.update(part for name in code.co_names for part in name.split("."))
+        waiting += [constant for constant in code.co_consts if inspect.iscode(constant)]
+    borrowed = used & names if "siamese" in used else set()
+    for value in map(fn.__globals__.get, used):
+        if str(getattr(value, "__module__", "")).startswith("siamese."):
+            borrowed |= {getattr(value, "__name__", "")} & names
+    return min(borrowed, default="")
+
+
+_USES = ast.Call, ast.keyword, ast.Starred, ast.For, ast.If, ast.While, ast.BinOp, ast.Attribute
+
+
+def _blanks(tree: ast.AST, stopped: bool) -> list[ast.Constant]:
+    """Constants None where code belongs: a name's only value, and in a use once the case stopped.
+
+    Defaults, comparisons, ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
+    """
+    nodes, blanks = list(ast.walk(tree)), []
+    inside = [part for n in nodes if isinstance(n, ast.Subscript) for part in ast.walk(n.slice)]
+    stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            place = stored.count(ast.unparse(node.targets[0])) < 2
+        else:
+            place = isinstance(node, ast.Tuple) or (stopped and isinstance(node, _USES))
+        if place and getattr(node, "arg", "") != "axis":
+            parts = [part for part in ast.iter_child_nodes(node) if part not in inside]
+            blanks += [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
+    return blanks
+
+
+def describe_error(error: BaseException, file: str = "") -> str:
+    """The error in one line, and the learner's line that raised it."""
+    kind, text = type(error).__name__, " ".join(str(error).split())
+    described = f"{kind}: {text[:300]}{' ...' * (len(text) > 300)}" if text else kind
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == file] or [
+        frame for frame in frames if not any(part in frame.filename for part in LIBRARY)
+    ]
+    if own:
+        linecache.checkcache(own[-1].filename)
+        line = (own[-1].line or "").strip()
+        described += f"\nin line {own[-1].lineno}" + (f": {line}" if line else "")
+    return described
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises `TooSlow` in the block after that time, again each second if it was swallowed.
+
+    Works in the main thread on systems with SIGALRM; elsewhere there is no limit here, and
+    `siamese grade` has its own from outside.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number, frame):
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

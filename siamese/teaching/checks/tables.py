@@ -1,0 +1,108 @@
+"""The sheets of the exercises: their solutions, hints, and mistakes as edits of the solution's text.
+
+They stand in the text files of the folder ``sheets``. Of a section, which begins with ``= name``,
+
+- the lines ``| code`` are the solution, called the reference, as a learner writes it in the notebook;
+- a line ``? text`` is a hint, and another line that begins at the margin is a mistake's sentence;
+- the indented lines below it are its forms. A form makes a function out of the reference: it is a chain of
+  edits ``old -> new`` of the source, joined by " ;; ", or the one statement of a new body, in which `right`
+  is the reference. ``<<a|b>>`` stands for two forms, and a line break is written ``\\n``;
+- a form ``! pattern`` is that of an error: the sentence belongs to errors whose text matches;
+- ``+ name`` is a right answer, and the indented line below it is its form, if it has one;
+- ``@ OTHER ... | form | words`` stands for the rows of other sections: each of their forms in the braces of
+  this one, and the words before each sentence.
+
+``$NAME = text`` names a text for all files, and a line that ends with a backslash goes on in the next.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@cache
+def _sections() -> dict[str, list[str]]:
+    """Name of a section -> its lines."""
+    sections: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    for file in sorted(Path(__file__).with_name("sheets").glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
+            line = re.sub(r"\$[A-Z_]+\b(?! = )", lambda name: names[name[0]], line)
+            if line.startswith("$"):
+                name, _, names[name] = line.partition(" = ")
+            elif line.startswith("= "):
+                lines = sections[line[2:]] = []
+            elif line.strip():
+                lines.append(line.rstrip())
+    return sections
+
+
+def source(name: str) -> str:
+    """The text of an exercise's solution."""
+    return "".join(f"{line[2:]}\n" for line in _sections()[name] if line.startswith("|"))
+
+
+@cache
+def solutions() -> dict[str, Any]:
+    """The names that the solutions use and define."""
+    from siamese.data.tokenizer import word_tokenize
+
+    scope = {"__name__": "table", "np": np, "random": random, "word_tokenize": word_tokenize}
+    for name in _sections():
+        exec(compile(source(name), f"<{name}>", "exec"), scope)
+    return scope
+
+
+def hints(name: str) -> list[str]:
+    """Of an exercise: three, each stronger than the one before."""
+    return [line[2:] for line in _sections()[name] if line.startswith("? ")]
+
+
+def answers(name: str) -> dict[str, str]:
+    """Name of each right answer of an exercise -> its form; without a name where there is one only."""
+    lines = [*_sections()[name], ""]
+    pairs = [(line[2:], after) for line, after in itertools.pairwise(lines) if line.startswith("+")]
+    forms = {answer: form.strip() if form.startswith(" ") else "" for answer, form in pairs}
+    return forms or {"": ""}
+
+
+def rows(name: str) -> Iterator[tuple[str, str]]:
+    """(sentence, form) of each mistake of a section."""
+    sentence = ""
+    for line in _sections()[name]:
+        if line.startswith("@ "):
+            others, form, words = re.fullmatch(r"@ ([\w ]+?) \| (.*) \| ?(.*)", line + " ").groups()
+            for other in others.split():
+                for inner, part in rows(other):
+                    yield (
+                        words.rstrip() + " " * bool(words.strip()) + inner,
+                        form.replace("{}", part),
+                    )
+        elif line.startswith("  "):
+            parts = re.split(r"<<(.*?\|.*?)>>", line.strip())
+            choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
+            forms = itertools.product(*choices) if sentence else ()
+            yield from ((sentence, "".join(form)) for form in forms)
+        else:
+            sentence = "" if line.startswith(("?", "+", "|")) else line
+
+
+def edited(source: str, form: str) -> str:
+    """The source with the edits of a form; empty where a text to replace is not there."""
+    form = form.replace("\\n", "\n")
+    if " ->" not in form:
+        return re.sub(r"(?s)(def .*?\):\n).*", lambda head: f"{head[1]}    {form}\n", source)
+    for edit in form.split(" ;; "):
+        old, new = edit.split(" -> ") if " -> " in edit else (edit.removesuffix(" ->"), "")
+        if old not in source:
+            return ""
+        source = source.replace(old, new)
+    return source
