@@ -3,8 +3,8 @@
     python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs --test
 
 trains the models that are not yet in the folder of runs (an interrupted run resumes), measures all on the
-validation rows, and writes quality.json and its table, quality.md. `general` is `best`'s tower beside its
-encoder: it is not trained again.
+validation rows, and writes quality.json and its table, quality.md. `general` is a head and `best`'s tower
+beside their encoder: the tower is not trained again. Names with ", both" have the encoder use+wordllama.
 
 How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
 and every setting were chosen on the valid rows. ``--test`` is the last step: it opens the saved models with
@@ -31,6 +31,7 @@ from siamese.evaluation.calibration import expected_calibration_error
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 from siamese.training.config import TrainConfig
+from siamese.training.report import with_tower
 from siamese.training.run import Trainer
 
 FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibration_error")
@@ -42,7 +43,10 @@ CONFIGS = {
     "course of 2022": TrainConfig.course(edition=2022),
     "course of 2022, forget gate": TrainConfig.course(edition=2022, lstm_bias="forget_gate"),
     "best": TrainConfig.best(),
+    "head": TrainConfig.head(),
+    "head, both": TrainConfig.head(encoder="use+wordllama"),
     "general": TrainConfig.general(),
+    "general, both": TrainConfig.general(encoder="use+wordllama"),
 }
 ENCODERS = (
     "use",
@@ -94,14 +98,14 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
     """The trained model of a configuration, or an encoder with threshold and calibration of valid."""
     if name not in CONFIGS:
         return DuplicateDetector.from_encoder(name).fitted(parts["valid"])
-    if name == "general":
-        tower = model(flags, key.replace("general", "best"), "best", seed, parts, {})
-        config = CONFIGS[name]
-        detector = DuplicateDetector(
-            tower.weights, tower.vocabulary, tower.tower,
-            encoder=config.encoder, encoder_share=config.encoder_share,
-        )  # fmt: skip
-        return detector.fitted(parts["valid"])
+    if name.startswith("general"):
+        head_name, head_key = (text.replace("general", "head") for text in (name, key))
+        head = model(flags, head_key, head_name, seed, parts, {})
+        best = f"best{key[len(name):]}"
+        tower = model(flags, best, "best", seed, parts, {})
+        both, facts["tower_gains"] = with_tower(head, tower, parts["valid"])
+        both.save(flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors")
+        return both
     folder = flags.runs / "".join(c if c.isalnum() else "-" for c in key)
     if not (folder / "model.safetensors").exists():
         config = TrainConfig(**{**vars(CONFIGS[name]), "seed": seed})
@@ -123,7 +127,7 @@ def figures(detector, pairs: QuestionPairs, trained: QuestionPairs, valid: Quest
         threshold = best_threshold(chosen, valid.is_duplicate)
     else:
         scores, threshold = (
-            detector.similarity(pairs.question1, pairs.question2),
+            detector.score(pairs.question1, pairs.question2),
             detector.threshold,
         )
     tuned = evaluate_scores(scores, labels, threshold)
