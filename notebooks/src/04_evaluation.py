@@ -284,8 +284,8 @@ overlap = word_overlap(test.question1, test.question2)
 plot_roc(test_scores, test_labels, threshold=chosen, others={"words in common": overlap})
 
 # %% [markdown]
-# "Words in common" winds around the diagonal: in this corpus many duplicates share few words, and many pairs that differ in a single word are
-# no duplicates, so a high overlap speaks *against* a duplicate.
+# "Words in common" winds around the diagonal. In this corpus the pairs with the most common words differ in a single word and are no duplicates;
+# duplicates share some words; pairs of different subjects share none. So neither the highest nor the lowest overlap means "duplicate".
 #
 # ## Three tasks (8 minutes)
 #
