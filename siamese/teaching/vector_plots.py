@@ -1,4 +1,4 @@
-"""Pictures of vectors for the lessons: angles, the loss by its margin, clusters in a plane, LSTM states."""
+"""Pictures of vectors for the lessons: angles, and clusters in a plane."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.loss import EDITIONS, closest_negative, hinge, loss_from_scores, mean_negative
 from siamese.course.similarity import cosine_similarity
 from siamese.errors import ArgumentError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
@@ -53,36 +52,6 @@ def plot_angles(vector: Any, others: Mapping[str, Any]):
         axes.axvline(0, color=GREY, linewidth=0.6)
         axes.set_title("The cosine sees directions, not lengths")
         figure.legend(loc="outside lower center", ncols=2)
-    return figure
-
-
-def plot_loss_by_margin(scores: Any):
-    """The loss of 2022 of one similarity matrix against the margin, and what each of its terms adds.
-
-    Args:
-      scores: float [batch, batch]; positives on the diagonal.
-
-    Returns:
-      A Matplotlib figure.
-    """
-    scores, margins = np.asarray(scores, float), np.linspace(0, 1, 101)
-    positive = np.diagonal(scores)
-    with new_picture(4.8, 4.4) as figure:
-        axes = figure.add_subplot()
-        nearest = closest_negative(scores, EDITIONS[2022]["closest"])
-        terms = {"mean": (mean_negative(scores), LIGHT, "--"), "closest": (nearest, GREY, "-.")}
-        for name, (negative, colour, line) in terms.items():
-            term = [hinge(positive, negative, float(a)).mean() for a in margins]
-            axes.plot(margins, term, line, color=colour, label=f"term of the {name} negative")
-        whole = [float(loss_from_scores(scores, float(a), **EDITIONS[2022])) for a in margins]
-        axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
-        axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
-                  label="2 × margin: all vectors equal")  # fmt: skip
-        axes.axvline(0.25, color=RED, linewidth=1.2, label="the course's margin, 0.25")
-        axes.set(xlabel="margin", ylabel="loss, mean over the rows")
-        axes.set_ylim(bottom=0)
-        axes.set_title("Loss against margin")
-        figure.legend(loc="outside lower center")
     return figure
 
 
@@ -133,38 +102,4 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
         row[0].set(ylabel="2nd principal component")
         handles, _ = row[0].get_legend_handles_labels()
         figure.legend(handles, key, loc="outside lower center", ncols=1 if len(panels) < 3 else 2)
-    return figure
-
-
-def plot_states(states: Any, tokens: Sequence[str]):
-    """The LSTM's output at each token as a heat map, and their mean beside it.
-
-    Args:
-      states: float [tokens, d].
-      tokens: the words below the columns.
-
-    Returns:
-      A Matplotlib figure.
-
-    Raises:
-      ShapeError: another number of states than of tokens.
-    """
-    states = np.asarray(states, float)
-    if states.ndim != 2 or len(states) != len(tokens):
-        raise ShapeError(f"{len(tokens)} tokens, but states of shape {states.shape}.")
-    with new_picture(max(4.0, min(4.8, 0.5 * len(tokens) + 2.2)), 4.2) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=[len(tokens), 1], sharey=True)
-        reach = max(1e-6, np.abs(states).max())
-        options = {"cmap": "PuOr", "vmin": -reach, "vmax": reach, "aspect": "auto"}
-        image = left.imshow(states.T, **options)
-        right.imshow(states.mean(axis=0)[:, None], **options)
-        shown = [token.replace("$", r"\$") for token in tokens]
-        left.set_xticks(range(len(tokens)), shown, rotation=60, ha="right")
-        right.set_xticks([0], ["mean"], rotation=60, ha="right")
-        for axes in (left, right):
-            axes.grid(False)
-        left.set(ylabel="number of the state's entry")
-        left.yaxis.get_major_locator().set_params(integer=True)
-        left.set_title("The LSTM's state over a question")
-        figure.colorbar(image, ax=right, label="value", fraction=0.5)
     return figure
