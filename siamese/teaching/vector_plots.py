@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from siamese.course.similarity import cosine_similarity
-from siamese.errors import ArgumentError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
 _MARKS = (
@@ -27,18 +26,9 @@ def plot_angles(vector: Any, others: Mapping[str, Any]):
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: a vector that is not of two numbers.
-      ArgumentError: no other vector, or more than three.
     """
-    if not 1 <= len(others) <= 3:
-        raise ArgumentError(f"plot_angles compares with 1 to 3 others; {len(others)} given.")
     arrows = {"v1": np.asarray(vector, float)}
     arrows |= {name: np.asarray(other, float) for name, other in others.items()}
-    for name, arrow in arrows.items():
-        if arrow.shape != (2,):
-            raise ShapeError(f"{name} must be a vector of two numbers; its shape is {arrow.shape}.")
     with new_picture(4.8, 4.8) as figure:
         axes = figure.add_subplot()
         for (name, arrow), (colour, _), line in zip(arrows.items(), _MARKS, ("-", "--", "-.", ":")):
@@ -67,25 +57,11 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: a panel that is not a matrix with one row for each name.
-      ArgumentError: no panel, or more than eight clusters.
     """
-    distinct = list(dict.fromkeys(names))
-    if not panels or len(distinct) > len(_MARKS):
-        raise ArgumentError(
-            f"plot_clusters shows at least one panel and at most {len(_MARKS)} clusters; "
-            f"{len(panels)} panels and {len(distinct)} clusters were given."
-        )
     from sklearn.decomposition import PCA
 
-    planes = {}
-    for title, vectors in panels.items():
-        vectors = np.asarray(vectors, float)
-        if vectors.ndim != 2 or len(vectors) != len(names):
-            raise ShapeError(f"{title}: {len(names)} names, but vectors of shape {vectors.shape}.")
-        planes[title] = PCA(2).fit_transform(vectors)  # [n, 2]
+    distinct = list(dict.fromkeys(names))
+    planes = {title: PCA(2).fit_transform(vectors) for title, vectors in panels.items()}  # [n, 2]
     reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
     key = [textwrap.fill(str(name), 56).replace("$", r"\$") for name in distinct]
     height = 2.9 + 0.2 * sum(1 + text.count("\n") for text in key)

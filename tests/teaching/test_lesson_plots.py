@@ -5,7 +5,6 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.picture import to_png
 from siamese.teaching.lesson_plots import plot_losses, plot_masks, plot_similarity_matrix
 from siamese.teaching.vector_plots import plot_angles, plot_clusters
@@ -79,27 +78,3 @@ def test_clusters_show_distances_within_the_plane():
     for axes in figure.axes:
         drawn = np.vstack(list(curves(axes).values()))
         np.testing.assert_allclose(np.linalg.norm(drawn[1:] - drawn[0], axis=1), [5, 10], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("plot", "arguments", "error", "says"),
-    [
-        *((plot_losses, [history], DataError, "history")
-          for history in ({}, {"a": [1, 2]}, {"a": [("x", "y")]}, {"a": [(1, 2, 3)]}, {"a": 5})),
-        (plot_similarity_matrix, [np.ones((2, 3))], ShapeError, r"\(2, 3\)"),
-        (plot_similarity_matrix, [np.ones((0, 0))], ShapeError, r"\(0, 0\)"),
-        (lambda scores: plot_similarity_matrix(scores, rows=["a"]), [LECTURE], ShapeError,
-         "rows must hold 4"),
-        (lambda scores: plot_similarity_matrix(scores, false_negative_mask=np.eye(3)), [LECTURE],
-         ShapeError, r"\(3, 3\)"),
-        (plot_masks, [{"a": np.eye(3), "b": np.eye(4)}], ShapeError, "one shape"),
-        (plot_masks, [{}], ShapeError, "one shape"),
-        (plot_angles, [[1, 0, 0], {"other": [1, 1]}], ShapeError, "two numbers"),
-        (plot_angles, [[1, 0], {}], ArgumentError, "1 to 3"),
-        (plot_clusters, [{"before": np.ones((2, 4))}, "abc"], ShapeError, "3 names"),
-        (plot_clusters, [{"before": np.ones((9, 4))}, "abcdefghi"], ArgumentError, "at most 8"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_drawn_is_told(plot, arguments, error, says):
-    with pytest.raises(error, match=says):
-        plot(*arguments)
