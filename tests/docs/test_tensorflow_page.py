@@ -1,0 +1,147 @@
+"""docs/tensorflow.md, line by line: what the TensorFlow edition computes, in NumPy, beside ours."""
+
+import inspect
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import siamese
+from siamese.course.generator import data_generator
+from siamese.course.loss import TripletLossFn, loss_from_scores
+from siamese.course.similarity import l2_normalize, similarity_matrix
+from siamese.data.tokenizer import word_tokenize
+from siamese.data.vocabulary import Vocabulary
+from siamese.nn.tower import TowerConfig, init
+
+PAGE = Path(__file__).parents[2] / "docs" / "tensorflow.md"
+DRAW = np.random.default_rng(3)
+X = DRAW.normal(size=(4, 3))
+V1, V2 = (l2_normalize(DRAW.normal(size=(4, 3))) for _ in range(2))
+
+
+def theirs(v1, v2, margin=0.25):
+    """The TensorFlow edition's TripletLossFn: masked closest negatives of V2 V1^T, summed."""
+    scores = v2 @ v1.T
+    return loss_from_scores(scores, margin, closest="semi_hard", reduction="sum")
+
+
+def vocabulary():
+    words = [word_tokenize(q) for q in ("Is it cold?", "How cold is it?")]
+    vocab = Vocabulary.from_pairs(words[:1], words[1:])
+    assert word_tokenize("cold?") == ["cold", "?"]
+    assert vocab["<PAD>"] == 1 and vocab.encode(["Zanzibar"]) == [0]
+
+
+def generator():
+    batches = data_generator([[5], [6], [7]], [[5], [6], [7]], 2, shuffle=False)
+    assert [next(batches)[0].ravel().tolist() for _ in range(2)] == [[5, 6], [7, 5]]
+
+
+def lstm():
+    """The bias at the start, of input, candidate, forget and output gate."""
+    config, key = TowerConfig(vocab_size=10, d_model=4), jax.random.key(0)
+    for bias, expected in (("all_gates", [1, 1, 1, 1]), ("forget_gate", [0, 0, 1, 0])):
+        gates = init(key, config, bias)["lstm/bias"].reshape(4, 4)
+        np.testing.assert_allclose(gates.mean(axis=1), expected, atol=1e-4)
+
+
+def average():
+    tl = pytest.importorskip("trax.layers")
+    states = np.ones((1, 4, 2), np.float32) * np.arange(4)[None, :, None]
+    np.testing.assert_allclose(tl.Mean(axis=1)(states), states.mean(axis=1))
+
+
+def norms():
+    np.testing.assert_allclose(np.linalg.norm(l2_normalize(X), axis=1), 1)
+    np.testing.assert_allclose(l2_normalize(X), X / np.sqrt(np.sum(X * X, axis=1, keepdims=True)))
+
+
+def norm_of_the_batch():
+    whole = X / np.sqrt(np.sum(X * X))
+    assert np.linalg.norm(whole) == pytest.approx(1) and (np.linalg.norm(whole, axis=1) < 1).all()
+
+
+def product():
+    np.testing.assert_allclose(similarity_matrix(V2, V1), V2 @ V1.T)
+
+
+def model():
+    trax = pytest.importorskip("trax")
+    network = siamese.Siamese(vocab_size=10, d_model=4)
+    tokens = np.array([[5, 6], [7, 1]])
+    network.init(trax.shapes.signature((tokens, tokens)))
+    v1, v2 = network((tokens, tokens))
+    assert v1.shape == v2.shape == (2, 4)
+
+
+def loss():
+    assert float(TripletLossFn(V2, V1, 0.25)) == pytest.approx(theirs(V1, V2), abs=1e-5)
+    assert float(TripletLossFn(V1, V2, 0.25)) != pytest.approx(theirs(V1, V2), abs=1e-3)
+
+
+def loss_layer():
+    pytest.importorskip("trax")
+    out = np.concatenate([V1, V2], axis=1)
+    half = out.shape[1] // 2
+    ours = siamese.TripletLoss(0.25)((out[:, half:], out[:, :half]))
+    assert float(ours) == pytest.approx(theirs(V1, V2), abs=1e-5)
+
+
+def names_of(function):
+    return [*inspect.signature(function).parameters]
+
+
+def training():
+    pytest.importorskip("trax")
+    expected = ["Siamese", "TripletLoss", "train_generator", "val_generator"]
+    assert names_of(siamese.train_model)[:4] == expected
+
+
+def answers():
+    first = names_of(siamese.classify)[:6]
+    assert first == ["test_Q1", "test_Q2", "y", "threshold", "model", "vocab"]
+
+
+def one_answer():
+    first = names_of(siamese.predict)[:5]
+    assert first == ["question1", "question2", "threshold", "model", "vocab"]
+
+
+def embedding():
+    trax = pytest.importorskip("trax")
+    layer = trax.layers.Embedding(10, 4)
+    layer.init(trax.shapes.signature(np.array([[5]])))
+    np.testing.assert_array_equal(layer(np.array([[5]]))[0, 0], layer.weights[5])
+
+
+LINES = {
+    "TextVectorization": vocabulary,
+    "Dataset": generator,
+    "Embedding": embedding,
+    "LSTM": lstm,
+    "GlobalAveragePooling1D": average,
+    "tf.math.l2_normalize(x, axis=1)": norms,
+    "tf.math.l2_normalize(x)": norm_of_the_batch,
+    "tf.linalg.matmul": product,
+    "Siamese": model,
+    "TripletLossFn": loss,
+    "TripletLoss(": loss_layer,
+    "train_model": training,
+    "classify": answers,
+    "predict": one_answer,
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_line_is_true(line):
+    LINES[line]()
+
+
+def test_every_line_has_a_test():
+    text = PAGE.read_text("utf-8")
+    rows = re.findall(r"^\| `(.+?)` \| `.+?` \| .+ \|$", text, re.M)
+    assert len(rows) == len(LINES) == text.count("\n| `")
+    assert all(row.startswith(line) for row, line in zip(rows, LINES))
