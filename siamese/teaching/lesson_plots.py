@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from siamese.course.loss import closest_negative
-from siamese.errors import DataError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
 _CURVES = ((DARK, "-", ""), (LIGHT, "--", "o"), (GREY, "-.", "s"), (RED, ":", "^"))
@@ -19,25 +18,15 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
     """Loss curves.
 
     Args:
-      history: name -> list of (step, loss), such as {"training": [...], "validation": [...]}; Trax's
-        ``loop.history.get("train", "metrics/TripletLoss")`` is such a list.
+      history: name -> list of (step, loss), such as {"training": [...], "validation": [...]}, four at
+        most; Trax's ``loop.history.get("train", "metrics/TripletLoss")`` is such a list.
       margin: draws 2 x margin, where the triplet loss stays when all vectors are equal: a model that
         has collapsed.
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      DataError: no curve, more than four, or entries that are not pairs of numbers.
     """
-    try:
-        curves = {
-            name: np.array(curve, float).reshape(len(curve), 2).T for name, curve in history.items()
-        }
-    except (TypeError, ValueError):
-        raise DataError("history must hold lists of (step, loss).") from None
-    if not 1 <= len(curves) <= len(_CURVES):
-        raise DataError(f"history must hold 1 to {len(_CURVES)} named curves; {len(curves)} given.")
+    curves = {name: np.array(curve, float).T for name, curve in history.items()}  # [2, n] each
     with new_picture() as figure:
         axes = figure.add_subplot()
         for (colour, line, marker), (name, points) in zip(_CURVES, curves.items()):
@@ -78,23 +67,12 @@ def plot_similarity_matrix(
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: a matrix that is not square, or texts of another number.
     """
     scores = np.asarray(scores, dtype=float)
-    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or not len(scores):
-        raise ShapeError(f"scores must be [batch, batch]; its shape is {scores.shape}.")
     size = len(scores)
-    for name, texts in (("rows", rows), ("columns", columns)):
-        if texts is not None and len(texts) != size:
-            raise ShapeError(f"{name} must hold {size} texts; it holds {len(texts)}.")
     positive = np.eye(size, dtype=bool)
     mask = np.zeros_like(positive) if false_negative_mask is None else false_negative_mask
-    known = np.array(mask, bool)
-    if known.shape != scores.shape:
-        raise ShapeError(f"false_negative_mask has shape {known.shape}; scores has {scores.shape}.")
-    known &= ~positive
+    known = np.array(mask, bool) & ~positive
     # What to mark: name -> the cells, and how their boxes look.
     marks = {"positive": (positive, {"edgecolor": "black", "linewidth": 2.4})}
     if closest is not None:
@@ -153,16 +131,10 @@ def plot_masks(masks: Mapping[str, Any], values: Any = None):
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: no mask, or masks (or values) of different shapes.
     """
     arrays = {name: np.asarray(mask, bool) for name, mask in masks.items()}
-    shapes = {np.shape(array) for array in (*arrays.values(), values) if array is not None}
-    shape = next(iter(shapes), ())
-    if not arrays or len(shapes) > 1 or len(shape) != 2:
-        raise ShapeError(f"Masks and values must be matrices of one shape; these have {shapes}.")
-    (height, width), largest = shape, max(shape)
+    height, width = next(iter(arrays.values())).shape
+    largest = max(height, width)
     cell = 0.45 if largest <= 12 else 4.5 / largest
     size = max(2.2, cell * width + 0.6) * len(arrays), max(2.1, cell * height + 1.2)
     with new_picture(*size) as figure:

@@ -1,4 +1,4 @@
-"""Pictures of vectors for the lessons: angles, the loss by its margin, clusters in a plane, LSTM states."""
+"""Pictures of vectors for the lessons: angles, and clusters in a plane."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.course.loss import EDITIONS, closest_negative, hinge, loss_from_scores, mean_negative
 from siamese.course.similarity import cosine_similarity
-from siamese.errors import ArgumentError, ShapeError
 from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 
 _MARKS = (
@@ -28,18 +26,9 @@ def plot_angles(vector: Any, others: Mapping[str, Any]):
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: a vector that is not of two numbers.
-      ArgumentError: no other vector, or more than three.
     """
-    if not 1 <= len(others) <= 3:
-        raise ArgumentError(f"plot_angles compares with 1 to 3 others; {len(others)} given.")
     arrows = {"v1": np.asarray(vector, float)}
     arrows |= {name: np.asarray(other, float) for name, other in others.items()}
-    for name, arrow in arrows.items():
-        if arrow.shape != (2,):
-            raise ShapeError(f"{name} must be a vector of two numbers; its shape is {arrow.shape}.")
     with new_picture(4.8, 4.8) as figure:
         axes = figure.add_subplot()
         for (name, arrow), (colour, _), line in zip(arrows.items(), _MARKS, ("-", "--", "-.", ":")):
@@ -56,36 +45,6 @@ def plot_angles(vector: Any, others: Mapping[str, Any]):
     return figure
 
 
-def plot_loss_by_margin(scores: Any):
-    """The loss of 2022 of one similarity matrix against the margin, and what each of its terms adds.
-
-    Args:
-      scores: float [batch, batch]; positives on the diagonal.
-
-    Returns:
-      A Matplotlib figure.
-    """
-    scores, margins = np.asarray(scores, float), np.linspace(0, 1, 101)
-    positive = np.diagonal(scores)
-    with new_picture(4.8, 4.4) as figure:
-        axes = figure.add_subplot()
-        nearest = closest_negative(scores, EDITIONS[2022]["closest"])
-        terms = {"mean": (mean_negative(scores), LIGHT, "--"), "closest": (nearest, GREY, "-.")}
-        for name, (negative, colour, line) in terms.items():
-            term = [hinge(positive, negative, float(a)).mean() for a in margins]
-            axes.plot(margins, term, line, color=colour, label=f"term of the {name} negative")
-        whole = [float(loss_from_scores(scores, float(a), **EDITIONS[2022])) for a in margins]
-        axes.plot(margins, whole, "-", color=DARK, label="loss: their sum")
-        axes.plot(margins, 2 * margins, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
-                  label="2 × margin: all vectors equal")  # fmt: skip
-        axes.axvline(0.25, color=RED, linewidth=1.2, label="the course's margin, 0.25")
-        axes.set(xlabel="margin", ylabel="loss, mean over the rows")
-        axes.set_ylim(bottom=0)
-        axes.set_title("Loss against margin")
-        figure.legend(loc="outside lower center")
-    return figure
-
-
 def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
     """Vectors of a few clusters in two dimensions, panel by panel, such as before and after training.
 
@@ -98,25 +57,11 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
 
     Returns:
       A Matplotlib figure.
-
-    Raises:
-      ShapeError: a panel that is not a matrix with one row for each name.
-      ArgumentError: no panel, or more than eight clusters.
     """
-    distinct = list(dict.fromkeys(names))
-    if not panels or len(distinct) > len(_MARKS):
-        raise ArgumentError(
-            f"plot_clusters shows at least one panel and at most {len(_MARKS)} clusters; "
-            f"{len(panels)} panels and {len(distinct)} clusters were given."
-        )
     from sklearn.decomposition import PCA
 
-    planes = {}
-    for title, vectors in panels.items():
-        vectors = np.asarray(vectors, float)
-        if vectors.ndim != 2 or len(vectors) != len(names):
-            raise ShapeError(f"{title}: {len(names)} names, but vectors of shape {vectors.shape}.")
-        planes[title] = PCA(2).fit_transform(vectors)  # [n, 2]
+    distinct = list(dict.fromkeys(names))
+    planes = {title: PCA(2).fit_transform(vectors) for title, vectors in panels.items()}  # [n, 2]
     reach = max(1e-6, 1.1 * max(np.abs(plane).max() for plane in planes.values()))
     key = [textwrap.fill(str(name), 56).replace("$", r"\$") for name in distinct]
     height = 2.9 + 0.2 * sum(1 + text.count("\n") for text in key)
@@ -133,38 +78,4 @@ def plot_clusters(panels: Mapping[str, Any], names: Sequence[str]):
         row[0].set(ylabel="2nd principal component")
         handles, _ = row[0].get_legend_handles_labels()
         figure.legend(handles, key, loc="outside lower center", ncols=1 if len(panels) < 3 else 2)
-    return figure
-
-
-def plot_states(states: Any, tokens: Sequence[str]):
-    """The LSTM's output at each token as a heat map, and their mean beside it.
-
-    Args:
-      states: float [tokens, d].
-      tokens: the words below the columns.
-
-    Returns:
-      A Matplotlib figure.
-
-    Raises:
-      ShapeError: another number of states than of tokens.
-    """
-    states = np.asarray(states, float)
-    if states.ndim != 2 or len(states) != len(tokens):
-        raise ShapeError(f"{len(tokens)} tokens, but states of shape {states.shape}.")
-    with new_picture(max(4.0, min(4.8, 0.5 * len(tokens) + 2.2)), 4.2) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=[len(tokens), 1], sharey=True)
-        reach = max(1e-6, np.abs(states).max())
-        options = {"cmap": "PuOr", "vmin": -reach, "vmax": reach, "aspect": "auto"}
-        image = left.imshow(states.T, **options)
-        right.imshow(states.mean(axis=0)[:, None], **options)
-        shown = [token.replace("$", r"\$") for token in tokens]
-        left.set_xticks(range(len(tokens)), shown, rotation=60, ha="right")
-        right.set_xticks([0], ["mean"], rotation=60, ha="right")
-        for axes in (left, right):
-            axes.grid(False)
-        left.set(ylabel="number of the state's entry")
-        left.yaxis.get_major_locator().set_params(integer=True)
-        left.set_title("The LSTM's state over a question")
-        figure.colorbar(image, ax=right, label="value", fraction=0.5)
     return figure

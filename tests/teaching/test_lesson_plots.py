@@ -5,16 +5,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from siamese.course.loss import loss_from_scores
-from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.evaluation.picture import to_png
 from siamese.teaching.lesson_plots import plot_losses, plot_masks, plot_similarity_matrix
-from siamese.teaching.vector_plots import (
-    plot_angles,
-    plot_clusters,
-    plot_loss_by_margin,
-    plot_states,
-)
+from siamese.teaching.vector_plots import plot_angles, plot_clusters
 
 LECTURE = np.array(
     [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
@@ -77,18 +70,6 @@ def test_angles_name_the_cosines():
     assert to_png(figure).startswith(b"\x89PNG")
 
 
-def test_the_loss_by_margin_is_the_losss_own():
-    found = curves(plot_loss_by_margin(LECTURE).axes[0])
-    margins, losses = found["loss: their sum"].T
-    expected = [
-        float(loss_from_scores(LECTURE, float(a), closest="hardest", reduction="mean"))
-        for a in margins
-    ]
-    np.testing.assert_allclose(losses, expected)
-    terms = [y[:, 1] for label, y in found.items() if label.startswith("term of")]
-    np.testing.assert_allclose(np.sum(terms, axis=0), losses)
-
-
 def test_clusters_show_distances_within_the_plane():
     plane = np.array([[0, 0], [3, 4], [6, -8.0]])
     spun, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))
@@ -97,35 +78,3 @@ def test_clusters_show_distances_within_the_plane():
     for axes in figure.axes:
         drawn = np.vstack(list(curves(axes).values()))
         np.testing.assert_allclose(np.linalg.norm(drawn[1:] - drawn[0], axis=1), [5, 10], rtol=1e-6)
-
-
-def test_states_and_their_mean():
-    states = np.arange(6.0).reshape(3, 2)
-    left, right = plot_states(states, ["how", "much", "$1"]).axes[:2]
-    np.testing.assert_array_equal(left.images[0].get_array(), states.T)
-    np.testing.assert_array_equal(right.images[0].get_array(), [[2.0], [3.0]])
-
-
-@pytest.mark.parametrize(
-    ("plot", "arguments", "error", "says"),
-    [
-        *((plot_losses, [history], DataError, "history")
-          for history in ({}, {"a": [1, 2]}, {"a": [("x", "y")]}, {"a": [(1, 2, 3)]}, {"a": 5})),
-        (plot_similarity_matrix, [np.ones((2, 3))], ShapeError, r"\(2, 3\)"),
-        (plot_similarity_matrix, [np.ones((0, 0))], ShapeError, r"\(0, 0\)"),
-        (lambda scores: plot_similarity_matrix(scores, rows=["a"]), [LECTURE], ShapeError,
-         "rows must hold 4"),
-        (lambda scores: plot_similarity_matrix(scores, false_negative_mask=np.eye(3)), [LECTURE],
-         ShapeError, r"\(3, 3\)"),
-        (plot_masks, [{"a": np.eye(3), "b": np.eye(4)}], ShapeError, "one shape"),
-        (plot_masks, [{}], ShapeError, "one shape"),
-        (plot_angles, [[1, 0, 0], {"other": [1, 1]}], ShapeError, "two numbers"),
-        (plot_angles, [[1, 0], {}], ArgumentError, "1 to 3"),
-        (plot_clusters, [{"before": np.ones((2, 4))}, "abc"], ShapeError, "3 names"),
-        (plot_clusters, [{"before": np.ones((9, 4))}, "abcdefghi"], ArgumentError, "at most 8"),
-        (plot_states, [np.ones((3, 2)), ["how", "much"]], ShapeError, "2 tokens"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_drawn_is_told(plot, arguments, error, says):
-    with pytest.raises(error, match=says):
-        plot(*arguments)
