@@ -185,10 +185,10 @@ compare(
 
 # %% [markdown]
 # The first run starts on the dotted line, $2\alpha = 0.5$, and stays there. Why just there? If all vectors are equal, mean and closest
-# negative are as similar as the positive, and each of the two terms is the margin. **A loss a pair of exactly twice the margin means: all
-# questions have the same vector.** (Not the other way round: a mean over pairs of which half are perfect and half opposite can be 0.5 as
-# well. Look at the cosines to be sure.) Its ROC AUC lies on either side of 0.5 and means nothing: it ranks differences of the size of
-# rounding errors.
+# negative are as similar as the positive, and each of the two terms is the margin. **A loss a pair that stays at twice the margin is the
+# sign of collapse.** It is a sign and no proof: section 4 has another cause of the same number. Look at the cosines of different
+# questions. The ROC AUC of a collapsed model lies on either side of 0.5 and means nothing: it ranks differences of the size of rounding
+# errors.
 #
 # The edition of 2023 leaves the line. Its closest negative never exceeds the positive, so that term never exceeds *one* margin; and its
 # sum has larger gradients, beside which Adam's epsilon of 1e-5 counts for less. So does it learn better? All eight combinations, three
@@ -389,8 +389,8 @@ print(
 
 # %% [markdown]
 # With every seed the mask gains more than the seeds differ. These batches were chosen because they hurt. In random batches false
-# negatives are rare, and the mask gains nothing you could see; with the loss of 2022 we saw no gain on these batches either. Compare
-# models by what they answer, not by losses that do not mean the same. `siamese.PairBatches` makes the mask for you.
+# negatives are rare, so expect little there; and with the loss of 2022 a trial on these very batches showed no gain. Compare models by
+# what they answer, not by losses that do not mean the same. `siamese.PairBatches` makes the mask for you.
 #
 # ## 3. Padding in the mean (12 minutes)
 #
