@@ -854,7 +854,8 @@ for i in np.flatnonzero(y_test)[:3]:
 # Up: a wrong merge is a pair of the other kind above the threshold, so their bars to the right of it are what costs most. Move it up as
 # long as the bars of the other pairs that it newly leaves out, times ten, outweigh the bars of the duplicates that it now misses. The
 # best place is near where the bar of the duplicates is ten times as high as that of the others. The accuracy counts both mistakes the
-# same, so it falls when the threshold passes the point where the two bars are equally high.
+# same, so it falls when the threshold passes the point where the two bars are equally high. (The bars are shares of each class; times
+# the counts in the legend they are pairs.)
 #
 # *Rubric, 1 point each: up, because wrong merges are the others above the threshold; weighs the two bars at the threshold, ten to one;
 # the accuracy falls because it counts both mistakes alike.*

@@ -255,11 +255,11 @@ for query in (
 # %% [markdown]
 # The collection may not hold what was asked for (the embedded corpus knows neither guitars nor cheap journeys). Then the search still
 # returns the nearest questions: look at the cosine, and compare it with the threshold. (By default `search` is *hybrid*: it adds BM25, a
-# score of rare common words, to the cosine, because words that training has not seen have no vector. Then the order is not that of the
+# score of shared words in which rare ones count more, to the cosine, because words that training has not seen have no vector. Then the order is not that of the
 # cosines.)
 #
 # How good is the search? For each test duplicate look for its partner: how often is it first, and among the first ten? A question has
-# several duplicates in the collection. In practice any of them would do, so the second column counts any question of the same meaning.
+# several duplicates in the collection. In practice any of them would do, so the second line counts any question of the same meaning.
 
 # %%
 pairs, first, ten, any_first = test.duplicates(), [], [], []
