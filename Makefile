@@ -75,7 +75,7 @@ scale: .venv-scale/installed  ## Test the examples beyond one machine, in an env
 	@.venv-scale/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-notebooks: $(VENV)/notebooks-installed  ## Make the notebooks of notebooks/src whose code has changed (NOTEBOOKS="01 04 --all")
+notebooks: $(VENV)/notebooks-installed  ## Make the notebooks of notebooks/src whose code has changed (NOTEBOOKS="01 04 --all" executes both)
 	@$(BIN)/python notebooks/build.py $(NOTEBOOKS)
 
 check-notebooks: $(VENV)/notebooks-installed  ## Are the notebooks up to date, and does each run from a clean kernel?

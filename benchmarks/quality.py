@@ -101,7 +101,7 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
     if name.startswith("general"):
         head_name, head_key = (text.replace("general", "head") for text in (name, key))
         head = model(flags, head_key, head_name, seed, parts, {})
-        best = f"best{key[len(name):]}"
+        best = f"best{key[len(name) :]}"
         tower = model(flags, best, "best", seed, parts, {})
         both, facts["tower_gains"] = with_tower(head, tower, parts["valid"])
         both.save(flags.runs / f"{key.replace(', ', '-').replace(' ', '-')}.safetensors")

@@ -98,7 +98,10 @@ def read_source(path: Path) -> nbformat.NotebookNode:
             name = f"answer-{words['answer']}"
             grade_id, points = f"answer_{words['answer']}", words["points"]
             new.metadata["nbgrader"] = _nbgrader(grade_id, solution=True, points=points)
-        new.metadata |= {word: words[word] for word in ("alt", "guess") if word in words}
+        if "alt" in words:  # for nbconvert, and for MyST-NB
+            new.metadata |= {"alt": words["alt"], "mystnb": {"image": {"alt": words["alt"]}}}
+        if "guess" in words:
+            new.metadata["guess"] = True
         while name in used:
             name += "-2"
         used.add(name)
@@ -176,8 +179,6 @@ def editions(notebook: nbformat.NotebookNode) -> dict[str, nbformat.NotebookNode
                 raise ValueError(f'A guess cell has no line guess("name", value):\n{cell.source}')
             if cell is student and cell.cell_type == "code":
                 cell.source = GUESS.sub(r"\1None\2", cell.source)
-    for cell in new["student"].cells:
-        cell.metadata.pop("alt", None)
     return new
 
 

@@ -112,7 +112,7 @@ for v2 in ([1.5, 2, 3, 4], [1.5, 2, 3, -4], [-1.5, -2, -3, -4]):
     print(f"{v2!s:<22} {cosine_similarity(v1, np.array(v2)):.10f}")
 
 # %% [markdown]
-# (0.9946662396, −0.0190063613 and −0.9946662396.)
+# You should see 0.9946662396, −0.0190063613 and −0.9946662396.
 
 # %% check="cosine_similarity" points=10
 score = checks.check_cosine_similarity(cosine_similarity)
@@ -254,14 +254,14 @@ plt.show()
 #
 # In two dimensions vectors of length 1 lie on a circle. Drag anchor, positive and negative, and slide the margin. Where does the
 # loss become 0? "One step of training" turns each vector a little in the direction that lowers the loss: the positive is pulled, the
-# negative is pushed. (Under the circle is the same as a still picture.)
+# negative is pushed. The picture below the drawing shows three such steps.
 
 # %% hidden=true
 # @title Drawing: a triplet to drag
 drag_circle()
 
 # %% hidden=true alt="Two unit circles. Before training the negative is nearer to the anchor than the positive. After three steps anchor and positive are close, the negative is farther away, and the loss is 0."
-# @title Picture: the same, still
+# @title Picture: three steps of training
 plot_circle()
 
 # %% [markdown]

@@ -10,7 +10,7 @@
 # | 2 | When will my refund show up on my card? | How long does it take to get my money back after a return? |
 # | 3 | Will the lectures be recorded? | are there videos of the lectures |
 #
-# **Four pairs that are right: where do the wrong ones come from, and what does it all cost?** In notebook 1 you compared one anchor with one
+# **All four pairs are right. Where do the wrong ones come from, and what does a batch cost?** In notebook 1 you compared one anchor with one
 # positive and one negative. Here you write the loss of a whole batch, the one that trains the network of notebook 5.
 # This takes about 45 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
 
@@ -134,7 +134,7 @@ print(scores - np.diag(positive))  # np.diag makes a matrix of a vector
 # %% [markdown]
 # ## The mean negative (5 minutes)
 #
-# From each row the loss takes two numbers about its negatives. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
+# The loss sums up the negatives of each row in two numbers. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
 #
 # $$\mathrm{mean\_neg}_i = \frac{1}{b - 1} \sum_{j \ne i} S_{ij}$$
 #
@@ -306,7 +306,7 @@ score.mark  # of 10
 # %% [markdown]
 # ### Row 2 gets worse
 #
-# Suppose training has lifted row 2's positive from −0.4 to 0.31. Its best negative stands at 0.3. Now a bad step takes the positive from 0.31 down to
+# Suppose training has lifted row 2's positive from −0.4 to 0.31. Its most similar negative is 0.3. Now a bad step takes the positive from 0.31 down to
 # 0.29. **Guess before you run:** does the cost rise, fall, or stay as it is?
 
 # %% guess=true
@@ -357,7 +357,7 @@ plt.show()
 # as (4,). But the numbers beside the cells say `In [17]`, `In [33]`, `In [32]`: the loss ran *before* the TensorFlow
 # cell, on the column that the NumPy cell had left behind.
 #
-# **Guess before you run.** How many numbers are a column of shape (4, 1) minus the positives of shape (4,)?
+# **Guess before you run.** You subtract the positives, of shape (4,), from a column of shape (4, 1). How many numbers come out?
 
 # %% guess=true
 guess("how_many", 4)  # a whole number

@@ -43,7 +43,7 @@ random.seed(34)  # Trax takes its layers' first weights from here
 # Questions are the same kind of problem. There is no list of everything that people ask. But "do these two ask
 # the same thing?" can be learned, and it holds for questions that nobody has asked before.
 #
-# ## The network in one picture
+# ## The network in one picture (2 minutes)
 #
 # Two questions go in, one into each **tower**. Both towers have the same layers *and the same weights*. Out come two vectors. If
 # their cosine $\hat y$ is above a threshold $\tau$, the answer is "duplicates".

@@ -110,8 +110,8 @@ score.mark  # of 10
 # %% [markdown]
 # ### Compared with what?
 #
-# An accuracy alone says nothing. Two numbers belong beside every accuracy: what a model gets that always says "no", without having
-# read a word, and what a model gets that only counts common words.
+# An accuracy alone says nothing. Two numbers belong beside it: the accuracy of always saying "no", without reading a word, and the
+# accuracy of counting common words.
 
 # %%
 need(accuracy_at)
@@ -284,12 +284,12 @@ overlap = word_overlap(test.question1, test.question2)
 plot_roc(test_scores, test_labels, threshold=chosen, others={"words in common": overlap})
 
 # %% [markdown]
-# "Words in common" winds around the diagonal: in this corpus many duplicates share few words, and many pairs that differ in a single word are
-# no duplicates, so a high overlap speaks *against* a duplicate.
+# "Words in common" winds around the diagonal. In this corpus the pairs with the most common words differ in a single word and are no duplicates;
+# duplicates share some words; pairs of different subjects share none. So neither the highest nor the lowest overlap means "duplicate".
 #
 # ## Three tasks (8 minutes)
 #
-# **Task 1: a blank.** Precision and recall on the test at your threshold. `answers` holds what the model says.
+# **Task 1: a blank.** Compute precision and recall on the test at your threshold. Start from the model's answers, `test_scores > chosen`.
 
 # %% exercise="precision_and_recall"
 ### BEGIN SOLUTION
@@ -297,7 +297,7 @@ answers = test_scores > chosen
 precision = np.mean(test_labels[answers])
 recall = np.mean(answers[test_labels])
 ### BLANK
-# precision = None  # with answers = test_scores > chosen
+# precision = None
 # recall = None
 ### END SOLUTION
 

@@ -7,8 +7,8 @@
 # >
 # > *I won't make Friday's deadline for assignment 2. Who do I ask for more time?*
 #
-# **Can a network learn to tell that these two ask the same, from nothing but pairs of questions?** You build the whole
-# chain yourself, from the text to the answer:
+# **Can a network learn to tell that these two ask the same, from nothing but pairs of questions?** You build the whole chain yourself,
+# from the text to the answer:
 #
 # | part | what happens | your exercise | minutes |
 # |---|---|---|---|
@@ -62,9 +62,9 @@ STEPS = 200  # on Quora's file: 1000 and more
 # %% [markdown]
 # ## Part 1: the data (5 minutes)
 #
-# Each row holds two questions and a label: duplicates, or not. Without Quora's file the notebook uses a small corpus that comes
-# with `siamese`: sixty everyday subjects, every meaning in several wordings, made by a grammar. It is easier than real questions
-# in one way (no spelling mistakes) and harder in another: many pairs that are *no* duplicates differ in a single word.
+# Each row holds two questions and a label: duplicates, or not. Without Quora's file the notebook uses a small corpus that comes with
+# `siamese`: sixty everyday subjects, every meaning in several wordings, made by a grammar. It is easier than real questions in one way
+# (no spelling mistakes) and harder in another: many pairs that are *no* duplicates differ in a single word.
 
 # %%
 if QUESTIONS is None:
@@ -85,9 +85,9 @@ for i in range(6):
 # %% [markdown]
 # ### Train on duplicates only
 #
-# The loss of notebook 2 needs batches in which row $i$ of one side is the duplicate of row $i$ of the other,
-# and everything else is different. So we train on the **duplicates** alone; the negatives are the other rows
-# of a batch. The pairs labelled "different" are for the test.
+# The loss of notebook 2 needs batches in which row $i$ of one side is the duplicate of row $i$ of the other, and everything else is
+# different. So we train on the **duplicates** alone; the negatives are the other rows of a batch. The pairs labelled "different" are for
+# the test.
 
 # %%
 duplicates = np.flatnonzero(train_pairs.is_duplicate)
@@ -100,8 +100,8 @@ print(Q2_words[0])
 # %% [markdown]
 # ### The vocabulary
 #
-# Each word of the training questions gets a number. `1` is kept for **padding**, and `0` stands for every word that training has
-# not seen. A `defaultdict` returns that 0 by itself.
+# Each word of the training questions gets a number. `1` is kept for **padding**, and `0` stands for every word that training has not
+# seen. A `defaultdict` returns that 0 by itself.
 
 # %%
 vocab = defaultdict(lambda: 0)
@@ -114,9 +114,9 @@ print(f"{len(vocab):,} words;", {word: vocab[word] for word in ("<PAD>", Q1_word
 print("Zanzibarian:", vocab.get("Zanzibarian", 0))
 
 # %% [markdown]
-# We asked with `get`. With `vocab["Zanzibarian"]` the answer would be 0 as well, **but the word would be in the
-# vocabulary from then on**: looking a key up in a `defaultdict` puts it there. `len(vocab)` grows with every
-# question that anybody asks. Keep that in mind for exercise 6.
+# We asked with `get`. With `vocab["Zanzibarian"]` the answer would be 0 as well, **but the word would be in the vocabulary from then
+# on**: looking a key up in a `defaultdict` puts it there. `len(vocab)` grows with every question that anybody asks. Keep that in mind for
+# exercise 6.
 #
 # Now the questions as numbers. The first 80 % train. The rest, the *validation* set, shows during training how it goes.
 
@@ -141,8 +141,9 @@ y_test = test_pairs.is_duplicate
 # %% [markdown]
 # ## Part 2: batches (15 minutes)
 #
-# A batch is two arrays, first questions and second questions, row by row. Arrays are rectangular and
-# questions are not. The shorter ones are filled up with padding, to one length for *both* arrays: the next **power of two**. (A compiled program is made for each length that occurs; powers of two are few.)
+# A batch is two arrays, first questions and second questions, row by row. Arrays are rectangular and questions are not. The shorter ones
+# are filled up with padding, to one length for *both* arrays: the next **power of two**. (A compiled program is made for each length that
+# occurs; powers of two are few.)
 #
 # **Exercise 1: `data_generator`.** Write a generator that never ends. Four things go wrong easily:
 #
@@ -231,8 +232,8 @@ score.mark  # of 10
 # * `tl.Mean(axis=1)`: the average over the words; `[batch, d_model]`
 # * `tl.Fn("Normalize", ...)`: divides each row by its length, so that cosines are dot products
 #
-# *Siamese* means that both questions go through **the same** tower: `tl.Parallel(tower, tower)`, one object twice (Bromley et
-# al., 1993, made the first such network, to compare signatures). Two towers made separately would learn two different languages.
+# *Siamese* means that both questions go through **the same** tower: `tl.Parallel(tower, tower)`, one object twice (Bromley et al., 1993,
+# made the first such network, to compare signatures). Two towers made separately would learn two different languages.
 #
 # **Exercise 2: `Siamese`.** Write the tower's layers, and the network of two towers.
 
@@ -287,14 +288,13 @@ score.mark  # of 10
 # %% [markdown]
 # ## Part 4: the loss (20 minutes)
 #
-# It is your `modified_loss` of notebook 2: masked closest negative, summed over the rows. Two things are new. It starts from the
-# vectors, which have length 1 already, so $S = V_1 V_2^\top$. And it is written with `fastnp`, so that Trax can compile it and take its
-# gradient.
+# It is your `modified_loss` of notebook 2: masked closest negative, summed over the rows. Two things are new. It starts from the vectors,
+# which have length 1 already, so $S = V_1 V_2^\top$. And it is written with `fastnp`, so that Trax can compile it and take its gradient.
 #
 # $$\mathcal L = \sum_i \max(\mathrm{mean\_neg}_i - S_{ii} + \alpha, 0) + \max(\mathrm{closest\_neg}_i - S_{ii} + \alpha, 0)$$
 #
-# **Exercise 3: `TripletLossFn`.** Write it. As the closest negative of a row, take the largest entry off the diagonal that does not exceed
-# the row's positive.
+# **Exercise 3: `TripletLossFn`.** Write it. As the closest negative of a row, take the largest entry off the diagonal that does not
+# exceed the row's positive.
 
 
 # %% exercise="TripletLossFn"
@@ -356,7 +356,8 @@ print(
 # > | TensorFlow, 2023 and later | masked | sum, on $V_2 V_1^\top$: rows are second questions | 2.203508 |
 # >
 # > (The TensorFlow assignment prints 0.703508 too: its cell has the minus sign in `v2`.)
-# > The check accepts all three and says which one yours is. `siamese.edition(2022).TripletLossFn` is the first one. Notebook 6 keeps it, because the
+# > The check accepts all three and says which one yours is. `siamese.edition(2022).TripletLossFn` is the first one. Notebook 6 keeps it,
+# > because the
 # > forum's question was about it; notebook 7 shows how it collapses.
 
 # %% check="TripletLossFn" points=10
@@ -367,9 +368,9 @@ score.mark  # of 10
 # %% [markdown]
 # ### Find the fault
 #
-# Five learners wrote this loss for a matrix `scores` and the margin 0.25. Each has one fault. The cell after them prints what each returns on the
-# matrix of notebook 2, on its transpose and for equal vectors, beside the right loss. Read code and numbers together. Then write the
-# letter's fault into `faults`: `"b instead of b - 1"`, `"no mask"`, `"margin outside"`, `"columns"` or `"broadcasting"`.
+# Five learners wrote this loss for a matrix `scores` and the margin 0.25. Each has one fault. The cell after them prints what each
+# returns on the matrix of notebook 2, on its transpose and for equal vectors, beside the right loss. Read code and numbers together. Then
+# write the letter's fault into `faults`: `"b instead of b - 1"`, `"no mask"`, `"margin outside"`, `"columns"` or `"broadcasting"`.
 
 
 # %%
@@ -465,14 +466,14 @@ def TripletLoss(margin=0.25):
 # %% [markdown]
 # ## Part 5: training (15 minutes)
 #
-# Trax divides the work: a `training.TrainTask` says what to learn (batches, loss, optimizer, learning rate), a
-# `training.EvalTask` what to measure, and a `training.Loop` does it, step by step.
+# Trax divides the work: a `training.TrainTask` says what to learn (batches, loss, optimizer, learning rate), a `training.EvalTask` what
+# to measure, and a `training.Loop` does it, step by step.
 #
-# The learning rate first rises for 400 steps to 0.01 (the *warm-up*) and then falls with the square root of
-# the step: `trax.lr.warmup_and_rsqrt_decay(400, 0.01)`.
+# The learning rate first rises for 400 steps to 0.01 (the *warm-up*) and then falls with the square root of the step:
+# `trax.lr.warmup_and_rsqrt_decay(400, 0.01)`.
 #
-# **Exercise 4: `train_model`.** Both `Siamese` and `TripletLoss` arrive as *functions*: call them to make the layers. The
-# `random_seed` makes every run start from the same weights.
+# **Exercise 4: `train_model`.** Both `Siamese` and `TripletLoss` arrive as *functions*: call them to make the layers. The `random_seed`
+# makes every run start from the same weights.
 
 
 # %% exercise="train_model"
@@ -519,8 +520,8 @@ def train_model(Siamese, TripletLoss, train_generator, val_generator, output_dir
 
 
 # %% [markdown]
-# Ten steps with your own model. **Guess before you run:** what does a pair cost on average (the loss divided by the batch) as long as the network gives all
-# questions nearly the same vector?
+# Ten steps with your own model. **Guess before you run:** what does a pair cost on average (the loss divided by the batch) as long as the
+# network gives all questions nearly the same vector?
 
 # %% guess=true
 guess("plateau", 0.0)  # a number
@@ -626,8 +627,8 @@ plot_clusters(
 # %% [markdown]
 # ## Part 6: how good is it? (10 minutes)
 #
-# The test pairs are of both kinds. Two questions count as duplicates when the cosine of their vectors is
-# **above** the threshold. The accuracy is the share of right answers, of "yes" and "no" alike.
+# The test pairs are of both kinds. Two questions count as duplicates when the cosine of their vectors is **above** the threshold. The
+# accuracy is the share of right answers, of "yes" and "no" alike.
 #
 # **Exercise 5: `classify`.** Go batch by batch, in order. The last batch may be short: ask the generator for as many pairs as there are.
 
@@ -712,8 +713,7 @@ plot_score_histogram(cosines, y_test, threshold=0.7)
 # %% [markdown]
 # Notebook 4 is about the threshold: why 0.7, and how to choose a better one.
 #
-# A batch of the test's duplicates, as the loss sees it: the positives on the diagonal, and the negatives that
-# come closest.
+# A batch of the test's duplicates, as the loss sees it: the positives on the diagonal, and the negatives that come closest.
 
 # %% alt="A similarity matrix of six duplicates of the test with the questions written beside it: high values on the diagonal, and a dashed box around each row's closest negative."
 need(data_generator, TripletLossFn, train_model)
@@ -732,8 +732,8 @@ plot_similarity_matrix(
 # %% [markdown]
 # ## Part 7: your own questions (10 minutes)
 #
-# **Exercise 6: `predict`.** Text in, answer out. There are two traps: unknown words must be 0 **without entering the vocabulary**, and the
-# generator takes a *list* of questions, even for one.
+# **Exercise 6: `predict`.** Text in, answer out. There are two traps: unknown words must be 0 **without entering the vocabulary**, and
+# the generator takes a *list* of questions, even for one.
 
 
 # %% exercise="predict"
@@ -819,8 +819,8 @@ in_the_model = sum(
 print(f"you: {n_weights:,}; in the model: {in_the_model:,}")
 
 # %% [markdown]
-# **Task 2: no scaffold.** Write `nearest(question, questions)`: the question of a list whose vector is most similar to that of `question`. It must run
-# the network once for the list, not once for each pair.
+# **Task 2: no scaffold.** Write `nearest(question, questions)`: the question of a list whose vector is most similar to that of
+# `question`. It must run the network once for the list, not once for each pair.
 
 
 # %% exercise="nearest"
@@ -846,28 +846,29 @@ for i in np.flatnonzero(y_test)[:3]:
     )
 
 # %% [markdown]
-# **Task 3: explain the picture** (3 points, graded by your teacher). Look at the two histograms of part 6. A help desk merges two tickets when the model says
-# "duplicate". A wrong merge costs ten times as much as a missed one. Would you move the threshold up or down from 0.7, and by
-# what does the picture tell you how far? What does your choice do to the accuracy?
+# **Task 3: explain the picture** (3 points, graded by your teacher). Look at the two histograms of part 6. A help desk merges two tickets
+# when the model says "duplicate". A wrong merge costs ten times as much as a missed one. Would you move the threshold up or down from
+# 0.7, and by what does the picture tell you how far? What does your choice do to the accuracy?
 
 # %% [markdown] answer="threshold" points=3
-# Up: a wrong merge is a pair of the other kind above the threshold, so their bars to the right of it are what costs most. Move it up as long as
-# the bars of the other pairs that it newly leaves out, times ten, outweigh the bars of the duplicates that it now misses. The best
-# place is near where the bar of the duplicates is ten times as high as that of the others. The accuracy counts both mistakes the same, so it falls when the
-# threshold passes the point where the two bars are equally high.
+# Up: a wrong merge is a pair of the other kind above the threshold, so their bars to the right of it are what costs most. Move it up as
+# long as the bars of the other pairs that it newly leaves out, times ten, outweigh the bars of the duplicates that it now misses. The
+# best place is near where the bar of the duplicates is ten times as high as that of the others. The accuracy counts both mistakes the
+# same, so it falls when the threshold passes the point where the two bars are equally high. (The bars are shares of each class; times
+# the counts in the legend they are pairs.)
 #
-# *Rubric, 1 point each: up, because wrong merges are the others above the threshold; weighs the two bars at the threshold, ten to one; the accuracy
-# falls because it counts both mistakes alike.*
+# *Rubric, 1 point each: up, because wrong merges are the others above the threshold; weighs the two bars at the threshold, ten to one;
+# the accuracy falls because it counts both mistakes alike.*
 
 # %% [markdown]
 # ## Key points
 #
 # * Batches of duplicates supply their own negatives: row $i$ against all other rows.
-# * The loss of 2023 masks the closest negative and sums; a pair then costs at most two margins while all vectors are equal.
+# * The loss of 2023 masks the closest negative and sums; a pair costs two margins while all vectors are equal.
 # * Both questions go through one tower. Equal settings do not make two towers one.
 # * Unknown words are 0 and must not enter the vocabulary.
 #
-# The course trained the same thing for some thousand steps on 300,000 rows of Quora's file and published an accuracy of 0.691 (always saying no: 0.623).
-# With Quora's file in `QUESTIONS` and more `STEPS` you can compare.
+# The course trained the same thing for some thousand steps on 300,000 rows of Quora's file and published an accuracy of 0.691 (always
+# saying no: 0.623). With Quora's file in `QUESTIONS` and more `STEPS` you can compare.
 #
 # Next: what columns add to rows (notebook 6), what goes wrong and how you see it (7), and what comes after the course (8).

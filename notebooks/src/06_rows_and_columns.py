@@ -5,24 +5,30 @@
 # >
 # > *Hi, I have a client coming in tomorrow, how does she log in to the guest network?*
 #
-# **Does it matter which of the two comes first?** It should not: if A asks the same as B, then B asks the same as A. But the course's loss
-# compares each *first* question with all second ones, along the rows of the similarity matrix, and never the other way round. A
+# **Does it matter which of the two comes first?** It should not: if A asks the same as B, then B asks the same as A. But the course's
+# loss compares each *first* question with all second ones, along the rows of the similarity matrix, and never the other way round. A
 # learner asked about it in the course's forum:
 #
-# 1. The columns hold the same kind of numbers; why not use them too? The mentor first asked for clarification: instead of the rows, or together with
+# 1. The columns hold the same kind of numbers; why not use them too? The mentor first asked for clarification: instead of the rows, or
+#    together with
 #    them? Exchanging `v1` and `v2` only turns rows into columns.
 # 2. The learner took that to mean that the matrix is **symmetric**, and asked why it should be.
-# 3. The mentor went through the shapes: tokens (256, 64), Embedding and LSTM (256, 64, 128), Mean and Normalize (256, 128). (The second output was
+# 3. The mentor went through the shapes: tokens (256, 64), Embedding and LSTM (256, 64, 128), Mean and Normalize (256, 128). (The second
+#    output was
 #    noted as (128, 256). That is a slip: it is (256, 128), and transposed only in the product.)
-# 4. The learner then asked precisely: compare each first question with all second ones, *and* each second question with all first ones. The
+# 4. The learner then asked precisely: compare each first question with all second ones, *and* each second question with all first ones.
+#    The
 #    formula: average the negatives of row and column, then take the hinge.
-# 5. The mentor guessed why the course does not: the loss is hard enough for learners as it is. And named two ways: find the negatives of the
+# 5. The mentor guessed why the course does not: the loss is hard enough for learners as it is. The mentor also named two ways: find the negatives of
+#    the
 #    second questions too and **sum** the losses; or leave the loss alone and **swap** the two questions of a pair at random in `data_generator`.
 #
 # The thread holds no measurement. Here you work out all three ways, and then measure them. This takes about 55 minutes.
 #
-# > **Which edition?** The thread is about the loss of 2022: the hardest negative, and the mean over the rows. This notebook keeps it. Averaging the
-# > *masked* closest negatives of 2023 is not even defined: a row may have no negative below its positive while its column has one. Task 2 is about that.
+# > **Which edition?** The thread is about the loss of 2022: the hardest negative, and the mean over the rows. This notebook keeps it.
+# > Averaging the
+# > *masked* closest negatives of 2023 is not even defined: a row may have no negative below its positive while its column has one. Task 2
+# > is about that.
 
 # %% setup=true
 
@@ -61,14 +67,14 @@ SEEDS = (1, 2, 3)  # each way of training is tried with each of them
 # %% [markdown]
 # ## What the columns know (10 minutes)
 #
-# Row $i$ of the matrix holds one **first** question and compares it with all second ones. Column $j$ holds one
-# **second** question and compares it with all first ones.
+# Row $i$ of the matrix holds one **first** question and compares it with all second ones. Column $j$ holds one **second** question and
+# compares it with all first ones.
 #
 # ### Is the matrix symmetric?
 #
-# No. $S_{02}$ compares question 1 of pair 0 with question 2 of pair 2. $S_{20}$ compares question 1 of pair 2 with question 2
-# of pair 0. Those are four different questions. Exchanging the sides *transposes* the matrix; that does not make it *equal*
-# to its transpose. It would be symmetric if both sides held the same questions:
+# No. $S_{02}$ compares question 1 of pair 0 with question 2 of pair 2. $S_{20}$ compares question 1 of pair 2 with question 2 of pair 0.
+# Those are four different questions. Exchanging the sides *transposes* the matrix; that does not make it *equal* to its transpose. It
+# would be symmetric if both sides held the same questions:
 
 # %%
 draw = np.random.default_rng(34)
@@ -80,8 +86,8 @@ same_sides = siamese.similarity_matrix(some1, some1)
 print("with the same questions twice? ", np.allclose(same_sides, same_sides.T))
 
 # %% [markdown]
-# The learner added that training should bring $S_{ij}$ and $S_{ji}$ together: when partners have nearly the same vector, it hardly matters which
-# of the two is compared. That is right, and it is still not equality:
+# The learner added that training should bring $S_{ij}$ and $S_{ji}$ together: when partners have nearly the same vector, it hardly
+# matters which of the two is compared. That is right, and it is still not equality:
 
 # %%
 for noise in (1.0, 0.1, 0.0):  # how far partners are apart
@@ -89,8 +95,8 @@ for noise in (1.0, 0.1, 0.0):  # how far partners are apart
     print(f"noise {noise}: largest difference from the transpose {np.abs(S - S.T).max():.3f}")
 
 # %% [markdown]
-# Now the matrix of notebook 2, along its rows and along its columns. **Guess before you run:** the closest negative of pair 3 is −0.2 along its row. What
-# is it along its column?
+# Now the matrix of notebook 2, along its rows and along its columns. **Guess before you run:** the closest negative of pair 3 is −0.2
+# along its row. What is it along its column?
 
 # %% guess=true
 guess("column_3", -0.2)  # a number
@@ -125,8 +131,8 @@ compare(
 )
 
 # %% [markdown]
-# Each off-diagonal number is a negative of one row and of one column. So the columns bring **no new comparisons**: the same twelve numbers, grouped in
-# another way. What changes is which of them is *closest*.
+# Each off-diagonal number is a negative of one row and of one column. So the columns bring **no new comparisons**: the same twelve
+# numbers, grouped in another way. What changes is which of them is *closest*.
 #
 # ## Two symmetric losses (15 minutes)
 #
@@ -138,15 +144,15 @@ compare(
 # $$\mathcal L = \frac1b\sum_i \max(\overline{\mathrm{mean}}_i - S_{ii} + \alpha, 0) +
 # \max(\overline{\mathrm{closest}}_i - S_{ii} + \alpha, 0)$$
 #
-# The mentor's answer: find the mean and the closest negatives for the second questions too, and **add** the two losses, the rows' and the columns'. That is
-# `TripletLossFn(v1, v2) + TripletLossFn(v2, v1)`.
+# The mentor's answer: find the mean and the closest negatives for the second questions too, and **add** the two losses, the rows' and the
+# columns'. That is `TripletLossFn(v1, v2) + TripletLossFn(v2, v1)`.
 #
-# Exchanging the sides transposes $S$, and neither loss notices: both are *symmetric*. They differ in two ways. The sum is about twice as large. And it
-# has a hinge for each direction: a row that is still too close costs something whatever its column does, where in the average a good column can
-# hide it.
+# Exchanging the sides transposes $S$, and neither loss notices: both are *symmetric*. They differ in two ways. The sum is about twice as
+# large. And it has a hinge for each direction: a row that is still too close costs something whatever its column does, where in the
+# average a good column can hide it.
 #
-# **Exercise 1: `symmetric_loss`.** Start from the loss of 2022. The columns of `scores` are the rows of `scores.T`. The blanks below are the average. The sum is
-# right as well, and the check says which of the two it saw.
+# **Exercise 1: `symmetric_loss`.** Start from the loss of 2022. The columns of `scores` are the rows of `scores.T`. The blanks below are
+# the average. The sum is right as well, and the check says which of the two it saw.
 
 
 # %% exercise="symmetric_loss"
@@ -219,8 +225,8 @@ both = [hinge(positive, n, 0.25) for n in (*rows, *columns)]
 print("added:        ", sum(both), f"sum {sum(both).sum():.6f}")
 
 # %% [markdown]
-# With the *masked* closest negatives the rows cost the documents' 0.516667, the columns 0.55. The mentor's sum of both is 1.066667. The learner's average,
-# 0.533333, is just half of it here, because each pair's row and column lie on the same side of the hinge.
+# With the *masked* closest negatives the rows cost the documents' 0.516667, the columns 0.55. The mentor's sum of both is 1.066667. The
+# learner's average, 0.533333, is just half of it here, because each pair's row and column lie on the same side of the hinge.
 
 # %%
 costs = {}
@@ -234,9 +240,9 @@ for name, cost in costs.items():
 # %% [markdown]
 # ## A cheaper way: toss a coin (5 minutes)
 #
-# The mentor's alternative leaves the loss alone: **swap the two questions of each pair at random** when the batches are made. Over many batches every question
-# then stands in a row about half the time. The swapped batches also mix the two sides: a negative may now be "first question against first
-# question". So swapping does add new comparisons, which the columns do not.
+# The mentor's alternative leaves the loss alone: **swap the two questions of each pair at random** when the batches are made. Over many
+# batches every question then stands in a row about half the time. The swapped batches also mix the two sides: a negative may now be
+# "first question against first question". So swapping does add new comparisons, which the columns do not.
 
 
 # %%
@@ -251,8 +257,9 @@ def swapped(batches, seed):
 # %% [markdown]
 # ## Measured (15 minutes)
 #
-# Four ways, each from the same starts and on the same batches: rows (the course), the learner's average, the mentor's sum, and rows with swapping. A model of 64
-# numbers, batches of 64, judged by ROC AUC on the test pairs. **Guess before you run:** which way has the highest mean?
+# Four ways, each from the same starts and on the same batches: rows (the course), the learner's average, the mentor's sum, and rows with
+# swapping. A model of 64 numbers, batches of 64, judged by ROC AUC on the test pairs. **Guess before you run:** which way has the highest
+# mean?
 
 # %% guess=true
 guess("best_way", "average")  # "rows", "average", "sum" or "rows, swapped"
@@ -367,14 +374,17 @@ with new_picture(5.2, 3.2) as figure:
 figure
 
 # %% [markdown]
-# A grey dot is one seed, the bar is the interval for the mean. Three seeds are few, and we made three comparisons: one of three shows something by luck more
-# often than one of one. So the bars are wide (Student's t, with Bonferroni's correction). A gain stands out where the bar does not reach 0. If one looks close, the
-# honest next step is to choose new seeds *before* looking, say `SEEDS = range(5, 15)`, and to test that one difference.
+# A grey dot is one seed, the bar is the interval for the mean. Three seeds are few, and we made three comparisons: one of three shows
+# something by luck more often than one of one. So the bars are wide (Student's t, with Bonferroni's correction). A gain stands out where
+# the bar does not reach 0. If one looks close, the honest next step is to choose new seeds *before* looking, say `SEEDS = range(5, 15)`,
+# and to test that one difference.
 #
-# After 100 steps the models are in the middle of their training. A loss with more terms that are not 0 may simply learn *faster*: try `STEPS = 600` (some minutes).
+# After 100 steps the models are in the middle of their training. A loss with more terms that are not 0 may simply learn *faster*: try
+# `STEPS = 600` (some minutes).
 #
-# Why is there so little to gain? Both questions go through the **same** tower. A row that pushes $v_{1,i}$ away from $v_{2,j}$ pushes $v_{2,j}$ away from
-# $v_{1,i}$ as well: the gradient of a cosine reaches both of its sides. With two separate towers the columns would matter more.
+# Why is there so little to gain? Both questions go through the **same** tower. A row that pushes $v_{1,i}$ away from $v_{2,j}$ pushes
+# $v_{2,j}$ away from $v_{1,i}$ as well: the gradient of a cosine reaches both of its sides. With two separate towers the columns would
+# matter more.
 #
 # `siamese train --set direction=both` trains with the average, `--set batches=bucketed` with swapping.
 #
@@ -395,8 +405,8 @@ by_matrix = loss_from_scores((v1 @ v2.T).T, closest="hardest", reduction="mean")
 print(f"{float(columns_loss):.6f}; of the transposed matrix: {float(by_matrix):.6f}")
 
 # %% [markdown]
-# **Task 2: no scaffold.** Make a matrix `odd`, 3 by 3, in which row 0 has no negative at or below its positive, but column 0 has one. For it the average of the
-# masked negatives is not defined.
+# **Task 2: no scaffold.** Make a matrix `odd`, 3 by 3, in which row 0 has no negative at or below its positive, but column 0 has one. For
+# it the average of the masked negatives is not defined.
 
 # %% exercise="odd"
 ### BEGIN SOLUTION
@@ -412,16 +422,18 @@ for name, matrix in (("row", odd), ("column", odd.T)):
     print(f"{name} 0: positive {matrix[0, 0]}, negatives at or below it: {below or 'none'}")
 
 # %% [markdown]
-# **Task 3: explain it** (3 points, graded by your teacher). A friend builds the network with two *different* towers, one for questions of customers and one for
-# the titles of help pages. Would you expect the columns to add more there than here? Why? And is swapping at random still allowed?
+# **Task 3: explain it** (3 points, graded by your teacher). A friend builds the network with two *different* towers, one for questions of
+# customers and one for the titles of help pages. Would you expect the columns to add more there than here? Why? And is swapping at random
+# still allowed?
 
 # %% [markdown] answer="two_towers" points=3
-# Yes, more. With one tower, pushing a first question away from a second one moves the weights that serve both, so a row's negative also teaches the other side. With two
-# towers the row's closest negative trains each tower only in its own role, and a title that is too near to many customers' questions shows in its
-# *column*. Swapping is not allowed: the customers' tower would read titles, and the other way round.
+# Yes, more. With one tower, pushing a first question away from a second one moves the weights that serve both, so a row's negative also
+# teaches the other side. With two towers the row's closest negative trains each tower only in its own role, and a title that is too near
+# to many customers' questions shows in its *column*. Swapping is not allowed: the customers' tower would read titles, and the other way
+# round.
 #
-# *Rubric, 1 point each: yes, with shared weights named as the reason why little is gained here; what a column sees that a row does not; no swapping, because each tower has
-# its own kind of text.*
+# *Rubric, 1 point each: yes, with shared weights named as the reason why little is gained here; what a column sees that a row does not;
+# no swapping, because each tower has its own kind of text.*
 
 # %% [markdown]
 # ## Key points

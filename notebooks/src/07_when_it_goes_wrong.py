@@ -5,8 +5,9 @@
 # >
 # > *what version of python do the labs need*
 #
-# **Yesterday the model called these two duplicates, today it does not, and nobody has touched it. What went wrong?** The faults of this notebook raise no error.
-# Each looks like "it just doesn't work so well". You bring about each one on purpose, on a small scale, learn what it looks like, and repair it:
+# **Yesterday the model called these two duplicates, today it does not, and nobody has touched it. What went wrong?** The faults of this
+# notebook raise no error. Each looks like "it just doesn't work so well". You bring about each one on purpose, on a small scale, learn
+# what it looks like, and repair it:
 #
 # | section | fault | minutes |
 # |---|---|---|
@@ -154,9 +155,9 @@ def off_diagonal(scores):
 # %% [markdown]
 # ## 1. Collapse (12 minutes)
 #
-# Trax's LSTM starts with a bias of 1. It is meant for the *forget* gate, so that at first nothing is forgotten, but Trax adds it to all four gates (notebook 3).
-# With the loss of the **edition of 2022**, hardest negative and mean, this is what the first hundred steps look like. **Guess before you run:** what is the
-# mean cosine of *different* questions after them?
+# Trax's LSTM starts with a bias of 1. It is meant for the *forget* gate, so that at first nothing is forgotten, but Trax adds it to all
+# four gates (notebook 3). With the loss of the **edition of 2022**, hardest negative and mean, this is what the first hundred steps look
+# like. **Guess before you run:** what is the mean cosine of *different* questions after them?
 
 # %% guess=true
 guess("cosine", 0.3)  # from -1 to 1
@@ -183,14 +184,15 @@ compare(
 )
 
 # %% [markdown]
-# The first run starts on the dotted line, $2\alpha = 0.5$, and stays there. Why just there? If all vectors are equal, mean and closest negative are as similar as the
-# positive, and each of the two terms is the margin. **A loss a pair of exactly twice the margin means: all questions have the same vector.** (Not the other way round:
-# a mean over pairs of which half are perfect and half opposite can be 0.5 as well. Look at the cosines to be sure.) Its ROC AUC lies on either side of 0.5 and means
-# nothing: it ranks differences of the size of rounding errors.
+# The first run starts on the dotted line, $2\alpha = 0.5$, and stays there. Why just there? If all vectors are equal, mean and closest
+# negative are as similar as the positive, and each of the two terms is the margin. **A loss a pair that stays at twice the margin is the
+# sign of collapse.** It is a sign and no proof: section 4 has another cause of the same number. Look at the cosines of different
+# questions. The ROC AUC of a collapsed model lies on either side of 0.5 and means nothing: it ranks differences of the size of rounding
+# errors.
 #
-# The edition of 2023 leaves the line. Its closest negative never exceeds the positive, so that term never exceeds *one* margin; and its sum has larger gradients,
-# beside which Adam's epsilon of 1e-5 counts for less. So does it learn better? All eight combinations, three seeds each (mean ± standard deviation), after 300
-# steps of the course's schedule on batches of 256:
+# The edition of 2023 leaves the line. Its closest negative never exceeds the positive, so that term never exceeds *one* margin; and its
+# sum has larger gradients, beside which Adam's epsilon of 1e-5 counts for less. So does it learn better? All eight combinations, three
+# seeds each (mean ± standard deviation), after 300 steps of the course's schedule on batches of 256:
 #
 # | data | closest | over the batch | bias | loss at 100 | cosine at 100 | loss at 300 | cosine at 300 | ROC AUC | accuracy at 0.7 |
 # | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -211,15 +213,17 @@ compare(
 # | quora | masked | sum | all gates | 0.419 ± 0.077 | 0.865 ± 0.118 | 0.240 ± 0.004 | 0.431 ± 0.038 | 0.703 ± 0.007 | 0.568 ± 0.029 |
 # | quora | masked | sum | forget gate | 0.087 ± 0.001 | 0.074 ± 0.005 | 0.042 ± 0.002 | 0.039 ± 0.004 | 0.780 ± 0.001 | 0.715 ± 0.003 |
 #
-# (Loss and cosine after 100 and 300 steps; the loss is a pair's, in each form's own definition, so compare it along a row of the table only. ROC AUC and accuracy on validation pairs after 300 steps; Quora's
-# labelled rows are the second half. `benchmarks/which_loss.py` makes the table.)
+# (Loss and cosine after 100 and 300 steps; the loss is a pair's, in each form's own definition, so compare it along a row of the table
+# only. ROC AUC and accuracy on validation pairs after 300 steps; Quora's labelled rows are the second half. `benchmarks/which_loss.py`
+# makes the table.)
 #
-# Three things stand in it. With the bias on all gates and on the corpus, hardest with mean has collapsed, and neither the sum nor the mask has. At that bias the masked forms have the higher ROC AUC, on both data sets. With the
-# bias on the forget gate nothing collapses, and the masked forms are no longer ahead: on the corpus the hardest ones are, on Quora all four are close. So **no edition learns better as such**. The mask helps where training starts
-# on the plateau.
+# Three things stand in it. With the bias on all gates and on the corpus, hardest with mean has collapsed, and neither the sum nor the
+# mask has. At that bias the masked forms have the higher ROC AUC, on both data sets. With the bias on the forget gate nothing collapses,
+# and the masked forms are no longer ahead: on the corpus the hardest ones are, on Quora all four are close. So **no edition learns better
+# as such**. The mask helps where training starts on the plateau.
 #
-# Where does the collapse come from? Below are the states of the LSTM *before* any training, over one question. With the bias on all gates the input gate is open and the
-# candidate is pushed upwards at every word, whatever the word.
+# Where does the collapse come from? Below are the states of the LSTM *before* any training, over one question. With the bias on all gates
+# the input gate is open and the candidate is pushed upwards at every word, whatever the word.
 
 # %% hidden=true alt="Twelve entries of the LSTM's state over the words of one question. With the bias on all gates all twelve climb together, whatever the word. With the bias on the forget gate they go up and down."
 # @title Picture: the states under both biases
@@ -241,14 +245,15 @@ with new_picture(4.8, 3.2) as figure:
 figure
 
 # %% [markdown]
-# **Fix:** `lstm_bias="forget_gate"`, or patience. Other causes of the same collapse are a learning rate that is far too high, no margin, and the hardest negative alone.
-# `siamese.train_model` warns when the loss stays or ends at that of equal vectors.
+# **Fix:** `lstm_bias="forget_gate"`, or patience. Other causes of the same collapse are a learning rate that is far too high, no margin,
+# and the hardest negative alone. `siamese.train_model` warns when the loss stays or ends at that of equal vectors.
 #
 # ## 2. False negatives in the batch (15 minutes)
 #
-# The loss takes *everything* off the diagonal for a negative. But when a question has three duplicates in the file, two of its pairs may meet in one batch. Then the loss pushes
-# apart what the labels, two rows further, pull together. The labels tell which questions belong together: join all duplicates, directly or through others, into
-# **clusters**. Two rows of one cluster make two false negatives, at $(i, j)$ and at $(j, i)$.
+# The loss takes *everything* off the diagonal for a negative. But when a question has three duplicates in the file, two of its pairs may
+# meet in one batch. Then the loss pushes apart what the labels, two rows further, pull together. The labels tell which questions belong
+# together: join all duplicates, directly or through others, into **clusters**. Two rows of one cluster make two false negatives, at $(i,
+# j)$ and at $(j, i)$.
 #
 # **Exercise 1: `count_false_negatives`.** Count them in a batch.
 
@@ -284,8 +289,8 @@ score = checks.check_count_false_negatives(count_false_negatives)
 score.mark  # of 10
 
 # %% [markdown]
-# How many are there? In random batches; in batches of questions of like length, which save padding; and in batches that hold whole clusters, as you get when a file
-# is sorted by topic:
+# How many are there? In random batches; in batches of questions of like length, which save padding; and in batches that hold whole
+# clusters, as you get when a file is sorted by topic:
 
 # %%
 draw = np.random.default_rng(34)
@@ -303,8 +308,8 @@ for name, order in orders.items():
     print(f"{name:<10} {np.mean(counts):6.1f} false negatives in a batch of 128 (16,256 entries)")
 
 # %% [markdown]
-# A handful sounds like nothing. But think of the *closest* negative, the largest entry of its row: a false negative is a duplicate, so it is very often just that one. Here the
-# rows 0 and 2 ask the same in four wordings:
+# A handful sounds like nothing. But think of the *closest* negative, the largest entry of its row: a false negative is a duplicate, so it
+# is very often just that one. Here the rows 0 and 2 ask the same in four wordings:
 
 # %% hidden=true alt="A similarity matrix of six pairs with their questions. Rows 0 and 2 ask the same in other words, and their hardest negatives, in dashed boxes, are each other's questions."
 # @title Picture: what the loss of 2022 sees
@@ -331,8 +336,9 @@ plot_similarity_matrix(scores, **sides, closest="hardest", title="The hardest ne
 # %% [markdown]
 # ### What the masked loss leaves out by itself
 #
-# The loss of 2023 takes no negative that lies *above* the positive. A false negative is a duplicate, so it often does lie above. **Guess before you run:** which share of the false
-# negatives in batches by length does that mask leave out of the closest negative, without knowing any cluster?
+# The loss of 2023 takes no negative that lies *above* the positive. A false negative is a duplicate, so it often does lie above. **Guess
+# before you run:** which share of the false negatives in batches by length does that mask leave out of the closest negative, without
+# knowing any cluster?
 
 # %% guess=true
 guess("share", 0.9)  # from 0 to 1
@@ -363,8 +369,9 @@ compare(
 )
 
 # %% [markdown]
-# The rest still pushes duplicates apart, and the *mean* negative counts them all. **Fix:** the **false-negative mask**, a matrix that says which entries are not negatives. It is made from the
-# clusters. Trained both ways on batches that hold whole clusters, with three seeds:
+# The rest still pushes duplicates apart, and the *mean* negative counts them all. **Fix:** the **false-negative mask**, a matrix that
+# says which entries are not negatives. It is made from the clusters. Trained both ways on batches that hold whole clusters, with three
+# seeds:
 
 # %%
 areas = {
@@ -381,13 +388,14 @@ print(
 )
 
 # %% [markdown]
-# With every seed the mask gains more than the seeds differ. These batches were chosen because they hurt. In random batches false negatives are rare, and the mask gains nothing you could
-# see; with the loss of 2022 we saw no gain on these batches either. Compare models by what they answer, not by losses that do not mean the same. `siamese.PairBatches` makes the mask for you.
+# With every seed the mask gains more than the seeds differ. These batches were chosen because they hurt. In random batches false
+# negatives are rare, so expect little there; and with the loss of 2022 a trial on these very batches showed no gain. Compare models by
+# what they answer, not by losses that do not mean the same. `siamese.PairBatches` makes the mask for you.
 #
 # ## 3. Padding in the mean (12 minutes)
 #
-# The course averages the LSTM's states over **all** positions, padding included. The length of a batch is that of its longest question. So a question's vector depends on *who
-# else is in the batch*. Watch twelve pairs whose batch grows longer:
+# The course averages the LSTM's states over **all** positions, padding included. The length of a batch is that of its longest question.
+# So a question's vector depends on *who else is in the batch*. Watch twelve pairs whose batch grows longer:
 
 
 # %%
@@ -421,11 +429,12 @@ with new_picture(4.8, 3.8) as figure:
 figure
 
 # %% [markdown]
-# Why do *all* cosines go to 1, also those of different questions? After the last word the LSTM reads padding, the same input again and again. Its state forgets the question and settles at one value, whatever
-# stood before. In a batch of 128 positions a question of ten words has 118 such states, so its mean is nearly the mean of the padding states. All questions share that.
+# Why do *all* cosines go to 1, also those of different questions? After the last word the LSTM reads padding, the same input again and
+# again. Its state forgets the question and settles at one value, whatever stood before. In a batch of 128 positions a question of ten
+# words has 118 such states, so its mean is nearly the mean of the padding states. All questions share that.
 #
-# **Exercise 2: `masked_mean`.** Take the mean over the **words** only. A position counts where its token is not padding (1). An unknown word (0) is a word! And a question of
-# padding only has no words: its mean is zero, not 0 / 0.
+# **Exercise 2: `masked_mean`.** Take the mean over the **words** only. A position counts where its token is not padding (1). An unknown
+# word (0) is a word! And a question of padding only has no words: its mean is zero, not 0 / 0.
 
 
 # %% exercise="masked_mean"
@@ -463,8 +472,8 @@ score = checks.check_masked_mean(masked_mean)
 score.mark  # of 10
 
 # %% [markdown]
-# **Fix:** `siamese.TrainConfig(mask_padding=True)`: `siamese train`'s own tower does this inside. Its weights have the same shapes, so you can even give it the trained ones. (It should
-# then be *trained* that way too: a model adapts to its padding.)
+# **Fix:** `siamese.TrainConfig(mask_padding=True)`: `siamese train`'s own tower does this inside. Its weights have the same shapes, so
+# you can even give it the trained ones. (It should then be *trained* that way too: a model adapts to its padding.)
 
 # %%
 without_padding = TowerConfig(vocab.size, 64, mask_padding=True)
@@ -475,8 +484,8 @@ for name, model in (("with padding in the mean:", healthy), ("without:", repaire
 # %% [markdown]
 # ## 4. A norm of the whole batch (4 minutes)
 #
-# In the TensorFlow edition the last layer calls `tf.math.l2_normalize`. Without `axis` it divides by the norm of **all** numbers of the batch, not of each row. Nothing fails: the shape is
-# right, and so is every direction. In NumPy:
+# In the TensorFlow edition the last layer calls `tf.math.l2_normalize`. Without `axis` it divides by the norm of **all** numbers of the
+# batch, not of each row. Nothing fails: the shape is right, and so is every direction. In NumPy:
 
 # %%
 v1, v2 = (
@@ -494,13 +503,15 @@ for name, S in (("each row", by_row), ("whole batch", by_batch)):
     )
 
 # %% [markdown]
-# In a batch of 128 every "cosine" is 128 times too small. All differences are nearly 0, so the loss stands at two margins although the vectors are *not* equal, and no pair ever passes 0.7. The order
-# within a batch is right, so the ROC AUC looks healthy. **Look for it** where the loss stands at 0.5 and the cosines of different questions are near 0, not near 1. **Fix:** `axis=1`.
+# In a batch of 128 every "cosine" is 128 times too small. All differences are nearly 0, so the loss stands at two margins although the
+# vectors are *not* equal, and no pair ever passes 0.7. The order within a batch is right, so the ROC AUC looks healthy. **Look for it**
+# where the loss stands at 0.5 and the cosines of different questions are near 0, not near 1. **Fix:** `axis=1`.
 #
 # ## 5. A threshold chosen on the test (6 minutes)
 #
-# Take a test set, find the threshold with the highest accuracy on it, report that accuracy. With $k$ pairs you choose the best of up to $k + 1$ thresholds *on those very pairs*, luck included. The smaller
-# the test, the more luck. To measure it, draw $k$ test pairs, choose the threshold on them, and compare the accuracy there with that on all other pairs, 100 times.
+# Take a test set, find the threshold with the highest accuracy on it, report that accuracy. With $k$ pairs you choose the best of up to
+# $k + 1$ thresholds *on those very pairs*, luck included. The smaller the test, the more luck. To measure it, draw $k$ test pairs, choose
+# the threshold on them, and compare the accuracy there with that on all other pairs, 100 times.
 
 # %% hidden=true alt="Two curves with bands against the number of pairs that the threshold was chosen on, from 20 to 1000. The accuracy where it was chosen starts high and falls; that on other pairs starts low and rises; at 1000 pairs they meet. The bands, from the 10th to the 90th of 100 draws, are wide at 20 pairs."
 # @title Picture: choosing on the test
@@ -544,8 +555,9 @@ for k, (reported, true) in zip(sizes, np.nanmean(results, axis=1)):
 #
 # ## 6. Find the fault (8 minutes)
 #
-# Five losses, each with one fault, have trained the same model for 60 steps from the same start. You see no code, only what a training log shows. Which is which? Write into `faults`, for each letter, one of
-# `"no margin"`, `"positive and negative exchanged"`, `"no hinge"`, `"norm of the whole batch"`, `"hardest negative alone"`.
+# Five losses, each with one fault, have trained the same model for 60 steps from the same start. You see no code, only what a training
+# log shows. Which is which? Write into `faults`, for each letter, one of `"no margin"`, `"positive and negative exchanged"`, `"no
+# hinge"`, `"norm of the whole batch"`, `"hardest negative alone"`.
 
 # %% hidden=true
 # @title Five runs (open this cell only after you have answered)
@@ -623,7 +635,8 @@ for letter, fault in LETTERS.items():
 # %% [markdown]
 # ## 7. Three tasks (10 minutes)
 #
-# **Task 1: a blank.** A batch of 256 pairs holds 40 clusters of two pairs each; all other pairs are alone. How many false negatives are there?
+# **Task 1: a blank.** A batch of 256 pairs holds 40 clusters of two pairs each; all other pairs are alone. How many false negatives are
+# there?
 
 # %% exercise="n_false"
 ### BEGIN SOLUTION
@@ -638,7 +651,8 @@ batch = [*np.repeat(np.arange(40), 2), *range(100, 276)]
 print(n_false, "; counted:", count_false_negatives(batch))
 
 # %% [markdown]
-# **Task 2: no scaffold.** Write `diagnose(scores, margin)`: it takes a similarity matrix of duplicates and returns `"collapse"`, `"norm of the batch"` or `"healthy"`.
+# **Task 2: no scaffold.** Write `diagnose(scores, margin)`: it takes a similarity matrix of duplicates and returns `"collapse"`, `"norm
+# of the batch"` or `"healthy"`.
 
 
 # %% exercise="diagnose"
@@ -666,14 +680,18 @@ for name, S in (
     print(f"{name:<13} {diagnose(S, 0.25)}")
 
 # %% [markdown]
-# **Task 3: break it, and say why** (3 points, graded by your teacher). Train the edition of 2023 with a margin of 0, or of 2, in place of 0.25 (`loss=lambda: siamese.TripletLoss(margin=...)` in `trained`). Predict first what the loss a pair and
-# the cosines will do, then run it, and explain what you see.
+# **Task 3: break it, and say why** (3 points, graded by your teacher). Train the edition of 2023 with a margin of 0, or of 2, in place of
+# 0.25 (`loss=lambda: siamese.TripletLoss(margin=...)` in `trained`). Predict first what the loss a pair and the cosines will do, then run
+# it, and explain what you see.
 
 # %% [markdown] answer="margin" points=3
-# Margin 0: equal vectors cost nothing, so the loss falls to nearly 0 within a few steps and all cosines go to 1; nothing pushes different questions apart. Margin 2: the hinge of a triplet is 0 only at the difference −2, a positive
-# at 1 and a negative at −1, which no batch of many questions can reach: the loss stays far above 0 for good, every triplet goes on pulling, also those that are right long since, and the hard ones no longer stand out.
+# Margin 0: equal vectors cost nothing, so the loss falls to nearly 0 within a few steps and all cosines go to 1; nothing pushes different
+# questions apart. Margin 2: the hinge of a triplet is 0 only at the difference −2, a positive at 1 and a negative at −1, which no batch
+# of many questions can reach: the loss stays far above 0 for good, every triplet goes on pulling, also those that are right long since,
+# and the hard ones no longer stand out.
 #
-# *Rubric, 1 point each: a prediction before the run; margin 0 makes collapse free; margin 2 is never reached, so easy triplets count as much as hard ones.*
+# *Rubric, 1 point each: a prediction before the run; margin 0 makes collapse free; margin 2 is never reached, so easy triplets count as
+# much as hard ones.*
 
 # %% [markdown]
 # ## Key points

@@ -5,7 +5,8 @@
 # >
 # > *no confirmaton mail after registering, can you resend it?*
 #
-# **A help desk gets such questions every day. What can it do with your model?** The assignment ends with an accuracy. This notebook goes on:
+# **A help desk gets such questions every day. What can it do with your model?** The assignment ends with an accuracy. This notebook goes
+# on:
 #
 # | section | | minutes |
 # |---|---|---|
@@ -55,15 +56,18 @@ print(
 # %% [markdown]
 # ## 1. In-batch softmax, and the pairs that the course throws away (12 minutes)
 #
-# The preset `best` of `siamese train` does not use the course's loss. Why not? The triplet loss reads two numbers of each row, its mean and its closest negative, and a row whose hinges are both 0 teaches
-# nothing more. Another loss asks each question to *find* its duplicate among all questions of the other side: a softmax over the row, with the positive as the right class and a temperature $t$.
+# The preset `best` of `siamese train` does not use the course's loss. Why not? The triplet loss reads two numbers of each row, its mean
+# and its closest negative, and a row whose hinges are both 0 teaches nothing more. Another loss asks each question to *find* its
+# duplicate among all questions of the other side: a softmax over the row, with the positive as the right class and a temperature $t$.
 #
 # $$\mathcal L_i = -\log \frac{e^{S_{ii}/t}}{\sum_j e^{S_{ij}/t}}$$
 #
-# It is older than the course (Henderson et al., 2017; its other names are multiple-negatives ranking loss and InfoNCE). Every negative takes part, the near ones more, and no row is ever finished. And `best` uses what the course throws away: the pairs labelled
+# It is older than the course (Henderson et al., 2017; its other names are multiple-negatives ranking loss and InfoNCE). Every negative
+# takes part, the near ones more, and no row is ever finished. And `best` uses what the course throws away: the pairs labelled
 # *different*. A second term, a logistic regression on the cosine, learns from labelled pairs of both kinds.
 #
-# All three ways train the same model with three seeds: questions folded to lower case, padding masked and batches by length (notebook 7), both directions (notebook 6). **Guess before you run:** which is best, and is softmax alone ahead of the triplet loss?
+# All three ways train the same model with three seeds: questions folded to lower case, padding masked and batches by length (notebook 7),
+# both directions (notebook 6). **Guess before you run:** which is best, and is softmax alone ahead of the triplet loss?
 
 # %% guess=true
 guess("order", "labelled pairs, softmax, triplet")  # from best to worst
@@ -127,8 +131,11 @@ print(
 )
 
 # %% [markdown]
-# (The number of negatives that carry the weight is $1/\sum p^2$ over their shares $p$.) So the softmax goes on learning where the triplet loss has stopped. Is that better? By itself hardly: on this corpus the softmax alone is behind with every seed, on Quora's rows it is slightly ahead.
-# What pays, here and there, is the third way. The reason for the change is that softmax and labelled pairs train together, and never stop at "good enough". `best` has more (docs/training.md): mined hard negatives, dropout, a second direction of the LSTM.
+# (The number of negatives that carry the weight is $1/\sum p^2$ over their shares $p$.) So the softmax goes on learning where the triplet
+# loss has stopped. Is that better? By itself hardly: on this corpus the softmax alone is behind with every seed, on Quora's rows it is
+# slightly ahead. What pays, here and there, is the third way. The reason for the change is that softmax and labelled pairs train
+# together, and never stop at "good enough". `best` has more (docs/training.md): mined hard negatives, dropout, a second direction of the
+# LSTM.
 #
 # From here on we use the third model of the first seed. It is a `DuplicateDetector`: it needs no Trax and answers at once.
 
@@ -142,10 +149,12 @@ plot_roc(test_scores, labels, others={"triplet loss": cosines_of["triplet", SEED
 # %% [markdown]
 # ## 2. Probabilities that mean something (12 minutes)
 #
-# "Cosine 0.8" is not a probability. But on labelled pairs you can look up how often 0.8 *was* a duplicate, and fit a curve that never falls through that: **calibration**. A model is calibrated when, of all pairs for which it says
-# 70 %, seventy in a hundred are duplicates.
+# "Cosine 0.8" is not a probability. But on labelled pairs you can look up how often 0.8 *was* a duplicate, and fit a curve that never
+# falls through that: **calibration**. A model is calibrated when, of all pairs for which it says 70 %, seventy in a hundred are
+# duplicates.
 #
-# The **expected calibration error** measures how far it is from that. Cut $[0, 1]$ into bins of equal width; in each bin $B$ compare the mean probability with the share of duplicates; weight each gap by its bin's size:
+# The **expected calibration error** measures how far it is from that. Cut $[0, 1]$ into bins of equal width; in each bin $B$ compare the
+# mean probability with the share of duplicates; weight each gap by its bin's size:
 #
 # $$\mathrm{ECE} = \sum_{B} \frac{|B|}{n}\; \Big|\,\overline{p}_B - \overline{y}_B\,\Big|$$
 #
@@ -200,8 +209,9 @@ score = checks.check_expected_calibration_error(expected_calibration_error)
 score.mark  # of 10
 
 # %% [markdown]
-# A **reliability diagram** draws what the ECE adds up: a point for each bin, across its mean probability, upwards the share of duplicates in it. On the diagonal the two are equal. The bars below show how many pairs have which probability: a
-# point above a short bar rests on few pairs.
+# A **reliability diagram** draws what the ECE adds up: a point for each bin, across its mean probability, upwards the share of duplicates
+# in it. On the diagonal the two are equal. The bars below show how many pairs have which probability: a point above a short bar rests on
+# few pairs.
 
 # %% alt="Reliability diagram of the squeezed cosine: all points lie far below the diagonal. The bars spread from 0.3 to 1."
 as_it_is = (test_scores + 1) / 2
@@ -218,14 +228,17 @@ print(
 print(f"from {calibrated.min():.3f} to {calibrated.max():.3f}")
 
 # %% [markdown]
-# Calibration does not make the model better. The curve never falls, so it keeps the order of the pairs and with it the ROC AUC; where the curve is a staircase (isotonic regression), pairs on one step become equal, and the model loses resolution. What you gain is that the numbers can be
-# read as probabilities. Look at the largest one: a model may be calibrated and still never be sure. (Like a threshold, a calibration belongs to a base rate.)
+# Calibration does not make the model better. The curve never falls, so it keeps the order of the pairs and with it the ROC AUC; where the
+# curve is a staircase (isotonic regression), pairs on one step become equal, and the model loses resolution. What you gain is that the
+# numbers can be read as probabilities. Look at the largest one: a model may be calibrated and still never be sure. (Like a threshold, a
+# calibration belongs to a base rate.)
 
 # %% [markdown]
 # ## 3. Search (8 minutes)
 #
-# Comparing a new question with 100,000 old ones pair by pair would take 100,000 runs of the network. But the tower knows nothing of the partner: every old question is turned into its vector **once**, and a new one costs one run and one
-# matrix product. That is why siamese networks are used for search.
+# Comparing a new question with 100,000 old ones pair by pair would take 100,000 runs of the network. But the tower knows nothing of the
+# partner: every old question is turned into its vector **once**, and a new one costs one run and one matrix product. That is why siamese
+# networks are used for search.
 
 # %%
 collection = sorted({*test.question1, *test.question2})
@@ -240,10 +253,13 @@ for query in (
         print(f"  {hit.similarity:.3f}  {hit.question}")
 
 # %% [markdown]
-# The collection may not hold what was asked for (the embedded corpus knows neither guitars nor cheap journeys). Then the search still returns the nearest questions: look at the cosine, and compare it with the threshold. (By default `search` is *hybrid*: it adds BM25, a
-# score of rare common words, to the cosine, because words that training has not seen have no vector. Then the order is not that of the cosines.)
+# The collection may not hold what was asked for (the embedded corpus knows neither guitars nor cheap journeys). Then the search still
+# returns the nearest questions: look at the cosine, and compare it with the threshold. (By default `search` is *hybrid*: it adds BM25, a
+# score of shared words in which rare ones count more, to the cosine, because words that training has not seen have no vector. Then the order is not that of the
+# cosines.)
 #
-# How good is the search? For each test duplicate look for its partner: how often is it first, and among the first ten? A question has several duplicates in the collection. In practice any of them would do, so the second column counts any question of the same meaning.
+# How good is the search? For each test duplicate look for its partner: how often is it first, and among the first ten? A question has
+# several duplicates in the collection. In practice any of them would do, so the second line counts any question of the same meaning.
 
 # %%
 pairs, first, ten, any_first = test.duplicates(), [], [], []
@@ -283,14 +299,15 @@ for group in groups[:3]:
     print(*(collection[member.row] for member in group[:4]), sep="\n", end="\n\n")
 
 # %% [markdown]
-# Higher is purer, up to a point: at the very top stand pairs that differ in a single word, or in the order of two
-# names. "From Greece to Portugal" and "from Portugal to Greece" are different questions with nearly the same vector,
-# and no threshold tells them apart. The answer is a better model, trained on just such pairs.
+# Higher is purer, up to a point: at the very top stand pairs that differ in a single word, or in the order of two names. "From Greece to
+# Portugal" and "from Portugal to Greece" are different questions with nearly the same vector, and no threshold tells them apart. The
+# answer is a better model, trained on just such pairs.
 #
 # ## 5. One-shot classes (12 minutes)
 #
-# A classifier is trained on $k$ classes, and again when one is added. A similarity, once learned, serves for classes that were never trained (Koch et al., 2015, did so with handwritten characters). Give **one example** of each class. A question
-# belongs to the class of the example it is most similar to, or to none of them if even that one is not similar enough.
+# A classifier is trained on $k$ classes, and again when one is added. A similarity, once learned, serves for classes that were never
+# trained (Koch et al., 2015, did so with handwritten characters). Give **one example** of each class. A question belongs to the class of
+# the example it is most similar to, or to none of them if even that one is not similar enough.
 #
 # **Exercise 2: `one_shot`.** Compare the question with all examples at once.
 
@@ -346,8 +363,10 @@ score = checks.check_one_shot(one_shot)
 score.mark  # of 10
 
 # %% [markdown]
-# How good is it? A class is now a **meaning**: the questions of the test part that ask the same. One example of each class is drawn, or three; all its other questions are classified. None of these meanings was trained on. TF-IDF, which counts common words and learns nothing, stands beside
-# it. The last two lines do the same with **subjects** ("music", "pets") as classes. **Guess before you run:** does the model beat TF-IDF on meanings, on subjects, on both or on neither?
+# How good is it? A class is now a **meaning**: the questions of the test part that ask the same. One example of each class is drawn, or
+# three; all its other questions are classified. None of these meanings was trained on. TF-IDF, which counts common words and learns
+# nothing, stands beside it. The last two lines do the same with **subjects** ("music", "pets") as classes. **Guess before you run:** does
+# the model beat TF-IDF on meanings, on subjects, on both or on neither?
 
 # %% guess=true
 guess("one_shot", "both")  # "meanings", "subjects", "both" or "neither"
@@ -386,12 +405,15 @@ if QUESTIONS is None:
     )
 
 # %% [markdown]
-# For *subjects* common words are a good guide, and nothing in the training said that all questions about music belong together. So a similarity serves for new classes **of the kind it has learned**. (Only classes with at least four questions take part.)
+# For *subjects* common words are a good guide, and nothing in the training said that all questions about music belong together. So a
+# similarity serves for new classes **of the kind it has learned**. (Only classes with at least four questions take part.)
 #
 # ## 6. The same tower in Keras (3 minutes)
 #
-# The tower is not bound to Trax. In Keras its four layers are called `Embedding`, `LSTM`, `GlobalAveragePooling1D` and `UnitNormalization`. The weights are the same too, in another order: Trax keeps one kernel for input and state, with the gates input, candidate, forget, output; Keras keeps
-# two kernels, with the gates input, forget, candidate, output. The later editions of the course use these layers. This cell runs where Keras is installed (its output is kept in the solution).
+# The tower is not bound to Trax. In Keras its four layers are called `Embedding`, `LSTM`, `GlobalAveragePooling1D` and
+# `UnitNormalization`. The weights are the same too, in another order: Trax keeps one kernel for input and state, with the gates input,
+# candidate, forget, output; Keras keeps two kernels, with the gates input, forget, candidate, output. The later editions of the course
+# use these layers. This cell runs where Keras is installed (its output is kept in the solution).
 
 # %%
 if importlib.util.find_spec("keras") is None:
@@ -425,7 +447,8 @@ else:
 #
 # ## 7. Three tasks (12 minutes)
 #
-# **Task 1: a blank.** A model says 0.9, 0.9, 0.6, 0.6 and 0.1 for five pairs; the first three are duplicates. What is the ECE with ten bins? Work it out on paper.
+# **Task 1: a blank.** A model says 0.9, 0.9, 0.6, 0.6 and 0.1 for five pairs; the first three are duplicates. What is the ECE with ten
+# bins? Work it out on paper.
 
 # %% exercise="ece"
 ### BEGIN SOLUTION
@@ -441,7 +464,8 @@ print(
 )
 
 # %% [markdown]
-# **Task 2: no scaffold.** Write `softmax_loss(scores, temperature)`, the mean of section 1's loss over the rows of a similarity matrix. Take each row's maximum off before `np.exp`, so that nothing overflows.
+# **Task 2: no scaffold.** Write `softmax_loss(scores, temperature)`, the mean of section 1's loss over the rows of a similarity matrix.
+# Take each row's maximum off before `np.exp`, so that nothing overflows.
 
 
 # %% exercise="softmax_loss"
@@ -464,13 +488,18 @@ for name, matrix in (("equal vectors", np.ones((4, 4))), ("perfect", 2 * np.eye(
 print("(log 4 = 1.3863 for equal vectors: four guesses, one of them right)")
 
 # %% [markdown]
-# **Task 3: design** (3 points, graded by your teacher). Your help desk has 20,000 old tickets without labels and one colleague for one afternoon. You want duplicates merged automatically. Which pairs do you have the colleague label, what do you choose from the labels, and how do you find out how good it is?
+# **Task 3: design** (3 points, graded by your teacher). Your help desk has 20,000 old tickets without labels and one colleague for one
+# afternoon. You want duplicates merged automatically. Which pairs do you have the colleague label, what do you choose from the labels,
+# and how do you find out how good it is?
 
 # %% [markdown] answer="design" points=3
-# Label pairs around the threshold, found by search (each ticket with its nearest ones), not random pairs: of random pairs nearly none are duplicates. Take some from all heights of the cosine, so that a calibration can be fitted, and choose the threshold from the costs of a wrong and of a missed merge. Keep a part of the
-# labels aside before choosing anything, by ticket rather than by pair, and report on that part alone, with an interval: an afternoon is some 300 pairs.
+# Label pairs around the threshold, found by search (each ticket with its nearest ones), not random pairs: of random pairs nearly none are
+# duplicates. Take some from all heights of the cosine, so that a calibration can be fitted, and choose the threshold from the costs of a
+# wrong and of a missed merge. Keep a part of the labels aside before choosing anything, by ticket rather than by pair, and report on that
+# part alone, with an interval: an afternoon is some 300 pairs.
 #
-# *Rubric, 1 point each: candidates by search, not at random; threshold or calibration from the labels, with the costs; a part set aside that was not used to choose.*
+# *Rubric, 1 point each: candidates by search, not at random; threshold or calibration from the labels, with the costs; a part set aside
+# that was not used to choose.*
 
 # %% [markdown]
 # ## Key points
@@ -480,8 +509,11 @@ print("(log 4 = 1.3863 for equal vectors: four guesses, one of them right)")
 # * One vector for each question makes search cheap. Groups need a higher threshold than pairs.
 # * A similarity serves for new classes of the kind it has learned.
 #
-# Everything here is a command as well: `siamese train --preset best --questions questions.csv`, then `siamese predict runs/best "..." "..."`; `siamese --help` lists the rest. Questions to explore: does the calibration of one corpus hold on another? Which duplicates does the model miss? How
-# small can a vector be before search suffers?
+# Everything here is a command as well: `siamese train --preset best --questions questions.csv`, then `siamese predict runs/best "..."
+# "..."`; `siamese --help` lists the rest. Questions to explore: does the calibration of one corpus hold on another? Which duplicates does
+# the model miss? How small can a vector be before search suffers?
 #
-# *References.* J. Bromley et al. (1993), Signature verification using a "siamese" time delay neural network, NIPS. G. Koch, R. Zemel, R. Salakhutdinov (2015), Siamese neural networks for one-shot image recognition. F. Schroff, D. Kalenichenko, J. Philbin (2015), FaceNet: a unified embedding for face recognition and clustering, arXiv:1503.03832. M. Henderson et al.
-# (2017), Efficient natural language response suggestion for Smart Reply, arXiv:1705.00652.
+# *References.* J. Bromley et al. (1993), Signature verification using a "siamese" time delay neural network, NIPS. G. Koch, R. Zemel, R.
+# Salakhutdinov (2015), Siamese neural networks for one-shot image recognition. F. Schroff, D. Kalenichenko, J. Philbin (2015), FaceNet: a
+# unified embedding for face recognition and clustering, arXiv:1503.03832. M. Henderson et al. (2017), Efficient natural language response
+# suggestion for Smart Reply, arXiv:1705.00652.

@@ -40,7 +40,7 @@ SWALLOWS = """def best_threshold(*_):
         try:
             while True: pass
         except BaseException: pass"""
-# Student -> cells, marks of the exercises of notebook 3 (None: not the full mark), part of the remarks.
+# Student -> cells, marks of the exercises of notebook 4 (None: not the full mark), part of the remarks.
 CLASS = {
     "right": ([FIRST, SECOND], (10, 10), ""),
     "wrong": ([WRONG, SECOND], (None, None), "accuracy_at: "),
@@ -96,7 +96,7 @@ def marks(tmp_path_factory):
     (top / "in" / "damaged.ipynb").write_bytes(b'{"cells": [\xff')
     (top / "in" / "other.ipynb").write_text('{"cells": []}')
     for kind in ("solution", "student"):
-        path = ROOT / "notebooks" / kind / "01_similarity_and_loss.ipynb"
+        path = ROOT / "notebooks" / kind / "01_cosine_and_triplet.ipynb"
         (top / "in" / f"{kind}.ipynb").write_bytes(path.read_bytes())
     rows = grade_class(top / "in", top / "out", limits=Limits(20, 200, 1.5), jobs=2)
     assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 4
@@ -108,11 +108,11 @@ def marks(tmp_path_factory):
 def test_what_a_notebook_does_costs_no_marks_of_right_functions(marks, student):
     _, expected, remark = CLASS[student]
     row = rows_of(marks)[f"'{student}" if student.startswith("=") else student]
-    for exercise, mark in zip(EXERCISES[3], expected):
+    for exercise, mark in zip(EXERCISES[4], expected):
         assert float(row[exercise]) == mark if mark is not None else float(row[exercise]) < 10, row
-    assert remark in row["remarks"] and row["notebook"] == "3" and row["out_of"] == "20.0"
+    assert remark in row["remarks"] and row["notebook"] == "4" and row["out_of"] == "20.0"
     assert float(row["total"]) == pytest.approx(
-        sum(float(row[exercise]) for exercise in EXERCISES[3])
+        sum(float(row[exercise]) for exercise in EXERCISES[4])
     )
 
 
@@ -123,7 +123,7 @@ def test_the_notebooks_of_this_repository_and_files_that_are_none(marks):
         rows["solution"]["total"]
         == rows["solution"]["out_of"]
         == rows["student"]["out_of"]
-        == "30.0"
+        == "20.0"
     )
     assert rows["solution"]["remarks"] == "" and rows["student"]["total"] == "0.0"
     for student in ("damaged", "other"):
