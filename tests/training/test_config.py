@@ -36,7 +36,7 @@ def parsed(*line):
     parser = argparse.ArgumentParser()
     add_config_flags(parser)
     flags = parser.parse_args(line)
-    return TrainConfig.preset(flags.preset, **changes_from_flags(flags))
+    return TrainConfig.preset(flags.preset or "course", **changes_from_flags(flags))
 
 
 def test_every_field_can_be_set_and_a_preset_fills_the_others():
@@ -52,7 +52,7 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
         "hard_negatives": 7, "folded": False, "margin": 0.5, "seed": 3,
     }  # fmt: skip
     assert parsed() == TrainConfig.course() == TrainConfig() and TrainConfig().changes() == {}
-    presets = [TrainConfig(), TrainConfig.best(), TrainConfig.general()]
+    presets = [TrainConfig(), TrainConfig.best(), TrainConfig.general(), TrainConfig.head()]
     assert [TrainConfig.preset(name) for name in PRESETS] == presets
     with pytest.raises(ArgumentError, match="course, best"):
         TrainConfig.preset("worst")
