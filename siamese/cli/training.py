@@ -221,8 +221,8 @@ def _few(
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
     usual = next(roc_auc for least, roc_auc in USUALLY if count >= least)
     note(
-        f"{count:,} labels, {duplicates:,} of them duplicates. On a forum about as many raised the ROC AUC on "
-        f"other queries from 0.821 to {usual}."
+        f"{count:,} labels, {duplicates:,} of them duplicates. On a forum about as many raised the ROC "
+        f"AUC on other queries from 0.821 to {usual}."
     )
     listed = [*texts_by_id(flags.list, flags).values()] if flags.list else None
     begun = time.monotonic()
