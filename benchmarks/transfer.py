@@ -1,15 +1,12 @@
-"""Other domains than Quora's: a forum, question titles, news sentences; without training and fine-tuned.
+"""Other domains than Quora's: a forum, question titles, news sentences; without labels, and with a few.
 
     python benchmarks/transfer.py --model runs/general --model ready
-    python benchmarks/transfer.py --model ready --fine-tune 30 300 1958 --seeds 3
-    python benchmarks/transfer.py --model runs/general --folds 3 --learning-rate 0.001
+    python benchmarks/transfer.py --model use --labels 30 100 300 1000 1958
 
 Reads ../shared/data/transfer. The forum's queries have ten candidates each, which are ranked: MAP and MRR,
 as in SemEval-2016 task 3B, of queries with a relevant candidate; "with words" in the order in which
 `siamese search` has all candidates, by vectors and BM25. Titles: Pearson's correlation of cosine
-and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md. With ``--folds``, which
-fine-tuning's choices are made by, the valid queries are not read: the training queries are divided, and
-the means over their parts printed, each measured after fine-tuning on the others.
+and grade. News: ROC AUC. Prints a table and writes benchmarks/results/transfer.md.
 """
 
 from __future__ import annotations
@@ -29,11 +26,10 @@ from siamese import (
     DuplicateDetector,
     QuestionIndex,
     QuestionPairs,
-    Trainer,
     enable_compile_cache,
     keep_memory,
 )
-from siamese.training.fine_tuning import FEW, fine_tuning_config
+from siamese.training.few_labels import teach
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "shared" / "data" / "transfer"
@@ -89,19 +85,6 @@ class Transfer:
         )
         labels = [row["label"] != "Irrelevant" for row in rows]
         return QuestionPairs([r["query"] for r in rows], [r["candidate"] for r in rows], labels)
-
-    def folds(self, count: int) -> list[Transfer]:
-        """Without the valid queries: in each of so many copies, another part of the others is "valid"."""
-        rows = [row for row in self.forum if row["split"] == "train"]
-        queries = np.random.default_rng(0).permutation(sorted({row["query_id"] for row in rows}))
-        found = []
-        for part in map(set, np.array_split(queries, count)):
-            copy = Transfer()
-            copy.forum = [
-                row | {"split": "valid" if row["query_id"] in part else "train"} for row in rows
-            ]
-            found.append(copy)
-        return found
 
 
 def average_precision(rows: list[dict[str, str]], scores: np.ndarray) -> tuple[float, float]:
@@ -169,26 +152,46 @@ def with_words(detector: DuplicateDetector):
     return ranking, detector.similarity
 
 
-def fine_tuned(start: DuplicateDetector, pairs: QuestionPairs, seed: int, **choices):
-    """The model after fine-tuning, and its seconds."""
-    config = fine_tuning_config(start, pairs.is_duplicate, seed=seed, **choices)
-    begun = time.monotonic()
-    options = {"valid": pairs} if len(pairs) < FEW else {}
-    trainer = Trainer(pairs, config, init_from=start, quiet=True, **options)
-    trainer.train()
-    return trainer.save(), time.monotonic() - begun
+def accuracy(rows: list[dict[str, str]], detector: DuplicateDetector) -> tuple[float, float]:
+    """ROC AUC of the cosines of the forum's rows, and the accuracy of the model's answers."""
+    sides = ([row[name] for row in rows] for name in ("query", "candidate"))
+    vectors, labels = (
+        [detector.encode(side) for side in sides],
+        [r["label"] != "Irrelevant" for r in rows],
+    )
+    right = (detector.scores_of(*vectors) > detector.border()) == np.array(labels)
+    return roc_auc_score(labels, np.vecdot(*vectors)), right.mean()
 
 
-def cross_validate(folds: list[Transfer], start: DuplicateDetector, **choices) -> None:
-    """Prints the means over the folds of the model as it is and fine-tuned."""
-    found: dict[str, list[dict[str, float]]] = {}
-    for fold in folds:
-        tuned, _ = fine_tuned(start, fold.labelled(len(fold.forum), 0), 0, **choices)
-        for name, model in (("as it is", start), ("fine-tuned", tuned)):
-            found.setdefault(name, []).append(fold.measure(*of_detector(model)))
-            found.setdefault(f"{name}, with words", []).append(fold.measure(*with_words(model)))
-    for name, rows in found.items():
-        print(f"{name:<44}", *(f"{np.mean([row[c] for row in rows]):.4f}" for c in COLUMNS))
+def few_labels(transfer: Transfer, start: DuplicateDetector, counts: list[int], seeds: int) -> None:
+    """Prints what labels of the forum, drawn several times, change on its valid queries; and 500 links."""
+    valid = [row for row in transfer.forum if row["split"] == "valid"]
+    listed = [row["candidate"] for row in transfer.forum if row["split"] == "train"]
+    table: dict[str, list[list[float]]] = {"none": [[*figures(valid, start), 0]]}
+    for seed in range(seeds):
+        for count in counts:
+            pairs = transfer.labelled(count, seed)
+            begun = time.monotonic()
+            model, _ = teach(start, pairs, seed=seed)
+            row = [*figures(valid, model), time.monotonic() - begun]
+            table.setdefault(f"{count} labels", []).append(row)
+            row = [*figures(valid, start.fitted(pairs)), 0]
+            table.setdefault(f"{count} labels, the threshold alone", []).append(row)
+        links = transfer.labelled(10**9, 0).duplicates()
+        chosen = np.random.default_rng(seed).permutation(len(links))[:500]
+        model, _ = teach(start, links.select(chosen), listed, seed=seed)
+        table.setdefault("500 links", []).append([*figures(valid, model), 0])
+    print(f"{'':<36}MAP, ROC AUC, accuracy, seconds: mean and standard deviation over the draws")
+    for name, rows in table.items():
+        cells = (f"{m:.3f} ± {s:.3f}" for m, s in zip(np.mean(rows, 0), np.std(rows, 0)))
+        print(f"{name:<36}", *cells, sep="  ")
+
+
+def figures(rows: list[dict[str, str]], detector: DuplicateDetector) -> tuple[float, float, float]:
+    """MAP, ROC AUC and accuracy on the forum's rows."""
+    ranking, _ = of_detector(detector)
+    scores = ranking([r["query"] for r in rows], [r["candidate"] for r in rows])
+    return average_precision(rows, scores)[0], *accuracy(rows, detector)
 
 
 def main() -> None:
@@ -196,23 +199,18 @@ def main() -> None:
     parser.add_argument(
         "--model", action="append", default=[], help="a saved model; may be repeated"
     )
-    parser.add_argument("--fine-tune", type=int, nargs="+", default=[], metavar="ROWS")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--folds", type=int, default=0, help="cross-validate fine-tuning instead")
-    parser.add_argument("--learning-rate", type=float)
-    parser.add_argument("--epochs", type=float)
+    parser.add_argument(
+        "--labels", type=int, nargs="+", default=[], help="heads of so many labels instead"
+    )
+    parser.add_argument("--seeds", type=int, default=5, help="draws of the labels")
     parser.add_argument("--output", default=str(HERE / "results" / "transfer.md"))
     flags = parser.parse_args()
-    choices = {n: getattr(flags, n) for n in ("learning_rate", "epochs")}
-    choices = {name: value for name, value in choices.items() if value is not None}
     keep_memory()
     enable_compile_cache()
     transfer = Transfer()
-    if flags.folds:
-        print(f"{'':<44}", *COLUMNS, sep="  ")
+    if flags.labels:
         for path in flags.model:
-            print(path)
-            cross_validate(transfer.folds(flags.folds), DuplicateDetector.load(path), **choices)
+            few_labels(transfer, DuplicateDetector.load(path), flags.labels, flags.seeds)
         return
     texts = transfer.texts()
     table: list[tuple[str, dict[str, float]]] = []
@@ -228,13 +226,6 @@ def main() -> None:
         start = DuplicateDetector.load(path)
         add(f"`{Path(path).name}`", *of_detector(start))
         add(f"`{Path(path).name}` with words", *with_words(start))
-        for rows in flags.fine_tune:
-            for seed in range(flags.seeds):
-                pairs = transfer.labelled(rows, seed)
-                tuned, seconds = fine_tuned(start, pairs, seed, **choices)
-                name = f"`{Path(path).name}`, {len(pairs):,} rows, seed {seed}, {seconds:.0f} s"
-                add(name, *of_detector(tuned))
-                add(f"{name}, with words", *with_words(tuned))
     lines = [
         "# Other domains, measured",
         "",

@@ -80,7 +80,7 @@ def teach(
     vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
     names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
     model = copy.copy(start)
-    model.shares = dict(zip(names, SHARES[names] if start.tower else FEW_SHARES))
+    model.shares = dict(zip(names, SHARES[names] if start.tower or links else FEW_SHARES))
 
     def learned(part: np.ndarray) -> np.ndarray:
         sides = vectors[rows[part, 0]], vectors[rows[part, 1]]
