@@ -36,9 +36,13 @@ class Bought(NamedTuple):
     duplicates: int
 
     def __str__(self) -> str:
-        change = f"{self.measure} {self.before:.3f} before, {self.after:.3f} with the head"
-        note = "" if self.after > self.before else ": the labels bought nothing"
-        return f"On labels left out, in {FOLDS} parts: {change}{note}."
+        change = f"{self.measure} {self.before:.3f} before, {self.after:.3f} with the new head"
+        note = (
+            ""
+            if self.after > self.before
+            else " These labels bought nothing: keep the model you had."
+        )
+        return f"On labels left out, in {FOLDS} parts: {change}.{note}"
 
 
 def teach(
