@@ -17,7 +17,7 @@ OUT_HELP = "for grades.csv and the feedback; a second run goes on there [%(defau
     arg("folder", help="with notebooks in it, or in a folder for each student; or one notebook"),
     arg("--out", metavar="FOLDER", default="grades", help=OUT_HELP),
     arg("--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"),
-    arg("--notebook", type=int, help="which one they are, 1 to 7 [found out]"),
+    arg("--notebook", type=int, help="which one they are, 1 to 8 [found out]"),
     arg("--cell-limit", type=SECONDS, default=120, help="seconds for a cell [%(default)s]"),
     arg("--time-limit", type=SECONDS, default=600, help="seconds for all cells [%(default)s]"),
     arg("--memory-limit", type=number(), default=4, metavar="GIB", help="0 for none [%(default)s]"),
