@@ -46,8 +46,7 @@ from siamese.course.loss import loss_from_scores
 from siamese.data.clusters import clusters
 from siamese.evaluation.plots import plot_score_histogram
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_losses, plot_similarity_matrix
-from siamese.teaching.plots import plot_clusters
+from siamese.teaching.plots import plot_clusters, plot_losses, plot_similarity_matrix
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
