@@ -326,7 +326,7 @@ compare(
     "At 0.29 the negative 0.3 lies above the positive, so the mask leaves it out: the next one, 0.1, is far below.",
 )
 
-# %% hidden=true alt="The cost of row 2 against its positive, from -0.5 to 0.7. With all negatives it falls steadily. With the mask it has two jumps upwards, at 0.1 and at 0.3, where the positive passes a negative."
+# %% hidden=true alt="The cost of the batch against the positive of row 2, from -0.5 to 0.7. With all negatives it falls steadily. With the mask it has two jumps upwards, at 0.1 and at 0.3, where the positive passes a negative."
 # @title Picture: the cost of row 2, wherever its positive stands
 need(mean_negative, closest_negative, modified_loss)
 values = np.linspace(-0.5, 0.7, 1201)

@@ -217,7 +217,7 @@ score.mark  # of 10
 as_it_is = (test_scores + 1) / 2
 plot_reliability(as_it_is, labels, bins=10, strategy="equal_width")
 
-# %% alt="Reliability diagram after calibration: the points lie close to the diagonal. The bars stand at a few separate probabilities, none above 0.8."
+# %% alt="Reliability diagram after calibration: all points but one lie close to the diagonal. The bars stand at a few separate probabilities, none above 0.8."
 calibrated = detector.probabilities_of(test_scores)
 plot_reliability(calibrated, labels, bins=10, strategy="equal_width")
 
