@@ -440,7 +440,7 @@ need(mean_negative, closest_negative, modified_loss, my_scores)
 print(f"smallest entry {np.min(my_scores):.2f}, cost {modified_loss(np.asarray(my_scores)):.2f}")
 
 # %% [markdown]
-# **Task 3: explain the picture** (3 points, graded by your teacher). The solid line of "the cost of row 2" jumps twice. Where, and
+# **Task 3: explain the picture** (3 points, graded by your teacher). The solid line of the picture in "Row 2 gets worse" jumps twice. Where, and
 # what does the mask leave out to the left of each jump? When is that a good thing, and when a bad one? Four or
 # five sentences.
 
