@@ -326,7 +326,7 @@ compare(
     "At 0.29 the negative 0.3 lies above the positive, so the mask leaves it out: the next one, 0.1, is far below.",
 )
 
-# %% hidden=true alt="The cost of row 2 against its positive, from -0.5 to 0.7. With all negatives it falls steadily. With the mask it has two jumps upwards, at 0.1 and at 0.3, where the positive passes a negative."
+# %% hidden=true alt="The cost of the batch against the positive of row 2, from -0.5 to 0.7. With all negatives it falls steadily. With the mask it has two jumps upwards, at 0.1 and at 0.3, where the positive passes a negative."
 # @title Picture: the cost of row 2, wherever its positive stands
 need(mean_negative, closest_negative, modified_loss)
 values = np.linspace(-0.5, 0.7, 1201)
@@ -440,7 +440,7 @@ need(mean_negative, closest_negative, modified_loss, my_scores)
 print(f"smallest entry {np.min(my_scores):.2f}, cost {modified_loss(np.asarray(my_scores)):.2f}")
 
 # %% [markdown]
-# **Task 3: explain the picture** (3 points, graded by your teacher). The solid line of "the cost of row 2" jumps twice. Where, and
+# **Task 3: explain the picture** (3 points, graded by your teacher). The solid line of the picture in "Row 2 gets worse" jumps twice. Where, and
 # what does the mask leave out to the left of each jump? When is that a good thing, and when a bad one? Four or
 # five sentences.
 

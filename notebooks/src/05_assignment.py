@@ -46,8 +46,7 @@ from siamese.course.loss import loss_from_scores
 from siamese.data.clusters import clusters
 from siamese.evaluation.plots import plot_score_histogram
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_losses, plot_similarity_matrix
-from siamese.teaching.plots import plot_clusters
+from siamese.teaching.plots import plot_clusters, plot_losses, plot_similarity_matrix
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
@@ -600,7 +599,7 @@ plot_losses(history, margin=0.25)
 # principal components:
 
 
-# %% hidden=true alt="Two panels of points, a colour and shape for each of six groups of questions. Before training the groups lie mixed; after it each group is a small cluster of its own."
+# %% hidden=true alt="Two panels of points, a colour and shape for each of six groups of questions. Before training the groups lie mixed; after it four groups lie apart from all others, and two groups share one place."
 # @title Picture: the vectors before and after
 need(data_generator, TripletLossFn, train_model)
 
@@ -715,7 +714,7 @@ plot_score_histogram(cosines, y_test, threshold=0.7)
 #
 # A batch of the test's duplicates, as the loss sees it: the positives on the diagonal, and the negatives that come closest.
 
-# %% alt="A similarity matrix of six duplicates of the test with the questions written beside it: high values on the diagonal, and a dashed box around each row's closest negative."
+# %% alt="A similarity matrix of six duplicates of the test with the questions written beside it: the largest value of each row is on the diagonal, and a dashed box stands around each row's closest negative."
 need(data_generator, TripletLossFn, train_model)
 some = np.flatnonzero(y_test)[:6]
 q1, q2 = next(

@@ -225,7 +225,7 @@ compare(
 # Where does the collapse come from? Below are the states of the LSTM *before* any training, over one question. With the bias on all gates
 # the input gate is open and the candidate is pushed upwards at every word, whatever the word.
 
-# %% hidden=true alt="Twelve entries of the LSTM's state over the words of one question. With the bias on all gates all twelve climb together, whatever the word. With the bias on the forget gate they go up and down."
+# %% hidden=true alt="Twelve entries of the LSTM's state over the words of one question. With the bias on all gates all twelve climb together at the first word, and ten stay high whatever the word. With the bias on the forget gate they stay near 0 and go up and down."
 # @title Picture: the states under both biases
 question = vocab.encode(siamese.word_tokenize(test.question1[0]))
 with new_picture(4.8, 3.2) as figure:
@@ -524,7 +524,9 @@ for k, row in zip(sizes, results):
         chosen_on, others = order[:k], order[k:]
         if len(set(labels[chosen_on])) == 2:  # both kinds are needed
             best = siamese.best_threshold(scores[chosen_on], labels[chosen_on])
-            one[:] = [np.mean((scores[some] > best) == labels[some]) for some in (chosen_on, others)]
+            one[:] = [
+                np.mean((scores[some] > best) == labels[some]) for some in (chosen_on, others)
+            ]
 with new_picture(4.8, 3.8) as figure:
     axes = figure.add_subplot()
     looks = (("s--", LIGHT, "where the threshold was chosen"), ("o-", DARK, "on other pairs"))

@@ -217,7 +217,7 @@ score.mark  # of 10
 as_it_is = (test_scores + 1) / 2
 plot_reliability(as_it_is, labels, bins=10, strategy="equal_width")
 
-# %% alt="Reliability diagram after calibration: the points lie close to the diagonal. The bars stand at a few separate probabilities, none above 0.8."
+# %% alt="Reliability diagram after calibration: all points but one lie close to the diagonal. The bars stand at a few separate probabilities, none above 0.8."
 calibrated = detector.probabilities_of(test_scores)
 plot_reliability(calibrated, labels, bins=10, strategy="equal_width")
 
@@ -299,8 +299,8 @@ for group in groups[:3]:
     print(*(collection[member.row] for member in group[:4]), sep="\n", end="\n\n")
 
 # %% [markdown]
-# Higher is purer, up to a point: at the very top stand pairs that differ in a single word, or in the order of two names. "From Greece to
-# Portugal" and "from Portugal to Greece" are different questions with nearly the same vector, and no threshold tells them apart. The
+# Higher is purer, up to a point: at the very top stand pairs that differ in a single word, or in the order of two names. "From Greek to
+# Turkish" and "from Turkish to Greek" are different questions with nearly the same vector, and no threshold tells them apart. The
 # answer is a better model, trained on just such pairs.
 #
 # ## 5. One-shot classes (12 minutes)

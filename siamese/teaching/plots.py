@@ -41,7 +41,7 @@ def plot_losses(history: Mapping[str, Sequence[tuple[float, float]]], margin: fl
         if margin is not None:
             axes.axhline(2 * margin, color="black", linewidth=0.8, linestyle=(0, (1, 3)),
                          label="2 × margin: all vectors equal")  # fmt: skip
-        axes.set(xlabel="step", ylabel="loss")
+        axes.set(xlabel="step", ylabel="loss a pair")
         axes.set_ylim(bottom=0)
         axes.set_title("Loss")
         axes.legend(loc="best")

@@ -28,6 +28,7 @@ def curves(axes):
 def test_losses():
     figure = plot_losses({"training": [(1, 0.5), (2, 0.3)], "validation": [(2, 0.4)]}, margin=0.25)
     found = curves(figure.axes[0])
+    assert figure.axes[0].get_ylabel() == "loss a pair"
     assert found["training"].tolist() == [[1, 0.5], [2, 0.3]]
     assert found["2 × margin: all vectors equal"][:, 1].tolist() == [0.5, 0.5]
     assert to_png(figure, dpi=40).startswith(b"\x89PNG")
