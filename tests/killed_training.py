@@ -51,6 +51,8 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
     write_pairs(folder / "pairs.csv")
     command = [
         "train",
+        "--preset",
+        "course",
         "--questions",
         folder / "pairs.csv",
         "--steps",

@@ -145,7 +145,8 @@ def _measured(
             *lines,
         ]
     if test_pairs is None:
-        lines = ["All labels trained, none is left to measure on.", *lines]
+        count = len(trainer.data.held_out)  # They are the training pairs.
+        lines = [f"All {count} labels trained, none is left to measure on.", *lines]
         return "\n".join(lines), {"threshold": start.threshold, "steps": trainer.step}
     report = trainer.evaluate(test_pairs)
     trainer.save(report, questions=str(flags.questions))
