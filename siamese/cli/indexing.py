@@ -21,6 +21,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
 from siamese.search.groups import below_threshold, group_rows, with_columns
 from siamese.search.linkage import strongest_pairs
+from siamese.search.nearest import decided
 
 GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
@@ -157,7 +158,7 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     vectors = index.vectors
 
     def allowed(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        return decide(vectors[one], vectors[two])
+        return decided(decide, vectors, one, two)
 
     with elapsed(f"Comparing {size}"):
         first, second, cosines, lowest = strongest_pairs(vectors, least, decide and allowed)

@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError
-from siamese.search.nearest import EQUAL, blocks, row_products
+from siamese.search.nearest import EQUAL, blocks, decided, row_products
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -154,8 +154,7 @@ def average_linkage(
         never = key(*labels[apart].T)
         may = (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
         if decide is not None:
-            one, two = (sums[side[may]] / sizes[side[may], None] for side in (i, j))
-            may[may] = decide(one, two)
+            may[may] = decided(decide, sums, i[may], j[may], sizes)
         return may
 
     random = np.random.default_rng(0)

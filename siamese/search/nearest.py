@@ -7,7 +7,7 @@ queries x rows is ever sorted or kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,23 @@ def row_products(
         part = slice(start, start + MOST_ROWS_PER_BLOCK)
         products[part] = np.vecdot(vectors[i[part]], others[j[part]])
     return products
+
+
+def decided(
+    decide: Callable, vectors: np.ndarray, i: np.ndarray, j: np.ndarray, sizes: Any = None
+) -> np.ndarray:
+    """decide(vectors[i], vectors[j]), bool [n], for many rows, some at a time.
+
+    With `sizes`, int64 [rows], the vectors are sums of so many, and their means are decided about.
+    """
+    answers = np.empty(len(i), bool)
+    for start in range(0, len(i), MOST_ROWS_PER_BLOCK):
+        part = slice(start, start + MOST_ROWS_PER_BLOCK)
+        sides = [vectors[rows[part]] for rows in (i, j)]
+        if sizes is not None:
+            sides = [side / sizes[rows[part], None] for side, rows in zip(sides, (i, j))]
+        answers[part] = decide(*sides)
+    return answers
 
 
 def similar_rows(vectors: np.ndarray, others: np.ndarray, threshold: float) -> np.ndarray:

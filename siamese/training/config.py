@@ -186,7 +186,7 @@ class TrainConfig:
 
     @classmethod
     def general(cls, **changes: Any) -> TrainConfig:
-        """For your own data: `best`'s tower beside a frozen encoder; see docs/own_data.md."""
+        """The tower of the preset `general`: `best`'s, beside a frozen encoder; see docs/training.md."""
         return cls.preset("general", **changes)
 
     @classmethod

@@ -5,7 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from siamese import DuplicateDetector, QuestionPairs, TrainConfig, Trainer
+from siamese import (
+    DuplicateDetector,
+    QuestionIndex,
+    QuestionPairs,
+    TrainConfig,
+    Trainer,
+    duplicate_groups,
+)
 from siamese.errors import ArgumentError, DataError
 from siamese.training.few_labels import teach
 from siamese.training.report import with_tower
@@ -87,6 +94,28 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path):
     refitted = loaded.fitted(others.rows(0, 60))
     assert (refitted.predict(*sides) == others.is_duplicate).mean() > 0.9
     assert (np.argsort(refitted.probability(*sides)) == np.argsort(probability)).mean() > 0.9
+
+
+def test_groups_hits_and_pairs_are_decided_by_the_curve(monkeypatch):
+    monkeypatch.setattr("siamese.search.nearest.MOST_ROWS_PER_BLOCK", 16)
+    model, _ = teach(bare(), questions_of(1000, 0))
+    texts = list(dict.fromkeys(questions_of(150, 3).question1))
+    vectors, (cut, decide) = model.encode(texts), model.rule()
+    with QuestionIndex.build(model, texts[:-20]) as index:
+        groups = index.groups()
+        assert groups == duplicate_groups(index) and len(groups) > 5
+        index.add(texts[-20:])
+        for group in index.groups():
+            rows = [member.row for member in group]
+            if len(rows) == 2:
+                assert decide(vectors[rows[:1]], vectors[rows[1:]]).all()
+                assert model.predict(texts[rows[0]], texts[rows[1]])
+        for hit in index.search(texts[0], k=5, mode="vectors"):
+            assert hit.is_duplicate == model.predict(texts[0], hit.question)
+            assert hit.probability == pytest.approx(model.probability(texts[0], hit.question))
+    one, two = np.triu_indices(len(texts), 1)
+    apart = ~decide(vectors[one], vectors[two]) & (np.vecdot(vectors[one], vectors[two]) > cut)
+    assert apart.any()  # There are candidates that the curve refuses.
 
 
 def test_links_alone_order_a_list_and_set_no_threshold():
