@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -113,8 +114,10 @@ def test_predict_takes_the_signature_of_the_tensorflow_edition():
 
 
 @pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.skipif(find_spec("tensorflow") is None, reason="needs TensorFlow: make tensorflow")
 def test_the_loss_may_be_written_in_tensorflow():
-    tf = pytest.importorskip("tensorflow")
+    import tensorflow as tf
 
     def TripletLossFn(v1, v2, margin=0.25):
         scores = tf.linalg.matmul(v2, v1, transpose_b=True)
