@@ -189,11 +189,11 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
         groups = index.groups(flags.threshold, largest=flags.largest, regroup=flags.regroup)
     if flags.add is None:
-        rows, columns = _group_rows(index, groups, flags.keep or "central"), GROUP_COLUMNS
+        entries, columns = index.entries, GROUP_COLUMNS
+        rows = list(group_rows(entries, groups, index.vectors, flags.keep or "central"))
     else:
         rows, columns = _joined(index, groups, flags), ("answer", *GROUP_COLUMNS)
-        groups = index.groups()
-    entries = index.entries
+        groups, entries = index.groups(), index.entries
     is_unknown = index.detector.without_known_words([entry["question"] for entry in entries])
     if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
         names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
@@ -221,17 +221,13 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
     return table_result(flags, rows, columns, summary, facts)
 
 
-def _group_rows(index: Any, groups: list[list], keep: str = "central") -> list[dict[str, Any]]:
-    return list(group_rows(index.entries, groups, index.vectors, keep))
-
-
 def _joined(index: Any, groups: list[list], flags: argparse.Namespace) -> list[dict[str, Any]]:
     """Adds a list; a row for each of its questions, with the group that it joins."""
     old = {entry["id"]: entry["question"] for entry in index.entries}
-    before = {row["group"] for row in _group_rows(index, groups)}
+    before = {row["group"] for row in group_rows(index.entries, groups, index.vectors)}
     new = question_list(flags.add, flags)
     ids = add_questions(index, new).ids
-    row_of = {row["id"]: row for row in _group_rows(index, index.groups())}
+    row_of = {row["id"]: row for row in group_rows(index.entries, index.groups(), index.vectors)}
     rows = []
     for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
         row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)

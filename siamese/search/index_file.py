@@ -287,7 +287,7 @@ def rows_with(db: sqlite3.Connection, ids: Iterable[str | int]) -> list[tuple]:
 def entry(row: tuple) -> dict[str, Any]:
     """One of `rows_where` as id, question and columns."""
     _, i, _, text, columns = row
-    return {"id": i, "question": text, "columns": json.loads(columns)}
+    return {"id": i, "question": text, "columns": {} if columns == "{}" else json.loads(columns)}
 
 
 def as_text(value: Any) -> str:
