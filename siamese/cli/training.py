@@ -9,7 +9,7 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, note
+from siamese.cli.output import Result, counted, note
 from siamese.cli.reading import PAIRS, labelled_pairs, reading_options, texts_by_id
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.data.split import check_both_labels, split
@@ -224,7 +224,7 @@ def _few(
     known = f"On a forum about as many raised the ROC AUC on other queries from 0.821 to {usual}."
     if duplicates == count:
         known = "All say yes: they teach an order and no threshold."
-    note(f"{count:,} labels, {duplicates:,} of them duplicates. {known}")
+    note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
     listed = [*texts_by_id(flags.list, flags).values()] if flags.list else None
     begun = time.monotonic()
     model, bought = teach(model, pairs, listed, seed=seed, show_progress=not flags.json)
