@@ -50,7 +50,7 @@ class PartsCurve:
 
     def candidate_cut(self, probability: float) -> float:
         """The cosine of whole vectors above which nearly all pairs of this probability lie."""
-        return float(np.interp(probability, self.borders, self.cosines))
+        return min(float(np.interp(probability, self.borders, self.cosines, left=-1)), EQUAL)
 
     def refitted(self, probabilities: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
         """The curve with another intercept and steepness, of labelled pairs with these probabilities.
@@ -67,12 +67,15 @@ class PartsCurve:
         scores = 0.5 + np.log(p / (1 - p)) / SLOPE[0]
         fit = fit_threshold(scores, labels)
         curve, factor = fit.calibration, fit.calibration.slope / SLOPE[0]
+        borders = np.array(self.borders)
+        logits = factor * np.log(borders / (1 - borders)) + curve.slope * 0.5 + curve.intercept
         low, high = (0.5 + 0.5 * np.tanh(SLOPE[0] * (x - 0.5) / 2) for x in (fit.low, fit.high))
         calibration = replace(
             self,
             n=len(p),
             intercept=factor * self.intercept + curve.slope * 0.5 + curve.intercept,
             weights=tuple(factor * weight for weight in self.weights),
+            borders=tuple((0.5 + 0.5 * np.tanh(logits / 2)).tolist()),
         )
         facts = {"threshold": 0.5, "low": float(low), "high": float(high)}
         return {**fit.to_dict(), **facts, "calibration": calibration.to_dict()}
@@ -181,7 +184,8 @@ class Decisions:
         It is their cosine, or, where the model has a curve of its parts' cosines, their probability.
         """
         if self.decides_by_parts:
-            return self.calibration(self.part_cosines(vectors, others))
+            probabilities = self.calibration(self.part_cosines(vectors, others))
+            return np.where(cosines_with(vectors, others) > EQUAL, 1.0, probabilities)
         return cosines_with(vectors, others)
 
     def probabilities_of(self, scores: np.ndarray) -> np.ndarray:

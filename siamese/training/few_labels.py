@@ -84,6 +84,7 @@ def teach(
     vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
     names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
     model = copy.copy(start)
+    model.__dict__.pop("checksum", None)  # It is that of `start`.
     model.shares = dict(zip(names, SHARES[names] if start.tower or links else FEW_SHARES))
 
     def learned(part: np.ndarray) -> np.ndarray:

@@ -91,6 +91,11 @@ def test_a_thousand_labels_decide_by_a_curve_of_the_parts(tmp_path):
     # A duplicate by the curve is among the candidates that the cosine finds.
     found = model.similarity(*sides) > model.rule()[0]
     assert found[probability > 0.5].mean() > 0.95
+    assert model.predict("subject1 asker5", "subject1 asker5", threshold=0.999)
+    strict = QuestionPairs(*sides, others.is_duplicate & (np.arange(400) % 3 == 0))
+    moved = loaded.fitted(strict)
+    known = moved.similarity(*sides) > moved.rule()[0]
+    assert known[moved.predict(*sides)].mean() > 0.95 and moved.rule()[0] > loaded.rule()[0]
     refitted = loaded.fitted(others.rows(0, 60))
     assert (refitted.predict(*sides) == others.is_duplicate).mean() > 0.9
     assert (np.argsort(refitted.probability(*sides)) == np.argsort(probability)).mean() > 0.9
