@@ -62,7 +62,7 @@ class Calibration:
         scores = scores.astype(np.float64)
         if self.method == "isotonic":
             return np.interp(scores, self.scores, self.probabilities)
-        return _logistic(self.slope * scores + self.intercept)
+        return logistic(self.slope * scores + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
@@ -168,7 +168,7 @@ def _newton(
     target = np.where(truth, (ones + 1) / (ones + 2), 1 / (zeros + 2))
     weights = np.zeros(len(x))
     for _ in range(50):
-        p = _logistic(weights @ x)
+        p = logistic(weights @ x)
         hessian = (x * (p * (1 - p))) @ x.T + np.diag(precision + 1e-9)
         step = np.linalg.solve(hessian, x @ (target - p) - precision * (weights - mean))
         weights += np.clip(step, -2, 2)  # A whole step may go too far where labels are separate.
@@ -177,7 +177,8 @@ def _newton(
     return weights
 
 
-def _logistic(x: np.ndarray) -> np.ndarray:
+def logistic(x: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-x)), without overflow."""
     return 0.5 + 0.5 * np.tanh(x / 2)  # Never overflows, unlike 1 / (1 + exp(-x)).
 
 

@@ -369,8 +369,8 @@ class QuestionIndex:
                 break
         entries, answers = {row: index_file.entry(own) for row, own in entries.items()}, []
         for ranking, query in zip(rankings, queries):
-            found = state.vectors[np.searchsorted(state.rows, ranking[0])]
-            judged = detector.judged(found, query[None], threshold)
+            vectors = state.vectors[np.searchsorted(state.rows, ranking[0])]
+            judged = detector.judged(vectors, query[None], threshold)
             hits = hits_of(ranking, judged, entries, k, min_probability, merge_same)
             answers.append(hits if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers

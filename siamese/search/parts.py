@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from siamese.errors import CheckpointError
-from siamese.evaluation.calibration import Calibration
+from siamese.evaluation.calibration import Calibration, logistic
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
 from siamese.search.nearest import EQUAL, cosines_with
 
@@ -46,7 +46,7 @@ class PartsCurve:
     def __call__(self, cosines: np.ndarray) -> np.ndarray:
         """The probabilities, float64 [n], of pairs with these cosines of their parts, [n, parts]."""
         logits = with_products(cosines) @ np.array(self.weights) + self.intercept
-        return 0.5 + 0.5 * np.tanh(logits / 2)
+        return logistic(logits)
 
     def candidate_cut(self, probability: float) -> float:
         """The cosine of whole vectors above which nearly all pairs of this probability lie."""
@@ -69,13 +69,13 @@ class PartsCurve:
         curve, factor = fit.calibration, fit.calibration.slope / SLOPE[0]
         borders = np.array(self.borders)
         logits = factor * np.log(borders / (1 - borders)) + curve.slope * 0.5 + curve.intercept
-        low, high = (0.5 + 0.5 * np.tanh(SLOPE[0] * (x - 0.5) / 2) for x in (fit.low, fit.high))
+        low, high = (logistic(SLOPE[0] * (x - 0.5)) for x in (fit.low, fit.high))
         calibration = replace(
             self,
             n=len(p),
             intercept=factor * self.intercept + curve.slope * 0.5 + curve.intercept,
             weights=tuple(factor * weight for weight in self.weights),
-            borders=tuple((0.5 + 0.5 * np.tanh(logits / 2)).tolist()),
+            borders=tuple(logistic(logits).tolist()),
         )
         facts = {"threshold": 0.5, "low": float(low), "high": float(high)}
         return {**fit.to_dict(), **facts, "calibration": calibration.to_dict()}

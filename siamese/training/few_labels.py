@@ -102,7 +102,7 @@ def teach(
         after[part] = np.vecdot(new[one], new[two])
         part_cosines.append(model.part_cosines(new[one], new[two]))
         if links:
-            ranks.append([_mean_rank(found, rows, part) for found in (whole, new)])
+            ranks.append([_mean_rank(side, rows, part) for side in (whole, new)])
     model.head = learned(np.arange(len(labels)))
     if links:
         bought = Bought("mean reciprocal rank", *np.mean(ranks, axis=0), *[len(labels)] * 2)

@@ -66,11 +66,13 @@ def make_head_step(
     """
 
     @partial(jax.jit, donate_argnums=0)
-    def train_step(state: State, found: Any, batch: Any) -> tuple[State, dict[str, Any]]:
+    def train_step(state: State, vectors_of_batch: Any, batch: Any) -> tuple[State, dict[str, Any]]:
         key = jax.random.fold_in(jax.random.key(seed), state.step)
 
         def loss_of(weights):
-            return batch_loss(loss, head_vectors(weights["head"], found, dropout, key), batch)
+            return batch_loss(
+                loss, head_vectors(weights["head"], vectors_of_batch, dropout, key), batch
+            )
 
         (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(state.weights)
         updates, moments = optimizer.update(gradients, state.moments, state.weights)
@@ -85,8 +87,8 @@ def make_head_evaluation(vectors: np.ndarray, loss: Any) -> Callable[[dict, tupl
     """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
 
     @jax.jit
-    def evaluate(weights, found: Any, batch: Any):
-        return batch_loss(loss, head_vectors(weights["head"], found), batch)[1]
+    def evaluate(weights, vectors_of_batch: Any, batch: Any):
+        return batch_loss(loss, head_vectors(weights["head"], vectors_of_batch), batch)[1]
 
     return lambda weights, batch: evaluate(weights, *_of_batch(vectors, batch))
 
