@@ -14,7 +14,7 @@ from siamese.training.config import PRESETS, TrainConfig
 FEW = 300  # With fewer labels all of them train, and nothing is measured.
 # Fewer held-out labels leave threshold and calibration as they are.
 FIT_PAIRS, FIT_OF_EACH = 100, 20
-# Chosen by cross-validation over a forum's questions and by what other topics lose (docs/own_data.md).
+# Chosen by cross-validation over a forum's questions and by what other topics lose (docs/train.md).
 MANY = 1000
 LEARNING_RATE, LEARNING_RATE_OF_MANY = 5e-4, 2e-3
 _CHANGES = {
