@@ -1,4 +1,4 @@
-"""The commands about labels: evaluate measures by them, threshold asks for them and fits to them."""
+"""The commands about labels: data describes them, evaluate measures by them, threshold fits to them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, aligned, counted, note, threshold_facts
-from siamese.cli.reading import kind_of, labelled_pairs, opened, question_list, same_flags
+from siamese.cli.reading import (
+    PAIRS,
+    kind_of,
+    labelled_pairs,
+    opened,
+    question_list,
+    reading_options,
+    same_flags,
+)  # fmt: skip
 from siamese.compat.progress import elapsed
-from siamese.data.pairs import QuestionPairs
+from siamese.data.clusters import clusters
+from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
@@ -23,6 +32,30 @@ WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which on
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
 MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
+
+
+@command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
+def data(flags: argparse.Namespace) -> Result:
+    """Describe a file of labelled pairs.
+
+    siamese data questions.csv --json
+    """
+    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
+    joined, report, names = clusters(pairs), pairs.report, ("path", "format", "rows", "findings")
+    facts = {name: getattr(report, name) for name in names} | {
+        "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
+        "base_rate": round(pairs.base_rate, 6), "questions": len(joined.questions),
+        "clusters": int((joined.sizes > 1).sum()), "largest_cluster": int(joined.sizes.max()),
+        "conflicts": len(joined.conflict_rows),
+    }  # fmt: skip
+    table = {
+        "pairs": facts["pairs"],
+        "duplicates": f"{facts['duplicates']} ({pairs.base_rate:.1%})",
+        "questions": f"{facts['questions']} different ones",
+        "clusters": f"{facts['clusters']} of duplicates, the largest of {facts['largest_cluster']}",
+        "conflicts": f"{facts['conflicts']} pairs labelled different within one cluster",
+    }
+    return "\n".join([str(report), *aligned(table.items())]), facts
 
 
 @command(

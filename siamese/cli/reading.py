@@ -23,7 +23,7 @@ from siamese.search.groups import with_columns
 
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column drop_repeated"
-PAIRS = "bad_rows encoding columns duplicate_from duplicate_labels"
+PAIRS = "bad_rows encoding columns"
 
 
 def reading_options(flags: Any, names: str) -> dict[str, Any]:

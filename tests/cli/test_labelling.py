@@ -98,9 +98,9 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
         assert len(index.answers()) == 10
     one, two = random_questions(60, seed=2), random_questions(60, seed=3)
     labels = detector.similarity(one, two) > 0.5
-    lines = [f"{a},{b},{'good' if y else 'bad'}" for a, b, y in zip(one, two, labels)]
+    lines = [f"{a},{b},{int(y)}" for a, b, y in zip(one, two, labels)]
     (tmp_path / "mine.csv").write_text("\n".join(["x,y,grade", *lines]))
-    options = ["--answers", "mine.csv", "--columns", "x,y,grade", "--duplicate-labels", "good"]
+    options = ["--answers", "mine.csv", "--columns", "x,y,grade"]
     assert "95 % interval" in run("threshold", "old", *options)[1]
     with QuestionIndex.open("old") as index:
         fitted = index.detector
