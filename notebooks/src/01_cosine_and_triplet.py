@@ -30,9 +30,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from siamese import checks
+from siamese.course import similarity
+from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.teaching.circle import drag_circle, plot_circle
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_angles
 
 np.set_printoptions(precision=4, suppress=True)
 
@@ -47,10 +48,26 @@ np.set_printoptions(precision=4, suppress=True)
 
 # %% hidden=true alt="Four arrows from one point: one nearly along v1 with a cosine near 1, one at a right angle with cosine 0, one opposite with cosine -1."
 # @title Picture: three cosines
-plot_angles(
-    [2.0, 1.0],
-    {"nearly the same": [3.0, 1.9], "right angle": [-0.9, 1.8], "opposite": [-1.5, -0.75]},
-)
+arrows = {
+    "v1": np.array([2.0, 1.0]),
+    "nearly the same": np.array([3.0, 1.9]),
+    "right angle": np.array([-0.9, 1.8]),
+    "opposite": np.array([-1.5, -0.75]),
+}
+looks = (DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":")
+with new_picture(4.8, 4.8) as figure:
+    axes = figure.add_subplot()
+    for (name, arrow), (colour, line) in zip(arrows.items(), looks):
+        cosine = similarity.cosine_similarity(arrows["v1"], arrow)
+        label = name if name == "v1" else f"{name}: cosine {cosine:.2f}"
+        axes.plot([0, arrow[0]], [0, arrow[1]], line, color=colour, linewidth=2.4, label=label)
+        axes.plot(*arrow, "o", color=colour, markersize=6)
+    axes.axhline(0, color=GREY, linewidth=0.6)
+    axes.axvline(0, color=GREY, linewidth=0.6)
+    axes.set(xlim=(-3.5, 3.5), ylim=(-3.5, 3.5), aspect="equal")
+    axes.set_title("The cosine sees directions, not lengths")
+    figure.legend(loc="outside lower center", ncols=2)
+figure
 
 # %% [markdown]
 # **Guess before you run.** The vector (0, −42, 1) is eleven times as long as (1, 2, 3). What is their cosine? Write a

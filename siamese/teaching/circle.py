@@ -12,12 +12,8 @@ from siamese.course.loss import hinge
 from siamese.evaluation.picture import DARK, GREY, RED, new_picture
 
 ANGLES = {"anchor": 90.0, "positive": 25.0, "negative": 140.0}  # degrees, as in circle.html
-GREEN = "#2e8b57"  # of the positive
+COLOURS = DARK, "#2e8b57", RED
 STEP = 6.0  # degrees that a step turns a vector by where the gradient is 1, as in circle.html
-ALT = (
-    "Two unit circles. Before training the negative is nearer to the anchor than the positive. After three "
-    "steps anchor and positive are close, the negative is farther away, and the loss is 0."
-)
 
 
 def drag_circle() -> Any:
@@ -35,63 +31,38 @@ def drag_circle() -> Any:
 
 
 def plot_circle(margin: float = 0.25, steps: int = 3):
-    """The circle's triplet before and after steps along the gradient of its loss.
-
-    Args:
-      margin: that of the loss.
-      steps: how many.
-
-    Returns:
-      A Matplotlib figure; `ALT` says in words what it shows.
-    """
-    moved = dict(ANGLES)
-    for _ in range(steps):
-        moved = _after_a_step(moved, margin)
+    """The circle's triplet before and after steps along the gradient of its loss, a Matplotlib figure."""
+    angles = np.array(list(ANGLES.values()))
     with new_picture(6.4, 3.6) as figure:
-        for axes, title, angles in zip(
-            figure.subplots(1, 2), ("before", f"after {steps} steps"), (ANGLES, moved)
-        ):
-            axes.add_artist(_circle())
-            for (name, degrees), colour in zip(angles.items(), (DARK, GREEN, RED)):
-                x, y = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-                axes.annotate(
-                    "", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2}
-                )
-                axes.text(1.12 * x, 1.12 * y, name, color=colour, ha="left" if x > 0.3 else "right")
+        from matplotlib.patches import Circle
+
+        panels = zip(figure.subplots(1, 2), ("before", f"after {steps} steps"), (0, steps))
+        for axes, title, count in panels:
+            for _ in range(count):
+                angles = _after_a_step(angles, margin)
             sp, sn, loss = _triplet(angles, margin)
+            axes.add_artist(Circle((0, 0), 1, fill=False, color=GREY))
+            for name, degrees, colour in zip(ANGLES, angles, COLOURS):
+                tip = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
+                arrow = {"arrowstyle": "->", "color": colour, "lw": 2}
+                axes.annotate("", tip, (0, 0), arrowprops=arrow)
+                axes.text(*1.12 * tip, name, color=colour, ha="left" if tip[0] > 0.3 else "right")
             axes.set(xlim=(-1.7, 1.7), ylim=(-1.3, 1.4), aspect="equal", xticks=[], yticks=[])
             axes.grid(False)
-            for spine in axes.spines.values():
-                spine.set_visible(False)
+            axes.spines[:].set_visible(False)
             axes.set_title(f"{title}: loss {loss:.2f}")
             axes.set_xlabel(f"s(a, p) = {sp:.2f}, s(a, n) = {sn:.2f}")
     return figure
 
 
-def _circle():
-    from matplotlib.patches import Circle
-
-    return Circle((0, 0), 1, fill=False, color=GREY)
-
-
-def _triplet(angles: dict[str, float], margin: float) -> tuple[float, float, float]:
+def _triplet(angles: np.ndarray, margin: float) -> tuple[float, float, float]:
     """Similarity of the positive, of the negative, and the loss."""
-    sp, sn = (
-        np.cos(np.radians(angles["anchor"] - angles[name])) for name in ("positive", "negative")
-    )
-    return sp, sn, float(hinge(np.array([sp]), np.array([sn]), margin)[0])
+    similar = np.cos(np.radians(angles[0] - angles[1:]))  # [2]
+    return *similar, float(hinge(similar[:1], similar[1:], margin)[0])
 
 
-def _after_a_step(angles: dict[str, float], margin: float) -> dict[str, float]:
+def _after_a_step(angles: np.ndarray, margin: float) -> np.ndarray:
     """The angles after a step against the gradient; as they are where the loss is 0."""
-    if not _triplet(angles, margin)[2]:
-        return angles
-    anchor = angles["anchor"]
-    positive, negative = (
-        STEP * np.sin(np.radians(anchor - angles[name])) for name in ("positive", "negative")
-    )
-    return {
-        "anchor": anchor + negative - positive,
-        "positive": angles["positive"] + positive,
-        "negative": angles["negative"] - negative,
-    }
+    positive, negative = STEP * np.sin(np.radians(angles[0] - angles[1:]))
+    moves = np.array([negative - positive, positive, -negative])
+    return angles + moves * (_triplet(angles, margin)[2] > 0)
