@@ -1,4 +1,4 @@
-"""Pictures that several lessons draw: losses, similarity matrices, masks."""
+"""Pictures that several lessons draw: losses, similarity matrices."""
 
 from __future__ import annotations
 
@@ -101,31 +101,4 @@ def plot_similarity_matrix(
         axes.set_yticks(places, beside_rows or places, fontsize=8)
         axes.set(xlabel="question 2", ylabel="question 1")
         figure.suptitle(title, fontsize=11, fontweight="bold")
-    return figure
-
-
-def plot_masks(masks: Mapping[str, Any], values: Any):
-    """Masks of a small matrix side by side: the kept cells are grey and hold their values.
-
-    Args:
-      masks: name -> bool [n, m].
-      values: float [n, m].
-
-    Returns:
-      A Matplotlib figure.
-    """
-    height, width = np.shape(values)
-    with new_picture((0.45 * width + 0.6) * len(masks), 0.45 * height + 1.2) as figure:
-        from matplotlib.patches import Patch
-
-        for axes, (name, mask) in zip(np.ravel(figure.subplots(1, len(masks))), masks.items()):
-            image = axes.imshow(mask, cmap="Greys", vmin=0, vmax=2.2)
-            axes.set_title(name, fontsize=10)
-            axes.set(xlabel="question 2 (column)", ylabel="question 1 (row)")
-            axes.set(xticks=range(width), yticks=range(height))
-            axes.grid(False)
-            for i, j in np.argwhere(mask):
-                axes.text(j, i, f"{values[i][j]:.2g}", ha="center", va="center", fontsize=9)
-        key = [Patch(facecolor=c, edgecolor="black") for c in (image.to_rgba(1), "white")]
-        figure.legend(key, ["counts", "left out"], loc="outside lower center", ncols=2)
     return figure

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from siamese.evaluation.picture import to_png
-from siamese.teaching.plots import plot_losses, plot_masks, plot_similarity_matrix
+from siamese.teaching.plots import plot_losses, plot_similarity_matrix
 
 LECTURE = np.array(
     [[0.9, -0.8, 0.3, -0.5], [-0.4, 0.5, 0.1, -0.1], [0.3, 0.1, -0.4, -0.8], [-0.5, -0.2, -0.7, 0.5]]
@@ -44,12 +44,4 @@ def dashed(figure):
 def test_the_closest_negative_of_each_row_has_a_dashed_box(scores, options, expected):
     figure = plot_similarity_matrix(scores, **options)
     assert sorted(dashed(figure)) == sorted(expected)
-    assert to_png(figure, dpi=40).startswith(b"\x89PNG")
-
-
-def test_masks():
-    masks = {"all": np.ones((4, 4)), "negatives": ~np.eye(4, dtype=bool)}
-    figure = plot_masks(masks, LECTURE)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["all", "negatives"]
-    assert [len(axes.texts) for axes in figure.axes] == [16, 12]
     assert to_png(figure, dpi=40).startswith(b"\x89PNG")

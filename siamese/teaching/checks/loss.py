@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from .batch import HAND_MADE, WELL_APART, random_scores
@@ -66,9 +68,8 @@ def _loss(fn, v1, v2, how="", **options):
 
 def _compiled(fn, v1, v2):
     """The loss and its gradient by v1, compiled where it is JAX's."""
-    if type(fn(v1, v2)).__module__.startswith("tensorflow"):
-        import tensorflow as tf
-
+    tf = sys.modules.get("tensorflow")
+    if tf and tf.is_tensor(fn(v1, v2)):
         with tf.GradientTape() as tape:
             v1 = tf.Variable(v1)
             loss = fn(v1, tf.constant(v2))
