@@ -26,6 +26,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -212,10 +213,9 @@ def definitions(cells: Iterable[str]) -> list[str]:
     """The imports, functions, classes and names of constants and lambdas at the top level of cells."""
     codes = []
     for code in cells:
-        for text in (code, re.sub(r"^([ \t]*)[%!].*", r"\1pass", code, flags=re.MULTILINE)):
-            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                codes += [ast.unparse(node) for node in ast.parse(text).body if _defines(node)]
-                break
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = ast.parse(TransformerManager().transform_cell(code))  # %magic becomes Python
+            codes += [ast.unparse(node) for node in tree.body if _defines(node)]
     return codes
 
 

@@ -98,7 +98,7 @@ def marks(tmp_path_factory):
     for kind in ("solution", "student"):
         path = ROOT / "notebooks" / kind / "01_cosine_and_triplet.ipynb"
         (top / "in" / f"{kind}.ipynb").write_bytes(path.read_bytes())
-    rows = grade_class(top / "in", top / "out", limits=Limits(20, 200, 1.5), jobs=2)
+    rows = grade_class(top / "in", top / "out", limits=Limits(20, 200, 1.0), jobs=2)
     assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 4
     return top / "out"
 
