@@ -26,8 +26,9 @@ import numpy as np
 
 import siamese
 from siamese import checks
+from siamese.evaluation.picture import new_picture
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_masks, plot_similarity_matrix
+from siamese.teaching.plots import plot_similarity_matrix
 
 np.set_printoptions(precision=4, suppress=True)
 
@@ -188,13 +189,21 @@ score.mark  # of 10
 # %% hidden=true alt="Two masks of the matrix. The first leaves out the diagonal. The second also leaves out 0.3 and 0.1 in row 2, which lie above the positive -0.4, so that only -0.8 is left there."
 # @title Picture: which negatives count
 off_diagonal = ~np.eye(4, dtype=bool)
-plot_masks(
-    {
-        "all negatives": off_diagonal,
-        "at most the positive": off_diagonal & (scores <= positive[:, None]),
-    },
-    scores,
-)
+masks = {
+    "all negatives": off_diagonal,
+    "at most the positive": off_diagonal & (scores <= positive[:, None]),
+}
+with new_picture(4.8, 3.0) as figure:
+    for axes, (name, mask) in zip(figure.subplots(1, 2), masks.items()):
+        axes.imshow(mask, cmap="Greys", vmin=0, vmax=2.2)
+        axes.set_title(name, fontsize=10)
+        axes.set(xlabel="question 2 (column)", ylabel="question 1 (row)")
+        axes.set(xticks=range(4), yticks=range(4))
+        axes.grid(False)
+        for i, j in np.argwhere(mask):
+            axes.text(j, i, f"{scores[i, j]:.2g}", ha="center", va="center", fontsize=9)
+    figure.supxlabel("grey: counts, white: left out", fontsize=9)
+figure
 
 # %% [markdown]
 # **Exercise 2: `closest_negative`.** Mask with a number *below every cosine*: write −2 where an entry must not count, then take each

@@ -20,7 +20,7 @@ from siamese import ArgumentError, DataError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
 from siamese.teaching.checks import tables
-from siamese.teaching.grade import Limits, definitions, grade_class
+from siamese.teaching.grade import COLUMNS, Limits, definitions, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def marks(tmp_path_factory):
     for kind in ("solution", "student"):
         path = ROOT / "notebooks" / kind / "01_cosine_and_triplet.ipynb"
         (top / "in" / f"{kind}.ipynb").write_bytes(path.read_bytes())
-    rows = grade_class(top / "in", top / "out", limits=Limits(20, 200, 1.5), jobs=2)
+    rows = grade_class(top / "in", top / "out", limits=Limits(20, 200, 1.0), jobs=2)
     assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 4
     return top / "out"
 
@@ -198,7 +198,13 @@ def test_folders_and_flags_that_do_not_fit(tmp_path, capsys):
         grade_class(tmp_path / "absent.ipynb", tmp_path / "out")
     (tmp_path / "out" / "grades.csv").write_text("name,points\nanna,3\n")
     hand_in(tmp_path / "x.ipynb")
-    with pytest.raises(ArgumentError, match="no table of these marks"):
+    with pytest.raises(ArgumentError, match=r"grades.csv has other columns.*another folder"):
+        grade_class(tmp_path, tmp_path / "out")
+    marks = dict.fromkeys(COLUMNS, "") | {"student": "x", "file": "x.ipynb", "folder": "/old/class"}
+    (tmp_path / "out" / "grades.csv").write_text(
+        ",".join(COLUMNS) + "\n" + ",".join(marks.values())
+    )
+    with pytest.raises(ArgumentError, match=r"has the marks of /old/class, not of .*as --out"):
         grade_class(tmp_path, tmp_path / "out")
     for flags in (["--notebook", "9"], ["--jobs", "0"], ["--cell-limit", "0"]):
         with contextlib.suppress(SystemExit):
