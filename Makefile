@@ -39,7 +39,7 @@ lint: install  ## Style and mistakes, with ruff
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=, SPLITS=, BENCH="--parts main")
+bench: install .venv-bench/installed  ## Speed beside stock Trax and PyTorch (QUESTIONS=, SPLITS=, BENCH="--rounds 5")
 	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS)) $(BENCH)
 
 .venv-bench/installed: requirements/bench.txt $(VENV)/installed

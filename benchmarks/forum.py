@@ -30,8 +30,8 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
-from groups import best_cut, groupings
 from joblib import Memory
+from search import best_cut, groupings
 from sklearn.metrics import roc_auc_score
 
 from siamese import DuplicateDetector, QuestionIndex, embedded_corpus
