@@ -22,7 +22,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -124,23 +123,6 @@ def gflop(batches: list) -> float:
 # ---- All contenders, in turn ----
 
 
-def busy_seconds() -> float:
-    """Time that our cores have worked, for whomever, or were taken away by the machine's host."""
-    ticks = 0
-    for line in Path("/proc/stat").read_text().splitlines():
-        name, *values = line.split()
-        if name in {f"cpu{core}" for core in os.sched_getaffinity(0)}:
-            user, nice, system, _, _, irq, soft, steal = map(int, values[:8])
-            ticks += user + nice + system + irq + soft + steal
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def own_seconds() -> float:
-    """Processor time of the processes that were started from here and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def measure(name: str, batches: list, vocab: int, cache: str, flags) -> dict:
     """Runs one contender in its own process."""
     peer = flags.peer_python if name.startswith("torch") else None
@@ -151,13 +133,10 @@ def measure(name: str, batches: list, vocab: int, cache: str, flags) -> dict:
         np.savez(file, vocab=vocab, repeats=flags.repeats, **sizes, **arrays)
         file.flush()
         command = [peer or sys.executable, __file__, "--child", name, file.name]
-        start, busy, own = time.perf_counter(), busy_seconds(), own_seconds()
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        others = (busy_seconds() - busy) - (own_seconds() - own)
-        share = others / (time.perf_counter() - start) / len(os.sched_getaffinity(0))
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    return {**json.loads(done.stdout.strip().splitlines()[-1]), "others_share": share}
+    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def rounds(flags: argparse.Namespace, batches: dict[str, tuple[list, int]]) -> dict:
@@ -197,7 +176,6 @@ def pooled(runs: list[dict], name: str, batches: list) -> dict:
         "first_step_s": good[0]["first_step_s"],
         "first_step_cached_s": statistics.median(later),
         "peak_mib": statistics.median(run["peak_mib"] for run in good),
-        "others_share": statistics.median(run["others_share"] for run in good),
     }
 
 
@@ -222,13 +200,13 @@ def table(result: dict) -> str:
         f"{result['processor']}; large product {result['peak_gflops']:.0f} GFLOP/s. Written by "
         "benchmarks/speed.py.\n\n## The same malloc settings for every contender\n",
         "| contender | pairs/s | x Trax | quickest pass pairs/s | x Trax | questions/s | step ms "
-        "| CPU ms a step | GFLOP/s | x floor | MiB | first step s | second process s | others |",
-        "|---" * 14 + "|",
+        "| CPU ms a step | GFLOP/s | x floor | MiB | first step s | second process s |",
+        "|---" * 13 + "|",
     ]
     base = result["main"].get("trax", {})
     for name, row in result["main"].items():
         if "error" in row:
-            lines.append(f"| {NAMES[name]} | not run: {row['error']} |" + " |" * 12)
+            lines.append(f"| {NAMES[name]} | not run: {row['error']} |" + " |" * 11)
             continue
         cells = [NAMES[name]]
         for field in ("train_pairs_per_s", "best_train_pairs_per_s"):
@@ -237,11 +215,11 @@ def table(result: dict) -> str:
         cells += [f"{row[name]:,.0f}" for name in ("encode_questions_per_s", "step_ms", "cpu_ms")]
         cells += [f"{row['gflops']:.0f}", f"{result['peak_gflops'] / row['gflops']:.1f}"]
         cells += [f"{row['peak_mib']:.0f}", f"{row['first_step_s']:.1f}"]
-        cells += [f"{row['first_step_cached_s']:.1f}", f"{row['others_share']:.0%}"]
+        cells += [f"{row['first_step_cached_s']:.1f}"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + (
         "\n\npairs/s from each batch's median over all passes; quickest pass: from each batch's least "
-        "time, which other processes disturb least. others: the share of the cores that they took.\n"
+        "time, which other processes disturb least.\n"
     )
 
 
@@ -293,6 +271,7 @@ def main() -> None:
         (first, *_), vocab = batches["best"]
         data += f" (best preset: {2 * len(first[0])} pairs, vocabulary {vocab:,})"
     result = {"cores": len(os.sched_getaffinity(0)), "processor": processor(), "data": data}
+    result["load_before"] = os.getloadavg()[0]
     result["main"] = rounds(flags, batches)
     result["peak_gflops"] = max(peak, peak_gflops())
     flags.output.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
