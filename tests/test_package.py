@@ -174,7 +174,6 @@ def test_without_trax_the_tool_trains_evaluates_answers_and_searches(tmp_path, q
         train,
         ["evaluate", run, "--questions", questions],
         ["predict", run, "How old are you?", "What is your age?"],
-        [*train, "--init-from", run, "--overwrite"],
     ]
     code = WITHOUT_TRAX + (
         "from siamese.cli.main import main\n"

@@ -56,8 +56,8 @@ class PartsCurve:
         """The curve with another intercept and steepness, of labelled pairs with these probabilities.
 
         Returns:
-          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`; the interval is that of the former
-          probability at which the curve passes 1/2.
+          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`, with the threshold 0.5; and `former`,
+          the probability of this curve at which the new one passes 1/2, whose interval it is.
 
         Raises:
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
@@ -69,7 +69,8 @@ class PartsCurve:
         curve, factor = fit.calibration, fit.calibration.slope / SLOPE[0]
         borders = np.array(self.borders)
         logits = factor * np.log(borders / (1 - borders)) + curve.slope * 0.5 + curve.intercept
-        low, high = (logistic(SLOPE[0] * (x - 0.5)) for x in (fit.low, fit.high))
+        places = {"former": fit.threshold, "low": fit.low, "high": fit.high}
+        places = {name: float(logistic(SLOPE[0] * (x - 0.5))) for name, x in places.items()}
         calibration = replace(
             self,
             n=len(p),
@@ -77,8 +78,7 @@ class PartsCurve:
             weights=tuple(factor * weight for weight in self.weights),
             borders=tuple(logistic(logits).tolist()),
         )
-        facts = {"threshold": 0.5, "low": float(low), "high": float(high)}
-        return {**fit.to_dict(), **facts, "calibration": calibration.to_dict()}
+        return {**fit.to_dict(), **places, "threshold": 0.5, "calibration": calibration.to_dict()}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; see `calibration_of`."""

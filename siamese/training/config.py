@@ -266,6 +266,11 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def flags_of(changes: dict[str, Any]) -> list[str]:
+    """The names of the flags that set some fields, each as ``name`` or ``set name``."""
+    return [name if name in _FLAGS else f"set {name}" for name in changes]
+
+
 def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:
     """The fields that the parsed command line sets, beside the preset.
 

@@ -45,15 +45,13 @@ def prepare(
     *,
     valid: QuestionPairs | None = None,
     held_out_pairs: int = 10_000,
-    known_words: Vocabulary | None = None,
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
     The vocabulary comes from all duplicates among `pairs` (or from all training pairs). The first 0.8 of
     the duplicates train (more where the rest exceeds ``config.valid_duplicates``), the rest validates. The
     threshold is chosen on pairs of both labels behind the last pair that trains, at most `held_out_pairs`.
-    Where `valid` is given, its pairs do both. `known_words`, those of a model that the run starts from,
-    come first in the vocabulary.
+    Where `valid` is given, its pairs do both.
 
     Raises:
       DataError: fewer than two duplicates on either side of the division, or fewer to train on than a
@@ -75,9 +73,6 @@ def prepare(
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
     options = {"folded": config.folded, "min_count": config.min_count}
     vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
-    if known_words is not None:
-        words = (*known_words.words, *vocabulary.words)
-        vocabulary = Vocabulary(words, folded=known_words.folded)
     vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 

@@ -35,7 +35,6 @@ from siamese.search.model_file import read_file, write_file
 from siamese.storage.atomic import explained, lock_run
 from siamese.training.batches import make_batches
 from siamese.training.config import TrainConfig
-from siamese.training.fine_tuning import enough_to_fit, started_weights
 from siamese.training.head import make_head_evaluation, make_head_step
 from siamese.training.losses import make_loss, plateau
 from siamese.training.monitor import (
@@ -72,7 +71,7 @@ class Trainer:
       output_dir: the run's directory; None writes nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
       held_out_pairs: where `valid` is None, so many of the last pairs at most choose the threshold.
-      init_from: a saved model that the run starts from, with `fine_tuning_config`'s configuration.
+      init_from: for a head a model with an encoder, from whose head the run starts; its tower stays.
       resume: resume although the configuration differs from that of the directory's run.
       overwrite: discard the run in the directory and start over.
       quiet: no progress and no printed steps.
@@ -103,38 +102,30 @@ class Trainer:
             raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet, self.init_from = config, quiet, init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
-        # An encoder without a tower has no weights to start from.
-        start = init_from if init_from and init_from.tower else None
+        if init_from and (config.network != "head" or init_from.encoder is None):
+            raise ArgumentError("A run starts from the head of a model; a tower starts anew.")
         self._encoder = init_from.encoder if init_from else None
         if config.encoder and self._encoder is None:
             self._encoder = find_encoder(config.encoder)
-        self.data = data = prepare(
-            pairs, config, valid=valid, held_out_pairs=held_out_pairs,
-            known_words=start.vocabulary if start else None,
-        )  # fmt: skip
+        self.data = data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
         self._batches, self._valid_batches = make_batches(data, config)
         # The course's generator draws from Python's `random`: the run has a state of it of its own.
         self._random_state = random.Random(config.seed).getstate()
         network = self._head if config.network == "head" else self._tower
-        weights = network(make_optimizer(config, self.total_steps), make_loss(config), start)
-        self.state = initial_state(weights, make_optimizer(config, self.total_steps))
+        optimizer = make_optimizer(config, self.total_steps)
+        self.state = initial_state(network(optimizer, make_loss(config)), optimizer)
         self.step, self.history, self.resumed_from = 0, [], None
         self._sums: dict[str, Any] = {}  # of the metrics of the steps since the last evaluation
         self._summed = 0  # how many steps these are
         self._saved_step: int | None = None
         self._collapsed = False  # whether the loss stays on the plateau of equal vectors
-        self.calibration = init_from.calibration if init_from else None
+        self.calibration = None
         if self.output_dir is not None and overwrite:
             self._remove_run()
         elif self.output_dir is not None and (self.output_dir / "checkpoint.safetensors").exists():
             self._load_checkpoint(resume)
-        elif self.output_dir is not None and any(self.output_dir.glob("step-*/manifest.json")):
-            raise CheckpointError(
-                f"{self.output_dir} holds a run of an earlier version, which is not read. Choose another "
-                "directory."
-            )
 
-    def _tower(self, optimizer: Any, loss: Any, start: DuplicateDetector | None) -> dict[str, Any]:
+    def _tower(self, optimizer: Any, loss: Any) -> dict[str, Any]:
         """Makes the steps of a tower; returns the weights that it starts from."""
         config, words = self.config, self.data.vocabulary
         self.tower = tower = TowerConfig(
@@ -145,11 +136,9 @@ class Trainer:
             tower, loss, optimizer, dropout=dropout, seed=config.seed, mesh=device_mesh()
         )
         self._evaluate = make_evaluation(tower, loss)
-        if start:
-            return started_weights(start, words)
         return init(jax.random.key(config.seed), tower, config.lstm_bias, config.embedding_std)
 
-    def _head(self, optimizer: Any, loss: Any, start: DuplicateDetector | None) -> dict[str, Any]:
+    def _head(self, optimizer: Any, loss: Any) -> dict[str, Any]:
         """Likewise of a head, on the vectors of the encoder, which are computed here."""
         bare = DuplicateDetector.from_encoder(self._encoder)
         started = time.monotonic()
@@ -221,7 +210,7 @@ class Trainer:
             saved = ""
             if self.output_dir is not None:
                 self.save()
-                saved = f" {self.output_dir} holds the model so far; run the same again to resume."
+                saved = f" {self.output_dir} holds the model so far, unmeasured; run it again to resume."
             logger.warning(f"Stopped by {signals.received.name} after step {self.step}.{saved}")
         signals.raise_received()
 
@@ -378,29 +367,24 @@ class Trainer:
 
     # ---- The model ----
 
-    def evaluate(self, test: QuestionPairs) -> Report:
-        """Measures the model on pairs it has not seen; the held-out pairs choose the threshold."""
-        last = self.history[-1]
-        report, self.calibration = measure(
-            self.save(write=False), self.data, test,
+    def evaluate(self, test: QuestionPairs, beside: DuplicateDetector | None = None) -> Report:
+        """Measures the model on pairs it has not seen; the held-out pairs choose the threshold.
+
+        With `beside`, an encoder, its figures stand beside those of a tower.
+        """
+        last, held_out = self.history[-1], self.data.held_out
+        report, model = measure(
+            self.save(write=False), held_out, test, beside,
             steps=self.step, train_loss=last["train/loss"], valid_loss=last["valid/loss"],
         )  # fmt: skip
+        self.calibration = model.calibration
         if not report.separates:
             logger.warning(
                 "The model does not separate duplicates from other pairs: its cosines are as high for both "
                 f"(ROC AUC {report.roc_auc:.3f}). It has no threshold of its own and no calibration. Train "
                 "longer, or try --set lstm_bias=forget_gate."
             )
-        start = self.init_from
-        if start and not self.keeps_labels_for_threshold:
-            self.calibration = start.calibration
-            return dataclasses.replace(report, threshold=start.threshold)
         return report
-
-    @property
-    def keeps_labels_for_threshold(self) -> bool:
-        """Whether enough labels are held out to fit threshold and calibration."""
-        return enough_to_fit(self.data.held_out.is_duplicate)
 
     def save(
         self, report: Report | None = None, *, write: bool = True, **card: Any
@@ -409,14 +393,18 @@ class Trainer:
 
         The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
-        threshold = self.init_from.threshold if self.init_from else COURSE_THRESHOLD
-        is_head = self.config.network == "head"
-        parts = (None,) * 3 if is_head else (self.weights, self.data.vocabulary, self.tower)
+        is_head, start = self.config.network == "head", self.init_from
+        if not is_head:
+            tower = self.weights, self.data.vocabulary, self.tower
+        elif start and start.tower:
+            tower = start.weights, start.vocabulary, start.tower
+        else:
+            tower = None, None, None
         detector = DuplicateDetector(
-            *parts,
+            *tower,
             encoder=self._encoder,
             head=self.weights["head"] if is_head else None,
-            threshold=report.threshold if report else threshold,
+            threshold=report.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
                 "config": dataclasses.asdict(self.config),
