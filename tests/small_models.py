@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from siamese.data.pairs import QuestionPairs
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
@@ -45,6 +46,15 @@ def make_mixed_detector(share=0.75, **options):
     """A tower beside the encoder `letters`."""
     shares = {"encoder": share, "tower": 1 - share}
     return make_detector(encoder=find_encoder(letters, "letters"), shares=shares, **options)
+
+
+def make_curve_detector(**options):
+    """A tower beside `letters`, decided by a curve of both cosines, fitted on random pairs."""
+    detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
+    cosines = detector.similarity(texts[:200], texts[200:])
+    return detector.with_curve(
+        QuestionPairs(texts[:200], texts[200:], cosines > np.median(cosines))
+    )
 
 
 def random_questions(count, seed=1):

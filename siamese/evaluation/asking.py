@@ -28,10 +28,7 @@ def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]
     They are some questions, each with its nearest others; every pair once, without texts that
     are equal but for case, blanks and quotes.
     """
-    while True:
-        vectors, entries = index.vectors, index.entries
-        if index.vectors is vectors:  # Both are of one moment.
-            break
+    entries, vectors, *_ = index.snapshot()
     rows = np.random.default_rng(seed).permutation(len(entries))[:QUESTIONS]
     candidates: dict[frozenset[str], tuple[float, str, str]] = {}
     depth = min(NEIGHBOURS + 1, len(entries))

@@ -166,10 +166,10 @@ class DuplicateDetector(Decisions):
         """
         from siamese.evaluation.thresholds import fit_threshold
 
-        scores = self.score(pairs.question1, pairs.question2)
-        if not self.decides_by_parts:
-            return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
-        return self.with_fit(self.calibration.refitted(scores, pairs.is_duplicate))
+        sides, labels = self._pairs(pairs.question1, pairs.question2), pairs.is_duplicate
+        if self.decides_by_parts:
+            return self.with_fit(self.calibration.refitted(self.part_cosines(*sides), labels))
+        return self.with_fit(fit_threshold(cosines_with(*sides), labels).to_dict())
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""

@@ -53,10 +53,10 @@ def duplicate_groups(
       [[2, 3]]
     """
     decide = None
-    if hasattr(vectors, "entries"):
-        index, entries, detector = vectors, vectors.entries, vectors.detector
+    if hasattr(vectors, "snapshot"):
+        entries, vectors, detector, *_ = vectors.snapshot()
         unknown = detector.without_known_words([entry["question"] for entry in entries])
-        vectors = np.where(unknown[:, None], np.float32(0), index.vectors)
+        vectors = np.where(unknown[:, None], np.float32(0), vectors)
         threshold, decide = detector.rule(threshold)
     elif threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
@@ -153,7 +153,11 @@ def join_groups(
             members = np.concatenate([vectors[labels == label], new[:at][joined[:at] == label]])
             mean = members.mean(axis=0)
             full = largest is not None and len(members) >= largest
-            if mean @ vector > best and not full and (decide is None or decide(mean[None], vector)):
+            if (
+                mean @ vector > best
+                and not full
+                and (decide is None or decide(mean[None], vector[None]))
+            ):
                 best, joined[at] = mean @ vector, label
     return joined
 

@@ -21,7 +21,7 @@ from siamese.search.index_file import IndexFile, as_text, settings, write_settin
 from siamese.search.lexical import DEPTH, words_in
 from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
 
-__all__ = ["Added", "Hit", "QuestionIndex"]
+__all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
 
 class Added(NamedTuple):
@@ -31,6 +31,17 @@ class Added(NamedTuple):
     added: int
     replaced: int
     skipped: int
+
+
+class Snapshot(NamedTuple):
+    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
+
+    entries: list[dict[str, Any]]  # id, question and columns of each question
+    vectors: np.ndarray  # float32 [questions, d]
+    detector: DuplicateDetector
+    groups: list[list[Member]]
+    threshold: float | None  # of the groups
+    stale: str  # a sentence where the model decides otherwise now than when they were made
 
 
 class QuestionIndex:
@@ -240,32 +251,53 @@ class QuestionIndex:
           ArgumentError: stored groups were made with another threshold or bound.
           DataError: answers that contradict each other.
         """
-        labels = None
-        with self._moment() as db:
-            state = self._state
-            if self._facts.get("grouping") and not regroup:
-                options = {"threshold": threshold, "largest": largest}
-                labels = index_groups.read_labels(db, state, self._detector, **options)
-            else:
-                detector = self._detector
-                cut = detector.threshold if threshold is None else float(threshold)
-                texts = [text for (text,) in db.execute("select text from question order by row")]
-        if labels is None:
-            unknown, change = self._model.without_known_words(texts), not self._file.read_only
-            rule = detector.rule(cut)
-            linked = index_groups.make_labels(state, unknown, rule, largest)
-            with self._moment(change) as db:
-                labels = index_groups.bound(db, state, linked, rule)
-                if change:
-                    options = {"threshold": cut, "largest": largest}
-                    index_groups.write_labels(db, state, linked, self._state, **options)
-        return groups_of(state.vectors, labels)
+        return self.grouped(threshold, largest=largest, regroup=regroup).groups
 
-    @property
-    def grouping(self) -> dict[str, Any] | None:
-        """The threshold and the bound (`largest`) of the stored groups; None where there are none."""
-        with self._moment():
-            return self._facts.get("grouping")
+    def grouped(
+        self, threshold: float | None = None, *, largest: int | None = None, regroup: bool = False
+    ) -> Snapshot:
+        """`groups`, with the questions and vectors of the same moment."""
+        options = {"threshold": threshold, "largest": largest}
+        with self._moment() as db:
+            state, detector = self._state, self._detector
+            if self._facts.get("grouping") and not regroup:
+                linked = index_groups.read_labels(db, state, **options)
+                return self._snapshot(db, linked, self._facts["grouping"], threshold is None)
+            texts = [text for (text,) in db.execute("select text from question order by row")]
+        cut = detector.threshold if threshold is None else float(threshold)
+        grouping = {"threshold": cut, "largest": largest, "curve": detector.curve_name}
+        unknown, change = detector.without_known_words(texts), not self._file.read_only
+        linked = index_groups.make_labels(state, unknown, detector.rule(cut), largest)
+        with self._moment(change) as db:
+            if change:
+                index_groups.write_labels(db, state, linked, self._state, **grouping)
+                index_groups.extend(db, self._state, self._detector)
+                linked = index_groups.read_labels(db, self._state)
+            if change or self._state is state:
+                return self._snapshot(db, linked, grouping)
+        return self.grouped(regroup=regroup, **options)
+
+    def snapshot(self) -> Snapshot:
+        """The questions, vectors and model of one moment, without groups."""
+        with self._moment() as db:
+            return self._snapshot(db)
+
+    def _snapshot(
+        self, db: Any, linked: Any = None, grouping: Any = None, compare: bool = False
+    ) -> Snapshot:
+        """A snapshot, with the groups that were `linked` and obey the answers where there is a grouping."""
+        state, detector = self._state, self._detector
+        entries = [*map(index_file.entry, db.execute("select * from question order by row"))]
+        groups, stale, cut = [], "", grouping and grouping["threshold"]
+        if grouping:
+            labels = index_groups.bound(db, state, linked, detector.rule(cut))
+            groups = groups_of(state.vectors, labels)
+            if grouping["curve"] != detector.curve_name:
+                stale = "These groups were made before the model's curve was fitted anew."
+            elif compare and cut != detector.threshold:
+                own = f"the index's is {detector.threshold:.3f} now"
+                stale = f"These groups were made with the threshold {cut:.3f}; {own}."
+        return Snapshot(entries, state.vectors, detector, groups, cut, stale)
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
@@ -310,8 +342,7 @@ class QuestionIndex:
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Each question as a dict: id, question, columns. It reads all of them."""
-        with self._moment() as db:
-            return list(map(index_file.entry, db.execute("select * from question order by row")))
+        return self.snapshot().entries
 
     def search(
         self,
@@ -402,8 +433,8 @@ class QuestionIndex:
           MissingDependencyError: pyarrow is not installed.
           ArgumentError: the file cannot be written.
         """
-        with self._file.lock:
-            return index_file.export_parquet(path, self.entries, self.vectors)
+        shot = self.snapshot()
+        return index_file.export_parquet(path, shot.entries, shot.vectors)
 
     # ---- The file ----
 

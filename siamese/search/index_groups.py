@@ -19,10 +19,8 @@ from siamese.search.nearest import similar_rows
 from siamese.search.ranking import State
 
 
-def read_labels(
-    db: sqlite3.Connection, state: State, detector: DuplicateDetector, **options: Any
-) -> np.ndarray:
-    """The stored groups, which obey the answers: int64 labels [questions], equal ones are a group.
+def read_labels(db: sqlite3.Connection, state: State, **options: Any) -> np.ndarray:
+    """The stored groups, without the answers: int64 labels [questions], equal ones are a group.
 
     Raises:
       ArgumentError: they were made with another of the options `threshold` and `largest`.
@@ -38,7 +36,7 @@ def read_labels(
     places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
-    return bound(db, state, labels, detector.rule(grouping["threshold"]))
+    return labels
 
 
 def make_labels(
@@ -69,15 +67,13 @@ def write_labels(
 ) -> None:
     """Writes groups anew, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
-    if not live.any():
-        return
     rows, labels = state.rows[live], labels[live]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     several = np.bincount(inverse)[inverse] > 1
     values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
-    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
+    write_settings(db, grouping={**grouping, "last": int(rows.max(initial=0))})
 
 
 def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:

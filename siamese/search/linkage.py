@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError
-from siamese.search.nearest import EQUAL, blocks, decided, row_products
+from siamese.search.nearest import EQUAL, blocks, in_blocks
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -59,9 +59,10 @@ def strongest_pairs(
         scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
         np.matmul(rows, columns.T, out=scores)
         i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
-        cosines = scores[i, j] if bounds is None else None
+        cosines = scores[i, j]
         i, j = i + start, j + other
-        cosines = row_products(vectors, i, vectors, j) if cosines is None else cosines
+        if bounds is not None:
+            cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
         best = (cosines > least) & (i < j)
         best = best if allowed is None else best & allowed(i, j)
         pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
@@ -116,7 +117,8 @@ def average_linkage(
     The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
     Sokal and Michener, 1958), which keeps all pairs in memory and joins the most similar groups, again and
     again. Here all groups that are each other's most similar are joined at once. The result is the same,
-    since the mean with a union is never above the better of the means with its parts (Murtagh, 1983).
+    since the mean with a union is never above the better of the means with its parts (Murtagh, 1983);
+    with `largest`, `apart` or `decide` another order of joins may give other groups.
 
     Args:
       vectors: float32 [n, d], of length 1.
@@ -154,17 +156,20 @@ def average_linkage(
         never = key(*labels[apart].T)
         may = (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
         if decide is not None:
-            may[may] = decided(decide, sums, i[may], j[may], sizes)
+            may[may] = in_blocks(lambda a, b: decide(means(a), means(b)), i[may], j[may])
         return may
+
+    def means(rows: np.ndarray) -> np.ndarray:
+        return sums[rows] / sizes[rows, None].astype(np.float32)
 
     random = np.random.default_rng(0)
     least = np.inf
     while least > threshold:
         # The best of too many pairs decide the joins down to the last of them; then again, with the
         # groups of that moment.
-        means = sums if len(sums) == len(vectors) else sums / sizes[:, None].astype(np.float32)
-        i, j, cosines, least = strongest_pairs(means, threshold, allowed)
-        del means  # as large as the list
+        groups = sums if len(sums) == len(vectors) else means(np.arange(len(sums)))
+        i, j, cosines, least = strongest_pairs(groups, threshold, allowed)
+        del groups  # as large as the list
         while len(i):
             a, b = _each_others_best(i, j, cosines, len(sizes), random)
             sums[a] += sums[b]
@@ -179,10 +184,10 @@ def average_linkage(
             one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
             new = allowed(one, two)
             one, two = one[new], two[new]
-            means = row_products(sums, one, sums, two) / (sizes[one] * sizes[two])
-            new = means > least
+            mean = in_blocks(lambda a, b: np.vecdot(means(a), means(b)), one, two)
+            new = mean > least
             i, j = np.append(i[~changed], one[new]), np.append(j[~changed], two[new])
-            cosines = np.append(cosines[~changed], means[new])
+            cosines = np.append(cosines[~changed], mean[new])
         left = sizes > 0
         labels = (np.cumsum(left) - 1)[labels]
         sums, sizes = sums[left], sizes[left]

@@ -37,32 +37,11 @@ def cosines_with(vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.clip(np.vecdot(vectors, others), -1, 1)
 
 
-def row_products(
-    vectors: np.ndarray, i: np.ndarray, others: np.ndarray, j: np.ndarray
-) -> np.ndarray:
-    """The products of the rows i of vectors with the rows j of others, float32; some at a time."""
-    products = np.empty(len(i), np.float32)
-    for start in range(0, len(i), MOST_ROWS_PER_BLOCK):
-        part = slice(start, start + MOST_ROWS_PER_BLOCK)
-        products[part] = np.vecdot(vectors[i[part]], others[j[part]])
-    return products
-
-
-def decided(
-    decide: Callable, vectors: np.ndarray, i: np.ndarray, j: np.ndarray, sizes: Any = None
-) -> np.ndarray:
-    """decide(vectors[i], vectors[j]), bool [n], for many rows, some at a time.
-
-    With `sizes`, int64 [rows], the vectors are sums of so many, and their means are decided about.
-    """
-    answers = np.empty(len(i), bool)
-    for start in range(0, len(i), MOST_ROWS_PER_BLOCK):
-        part = slice(start, start + MOST_ROWS_PER_BLOCK)
-        sides = [vectors[rows[part]] for rows in (i, j)]
-        if sizes is not None:
-            sides = [side / sizes[rows[part], None] for side, rows in zip(sides, (i, j))]
-        answers[part] = decide(*sides)
-    return answers
+def in_blocks(function: Callable, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """function(i, j), an array [n], for many rows i and j, int64 [n] each, some at a time."""
+    starts = range(0, max(1, len(i)), MOST_ROWS_PER_BLOCK)
+    parts = (slice(start, start + MOST_ROWS_PER_BLOCK) for start in starts)
+    return np.concatenate([function(i[part], j[part]) for part in parts])
 
 
 def similar_rows(vectors: np.ndarray, others: np.ndarray, threshold: float) -> np.ndarray:

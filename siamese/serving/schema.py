@@ -43,7 +43,10 @@ def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
 
 Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
 Value = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
-Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
+Cut = Annotated[
+    float | None,
+    Field(ge=-1, le=1, description="what a duplicate's score exceeds [the index's own]"),
+]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
 LIMITS = [{"questions": {"maxItems": most}, "k": {"maximum": k}} for most, k in SIZES]
 NEW = {"question": Worded, "columns": (dict[str, Value | list[Value | None] | None], {})}
@@ -86,8 +89,8 @@ Explained = create_model("Explained", **ANSWER, **EFFECTS)
 Hits = create_model("Hits", results=list[list[model_of(Hit)]])
 Changed, Removed = model_of(Added), create_model("Removed", removed=int)
 ROW = create_model("GroupRow", **GROUP_ROW)
-Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
+Groups = create_model("Groups", rows=list[ROW], total=int, groups=int, note=str)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
-ABOUT = {"version": str, "questions": int, "threshold": float}
+ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}
 About = create_model("About", **ABOUT, has_probabilities=bool, note=str)

@@ -59,21 +59,6 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_paddin
     np.testing.assert_array_equal(detector.encode(" "), np.zeros(34))
 
 
-def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts():
-    class Vowels:  # It has no vector for a text without vowels.
-        def encode(self, texts):
-            return [[text.count(vowel) for vowel in "aeiou"] for text in texts]
-
-    tower, detector = (
-        make_detector(),
-        make_detector(encoder=Vowels(), shares={"encoder": 0.5, "tower": 0.5}),
-    )
-    vector = detector.encode("xyzzy ?")
-    np.testing.assert_array_equal(vector[:5], 0)
-    np.testing.assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
-    assert detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
-
-
 def test_a_threshold_is_given_fitted_or_the_default():
     first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
     labels = [1] * len(TEXTS) + [0] * len(TEXTS)

@@ -9,9 +9,11 @@ import sys
 import threading
 from http.client import HTTPConnection
 
+import numpy as np
 import pytest
-from small_models import make_detector, random_questions
+from small_models import make_curve_detector, make_detector, random_questions
 
+from siamese import QuestionPairs
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
@@ -305,3 +307,24 @@ def test_undo_brings_back_the_threshold_before_the_answers(tmp_path, fitted):
         taken = say(odd, None)  # One kind of answer is left.
         assert not taken["fitted"] and taken["threshold"] == pytest.approx(fitted or 0.8)
         assert say(odd, False)["threshold"] == told[-1]["threshold"]
+
+
+def test_answers_refit_the_models_own_curve_and_undo_restores_it(tmp_path):
+    detector = make_curve_detector()
+    index, own = QuestionIndex.build(detector, OLD[1:]), detector.calibration
+    pairs = [(OLD[n], OLD[n + 20]) for n in range(1, 13)]
+    cosines = detector.similarity(*zip(*pairs))
+    labels = (cosines > np.median(cosines)).tolist()
+    with running(index) as address:
+
+        def say(pair, label):
+            said = dict(zip(("question1", "question2", "is_duplicate"), (*pair, label)))
+            return ask(address, "/v1/answer", said)[1]
+
+        assert ask(address, "/v1/info", {})[1]["measure"] == "probability"
+        told = [say(*one) for one in zip(pairs, labels)]
+        fitted = detector.fitted(QuestionPairs(*zip(*pairs), labels)).calibration
+        assert told[-1]["fitted"] and index.detector.calibration == fitted != own
+        for pair in pairs:
+            taken = say(pair, None)
+        assert taken["answers"] == 0 and index.detector.calibration == own
