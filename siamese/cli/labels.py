@@ -210,7 +210,7 @@ def threshold(flags: argparse.Namespace) -> Result:
             fitted.save(output)
     cut, scale = fitted.threshold, ""
     if "former" in fit:  # The place of the new curve's 1/2 on the scale of the former one.
-        cut, scale = fit["former"], " of the model's own probability, where the new one is 0.500"
+        cut, scale = fit["former"], " of the former probability, where the new one is 0.500"
     text = (
         f"Threshold {cut:.3f}{scale}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
         f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "

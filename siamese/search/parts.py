@@ -73,7 +73,7 @@ class PartsCurve:
 
         Returns:
           As `siamese.evaluation.thresholds.FittedThreshold.to_dict`, with the threshold 0.5; and `former`,
-          the model's own probability at which the curve passes 1/2, whose interval it is.
+          the present curve's probability where the new one passes 1/2; the interval is on that scale.
 
         Raises:
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
@@ -84,7 +84,9 @@ class PartsCurve:
         new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
         calibration = replace(self, n=fit.pairs, **new).to_dict()
         places = {"former": fit.threshold, "low": fit.low, "high": fit.high}
-        places = {name: float(logistic(SLOPE[0] * (x - 0.5))) for name, x in places.items()}
+        for name, score in places.items():
+            own = SLOPE[0] * (score - 0.5)
+            places[name] = float(logistic(self.steepness * own + self.shift))
         return fit.to_dict() | places | {"threshold": 0.5, "calibration": calibration}
 
     def to_dict(self) -> dict[str, Any]:

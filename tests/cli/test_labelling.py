@@ -140,7 +140,7 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
     code, out, err = run("threshold", "q.txt", "--model", "curve", *fit[:2])
     assert code == 0, err
     numbers = (
-        r"Threshold (\S+) of the model's own probability, where the new one is 0.500, .* \[(.*), (.*)\]"
+        r"Threshold (\S+) of the former probability, where the new one is 0.500, .* \[(.*), (.*)\]"
     )
     cut, low, high = map(float, re.search(numbers, out).groups())
     assert (
