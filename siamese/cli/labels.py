@@ -50,11 +50,11 @@ def data(flags: argparse.Namespace) -> Result:
         "conflicts": len(joined.conflict_rows),
     }  # fmt: skip
     table = {
-        "pairs": facts["pairs"],
-        "duplicates": f"{facts['duplicates']} ({pairs.base_rate:.1%})",
-        "questions": f"{facts['questions']} different ones",
-        "clusters": f"{facts['clusters']} of duplicates, the largest of {facts['largest_cluster']}",
-        "conflicts": f"{facts['conflicts']} pairs labelled different within one cluster",
+        "pairs": f"{len(pairs):,}",
+        "duplicates": f"{facts['duplicates']:,} ({pairs.base_rate:.1%})",
+        "questions": f"{len(joined.questions):,} different ones",
+        "clusters": f"{facts['clusters']:,} of duplicates, the largest of {joined.sizes.max():,}",
+        "conflicts": f"{facts['conflicts']:,} pairs labelled different within one cluster",
     }
     return "\n".join([str(report), *aligned(table.items())]), facts
 
@@ -114,10 +114,19 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 
 def _on_queries(flags: argparse.Namespace) -> Result:
-    """Chooses the weight of the vectors on one half of the queries, and measures on the other half."""
-    from siamese.evaluation.retrieval import evaluate_retrieval
+    """Chooses the weight of the vectors on one half of the queries, and measures on the other half.
 
-    measuring, choosing = _halves(flags)
+    Queries that share an answer, directly or through others, are a cluster; it is in one half.
+    """
+    from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+
+    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
+    texts = dict(zip(queries.ids, queries.questions))
+    known = [(text, relevance[name]) for name, text in texts.items() if name in relevance]
+    if not known:
+        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
+    rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
+    measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
     with opened(flags.index, flags, stored=flags.save_weight) as (index, _):
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
@@ -126,47 +135,26 @@ def _on_queries(flags: argparse.Namespace) -> Result:
             ranked = [[hit.id for hit in best] for best in hits]
             return evaluate_retrieval(ranked, answers, clusters=clusters)
 
-        weight, mrr = index.vector_weight, {}
-        origin = "that of the index: one cluster of queries cannot be divided"
-        with elapsed(f"Searching for the answers of {len(measuring) + len(choosing):,} queries"):
+        weight, source = index.vector_weight, "that of the index: the queries cannot be divided"
+        with elapsed(f"Searching for the answers of {len(rows):,} queries"):
             if choosing:
                 mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
-                origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+                source = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
             tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
-        if flags.save_weight and choosing:
+        if flags.save_weight:
             index.vector_weight = weight
-    rows = [["search", *tables["hybrid"]], *([m, *table.values()] for m, table in tables.items())]
+    table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
-        *aligned(rows),
+        *aligned(table),
         f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
-        f"Weight of the vectors in hybrid search: {weight:g}, {origin}.",
+        f"Weight of the vectors in hybrid search: {weight:g}, {source}.",
     ]
     facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
-    facts |= {"vector_weight": weight, "mrr_at_weight": mrr}
-    for mode, table in tables.items():
-        facts[mode] = {name: vars(interval) for name, interval in table.items()}
+    facts |= {"vector_weight": weight}
+    for mode, row in tables.items():
+        facts[mode] = {name: vars(interval) for name, interval in row.items()}
     return "\n".join(lines), facts
-
-
-def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
-    """The queries that measure and those that choose: (question, relevant ids, cluster) of each.
-
-    Queries that share an answer, directly or through others, are a cluster; it is in one half.
-    """
-    from siamese.evaluation.retrieval import read_relevance, shared_clusters
-
-    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
-    texts = dict(zip(queries.ids, queries.questions))
-    names = [name for name in texts if name in relevance]
-    if not names:
-        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
-    clusters = shared_clusters([relevance[name] for name in names])
-    number = {cluster: at for at, cluster in enumerate(dict.fromkeys(clusters))}
-    halves: list[list[tuple]] = [[], []]
-    for name, cluster in zip(names, clusters):  # Every second cluster chooses.
-        halves[number[cluster] % 2].append((texts[name], relevance[name], cluster))
-    return halves
 
 
 @command(

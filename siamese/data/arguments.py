@@ -71,10 +71,6 @@ def text_list(texts: Any, function: str) -> list[str]:
     Raises:
       DataError: a value that is not text, with its place; a table without one column of questions.
       ArgumentError: one text instead of a list.
-
-    Example:
-      >>> text_list({"id": [1, 2], "question": ["How far?", "Who?"]}, "encode")
-      ['How far?', 'Who?']
     """
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")
@@ -99,11 +95,7 @@ def text_list(texts: Any, function: str) -> list[str]:
 
 
 def token_rows(rows: Any, name: str) -> Ragged:
-    """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself.
-
-    Raises:
-      DataError: `rows` is not a sequence of questions, or a token id is not an integer.
-    """
+    """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself; DataError."""
     if isinstance(rows, Ragged):
         return rows
     expected = f"{name} must hold one sequence of integer token ids per question"

@@ -44,7 +44,7 @@ class SimilarQuestions:
         self.weights = term_weights(ids.take(self._rows))
 
     def hard_negatives(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """At most `count` pairs of moderate cosine from different clusters: int64 [pairs] twice, rows of `ids`.
+        """At most `count` pairs of moderate cosine from different clusters: two int64 rows of `ids`.
 
         Some are duplicates that nobody labelled, more of them the higher the cosine: hence `HIGHEST`.
         """

@@ -52,11 +52,9 @@ class Vocabulary(Mapping):
         n = self.unknown_ids
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ArgumentError(f"unknown_ids must be a whole number >= 0; it is {n!r}.")
-        ids = {PAD: PAD_ID}
-        for word in _checked_words(self.words):
-            ids.setdefault(word, len(ids) + 1)
-        object.__setattr__(self, "words", tuple(ids))
-        object.__setattr__(self, "_ids", ids)
+        words = tuple(dict.fromkeys([PAD, *_checked_words(self.words)]))
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "_ids", dict(zip(words, range(PAD_ID, len(words) + 1))))
 
     @classmethod
     def from_words(cls, words: Iterable[str], *, folded: bool = False) -> Vocabulary:

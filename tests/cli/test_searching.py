@@ -235,8 +235,7 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     # Relevance that only the words find, for the queries that choose: the weight of the vectors falls.
     (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n")
     facts = json.loads(run(*command, "relevant.csv", "--json", "-k", "3", "--save-weight")[1])
-    tried = facts["mrr_at_weight"]
-    assert len(tried) == 11 and tried[str(facts["vector_weight"])] == max(tried.values())
+    assert facts["queries_that_chose"] == 1
     with QuestionIndex.open(old) as index:
         assert index.vector_weight == facts["vector_weight"]
     (tmp_path / "one.txt").write_text("q1 0 5 1\n")
