@@ -162,19 +162,24 @@ def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch
     assert "--no-deps" in alone and "trax==1.4.1" in alone and "--no-deps" not in wanted
 
 
-def test_the_published_address_stands_in_one_place(build, made, tmp_path, monkeypatch):
+def test_the_published_address_stands_in_one_place(build, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "ROOT", tmp_path)
-    (tmp_path / "setup.cfg").write_text("[metadata]\nname = x\n")
-    private = made(SMALL)
-    assert "\nSIAMESE = None" in private.cells[1].source
-    assert private.cells[0].source == "# Title"
-    (tmp_path / "setup.cfg").write_text("[metadata]\nurl = https://github.com/someone/thing\n")
-    published = made(SMALL)
-    assert '\nSIAMESE = "git+https://github.com/someone/thing"' in published.cells[1].source
-    path = "someone/thing/blob/main/notebooks/student/01_small.ipynb"
-    assert f"colab.research.google.com/github/{path}" in published.cells[0].source
-    assert "mybinder.org/v2/gh/someone/thing/main?labpath=notebooks" in published.cells[0].source
-    assert published.cells[0].id == private.cells[0].id
+
+    def cells(source, setting):
+        (tmp_path / "setup.cfg").write_text(f"[metadata]\nname = x\n{setting}")
+        return [c.source for c in build.read_source(source).cells[:2]]
+
+    for source in SOURCES:
+        title, setup = cells(source, "")
+        assert "\nSIAMESE = None" in setup and cells(source, "url =\n") == [title, setup]
+        text, setup = cells(source, "url = https://github.com/someone/thing.git/\n")
+        assert '\nSIAMESE = "git+https://github.com/someone/thing.git"' in setup
+        path = f"notebooks/student/{source.stem}.ipynb"
+        colab = f"https://colab.research.google.com/github/someone/thing/blob/main/{path}"
+        binder = f"https://mybinder.org/v2/gh/someone/thing/main?labpath={path}"
+        links = f"[Open in Colab]({colab}) · [Open in Binder]({binder})"
+        assert text == f"{title}\n\n{links}" and (NOTEBOOKS.parent / path).exists()
+        assert cells(source, "url = https://elsewhere.org/thing\n")[0] == title
 
 
 @pytest.mark.parametrize(
