@@ -7,7 +7,7 @@
 # >
 # > *I don't want the monthly plan any more, where do I stop it?*
 #
-# They ask the same and share hardly a word. The next two share every word, and ask different things:
+# They ask the same thing and share hardly a word. The next two share every word and ask different things:
 #
 # > *Which bus goes from the station to the airport?*
 # >
@@ -16,7 +16,7 @@
 # If you count common words, you get both pairs wrong. A **siamese network** gives each question a **vector**, a list of numbers.
 # Questions that ask the same, the **duplicates**, get vectors that point in the same direction.
 #
-# This notebook takes 45 minutes and needs no network yet, only NumPy. You write the two functions that everything
+# This notebook takes 45 minutes and needs no neural network yet, only NumPy. You write the two functions that everything
 # else rests on: how similar two vectors are, and how wrong three of them are.
 #
 # *If you get stuck, call `checks.hint("cosine_similarity")` up to three times: each call gives a stronger hint. After
@@ -187,8 +187,8 @@ compare(
 # ## Second try: the hinge, with a margin (12 minutes)
 #
 # So let a triplet that is already right cost nothing: $\max(s(A, N) - s(A, P),\; 0)$. This function is called a *hinge* (in a
-# network: ReLU). One weakness is left. It is 0 as soon as the order is right, however narrowly; and it is also 0 when all vectors
-# are equal. The **margin** $\alpha$ asks for a clear lead. This is the **triplet loss** (Schroff et al., 2015):
+# network: ReLU). Two weaknesses are left: it is 0 as soon as the order is right, however narrowly, and it is 0 when all vectors
+# are equal. The **margin** $\alpha$ asks for a clear lead and mends both. This is the **triplet loss** (Schroff et al., 2015):
 #
 # $$\mathcal L = \max(s(A, N) - s(A, P) + \alpha,\; 0)$$
 #
@@ -266,7 +266,7 @@ ax.legend(loc="center left", frameon=False)
 plt.show()
 
 # %% [markdown]
-# ### Drag them
+# ### Drag the vectors
 #
 # In two dimensions vectors of length 1 lie on a circle. Drag anchor, positive and negative, and slide the margin. Where does the
 # loss become 0? "One step of training" turns each vector a little in the direction that lowers the loss: the positive is pulled, the

@@ -10,7 +10,7 @@
 # | 2 | When will my refund show up on my card? | How long does it take to get my money back after a return? |
 # | 3 | Will the lectures be recorded? | are there videos of the lectures |
 #
-# **All four pairs are right. Where do the wrong ones come from, and what does a batch cost?** In notebook 1 you compared one anchor with one
+# **All four pairs are duplicates. Where do the negatives come from, and what does a batch cost?** In notebook 1 you compared one anchor with one
 # positive and one negative. Here you write the loss of a whole batch, the one that trains the network of notebook 5.
 # This takes about 45 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
 
@@ -135,7 +135,7 @@ print(scores - np.diag(positive))  # np.diag makes a matrix of a vector
 # %% [markdown]
 # ## The mean negative (5 minutes)
 #
-# The loss sums up the negatives of each row in two numbers. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
+# The loss describes the negatives of each row by two numbers. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
 #
 # $$\mathrm{mean\_neg}_i = \frac{1}{b - 1} \sum_{j \ne i} S_{ij}$$
 #
@@ -275,7 +275,7 @@ print("mean negative:   ", mean_negative(scores))
 # Why use both? The mean of many negatives changes little from batch to batch, so training is steady. The closest negative goes on teaching when
 # the mean has long been low enough.
 #
-# **Exercise 3: `modified_loss`.** It is yours from the formula, with your two functions. The margin is 0.25.
+# **Exercise 3: `modified_loss`.** Write it from the formula, with your two functions. The margin is 0.25.
 
 
 # %% exercise="modified_loss"

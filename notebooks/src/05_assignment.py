@@ -359,8 +359,7 @@ print(
 # >
 # > (The TensorFlow assignment prints 0.703508 too: its cell has the minus sign in `v2`.)
 # > The check accepts all three and says which one yours is. `siamese.edition(2022).TripletLossFn` is the first one. Notebook 6 keeps it,
-# > because the
-# > forum's question was about it; notebook 7 shows how it collapses.
+# > because the forum's question was about it; notebook 7 shows how it collapses.
 
 # %% check="TripletLossFn" points=10
 score = checks.check_triplet_loss_fn(TripletLossFn)

@@ -36,10 +36,15 @@ FORGED = """def best_threshold(*_):
         json.dump([99, "", ""], file)
     os._exit(0)"""
 SWALLOWS = """def best_threshold(*_):
+    import time
     while True:
-        try:
-            while True: pass
+        try: time.sleep(9)
         except BaseException: pass"""
+CHANGES_CHECKS = """import siamese.teaching.checks as c, sys, types
+for checks in c.EXERCISES.values():
+    for name in checks: checks[name] = lambda fn: c.Score(name, 7, 7)
+for name in [*sys.modules]:
+    if 'siamese' in name: sys.modules[name] = types.ModuleType(name)"""
 # Student -> cells, marks of the exercises of notebook 4 (None: not the full mark), part of the remarks.
 CLASS = {
     "right": ([FIRST, SECOND], (10, 10), ""),
@@ -52,23 +57,19 @@ CLASS = {
                 "print = exec = open = compile = globals = str = len = None", SECOND],
                (10, 10), "code cell 3: ZeroDivisionError"),
     "exits": ([FIRST, "exit()", "import time; time.sleep(5)", SECOND], (10, 10), "it ended Python"),
-    "os-exits": ([FIRST, "%pwd\nimport os\nos._exit(3)", SECOND], (10, 10), "3: it ended Python"),
-    "crashes": ([FIRST, "import ctypes; ctypes.string_at(0)", SECOND], (10, 10), "3: it ended Python"),
+    "crashes": ([FIRST, "%pwd\nimport ctypes\nctypes.string_at(0)", SECOND],
+                (10, 10), "3: it ended Python"),
     "closes": ([FIRST, "import os, sys; sys.stdout = None; os.close(1); os.close(2)", SECOND],
                (10, 10), ""),
     "hogs": ([FIRST, "hog = []\nwhile True: hog.append(bytearray(10**8))",
               "del hog\nwith open('big', 'wb') as file:\n    while True: file.write(bytes(10**7))",
               "for _ in range(100): print('x' * 10**6)", SECOND],
              (10, 10), "code cell 3: MemoryError"),
-    "loops": ([FIRST, "while True: print('x' * 1000)", SECOND], (10, 10), "it took more than 20 s"),
+    "loops": ([FIRST, "import time\nwhile True: time.sleep(0.1); print(1)", SECOND],
+              (10, 10), "it took more than 20 s"),
     "swallows": ([FIRST, SWALLOWS], (10, 0), "best_threshold: "),
     "forges": ([FIRST, FORGED], (10, 0), "best_threshold: it ended Python"),
-    "changes-checks": ([WRONG, SECOND, "import siamese.teaching.checks as c\nfor checks in "
-                        "c.EXERCISES.values():\n    for name in checks:\n"
-                        "        checks[name] = lambda fn: c.Score(name, 7, 7)"], (None, None), ""),
-    "changes-modules": ([WRONG, SECOND, "import sys, types\nfor name in [*sys.modules]:\n    if "
-                         "'siamese' in name: sys.modules[name] = types.ModuleType(name)"],
-                        (None, None), ""),
+    "changes-checks": ([WRONG, SECOND, CHANGES_CHECKS], (None, None), ""),
     "changes-numpy": ([WRONG, SECOND, "np.allclose = np.array_equal = lambda *a, **k: True"],
                       (None, None), "the notebook replaced numpy.a"),
 }  # fmt: skip
@@ -108,24 +109,19 @@ def marks(tmp_path_factory):
 def test_what_a_notebook_does_costs_no_marks_of_right_functions(marks, student):
     _, expected, remark = CLASS[student]
     row = rows_of(marks)[f"'{student}" if student.startswith("=") else student]
-    for exercise, mark in zip(EXERCISES[4], expected):
-        assert float(row[exercise]) == mark if mark is not None else float(row[exercise]) < 10, row
+    points = [float(row[exercise]) for exercise in EXERCISES[4]]
+    for mark, full in zip(points, expected):
+        assert mark == full if full is not None else mark < 10, row
     assert remark in row["remarks"] and row["notebook"] == "4" and row["out_of"] == "20.0"
-    assert float(row["total"]) == pytest.approx(
-        sum(float(row[exercise]) for exercise in EXERCISES[4])
-    )
+    assert float(row["total"]) == pytest.approx(sum(points))
 
 
 @slow
 def test_the_notebooks_of_this_repository_and_files_that_are_none(marks):
     rows = rows_of(marks)
-    assert (
-        rows["solution"]["total"]
-        == rows["solution"]["out_of"]
-        == rows["student"]["out_of"]
-        == "20.0"
-    )
-    assert rows["solution"]["remarks"] == "" and rows["student"]["total"] == "0.0"
+    for student, total in (("solution", "20.0"), ("student", "0.0")):
+        assert (rows[student]["total"], rows[student]["out_of"]) == (total, "20.0")
+    assert rows["solution"]["remarks"] == ""
     for student in ("damaged", "other"):
         assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
         assert "not graded" in rows[student]["remarks"]
