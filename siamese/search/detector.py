@@ -339,11 +339,11 @@ class DuplicateDetector(Decisions):
         Raises:
           ArgumentError: lists of different lengths.
         """
-        return _answer(question1, question2, cosines_with(*self._pairs(question1, question2)))
+        return _answer(question1, question2, cosines_with(*self.sides(question1, question2)))
 
     def score(self, question1, question2):
         """What decides, see `scores_of`; arguments and shape as `similarity`."""
-        return _answer(question1, question2, self.scores_of(*self._pairs(question1, question2)))
+        return _answer(question1, question2, self.scores_of(*self.sides(question1, question2)))
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.
@@ -372,10 +372,10 @@ class DuplicateDetector(Decisions):
         self, question1, question2, threshold: float | None = None
     ) -> list[tuple[float, float | None, bool]]:
         """`judged` for the pairs of two lists of questions."""
-        return self.judged(*self._pairs(question1, question2), threshold)
+        return self.judged(*self.sides(question1, question2), threshold)
 
-    def _pairs(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
-        """The vectors of pairs, float32 [pairs, d] for each side."""
+    def sides(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors of pairs, float32 [pairs, d] for each side; a single text is of every pair."""
         first, second = (
             [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)
