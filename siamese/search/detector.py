@@ -22,7 +22,7 @@ from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
 from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs, unit_rows
 from siamese.search.nearest import cosines_with
-from siamese.search.parts import Decisions, calibration_of
+from siamese.search.parts import Decisions, calibration_of, fit_parts
 
 COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
@@ -170,6 +170,15 @@ class DuplicateDetector(Decisions):
         if not self.decides_by_parts:
             return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
         return self.with_fit(self.calibration.refitted(scores, pairs.is_duplicate))
+
+    def with_curve(self, pairs: Any) -> DuplicateDetector:
+        """The same model, decided by a logistic curve of its parts' cosines, fitted on labelled pairs.
+
+        It has a number for each part and each product of two: give 1,000 pairs at least.
+        """
+        sides = self._pairs(pairs.question1, pairs.question2)
+        curve = fit_parts(self.part_cosines(*sides), cosines_with(*sides), pairs.is_duplicate)
+        return self.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""
@@ -339,11 +348,11 @@ class DuplicateDetector(Decisions):
         Raises:
           ArgumentError: lists of different lengths.
         """
-        return _answer(question1, question2, cosines_with(*self.sides(question1, question2)))
+        return _answer(question1, question2, cosines_with(*self._pairs(question1, question2)))
 
     def score(self, question1, question2):
         """What decides, see `scores_of`; arguments and shape as `similarity`."""
-        return _answer(question1, question2, self.scores_of(*self.sides(question1, question2)))
+        return _answer(question1, question2, self.scores_of(*self._pairs(question1, question2)))
 
     def probability(self, question1, question2):
         """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.
@@ -372,10 +381,10 @@ class DuplicateDetector(Decisions):
         self, question1, question2, threshold: float | None = None
     ) -> list[tuple[float, float | None, bool]]:
         """`judged` for the pairs of two lists of questions."""
-        return self.judged(*self.sides(question1, question2), threshold)
+        return self.judged(*self._pairs(question1, question2), threshold)
 
-    def sides(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
-        """The vectors of pairs, float32 [pairs, d] for each side; a single text is of every pair."""
+    def _pairs(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors of pairs, float32 [pairs, d] for each side."""
         first, second = (
             [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)

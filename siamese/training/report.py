@@ -94,7 +94,7 @@ def measure(
     """
     labels, sides = (
         held_out.is_duplicate,
-        [detector.sides(part.question1, part.question2) for part in (held_out, test)],
+        [detector._pairs(part.question1, part.question2) for part in (held_out, test)],
     )
     held_scores, able = cosines_with(*sides[0]), True
     if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
@@ -148,7 +148,7 @@ def with_tower(
         tower.weights, tower.vocabulary, tower.tower, encoder=head.encoder, head=head.head,
         card=tower.card,
     )  # fmt: skip
-    sides, labels = both.sides(held_out.question1, held_out.question2), held_out.is_duplicate
+    sides, labels = both._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
     cosines, part_cosines = cosines_with(*sides), both.part_cosines(*sides)
     shares = np.array([[*head.shares.values(), 0], [*both.shares.values()]])
     if len(labels) < CURVE_PAIRS:
