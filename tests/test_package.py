@@ -39,8 +39,7 @@ EVERYWHERE = {"compat.progress", "compat.process", "compat.randomness", "compat.
 # Arrows from the tool into the course. The formula of the loss and the course's batches stand once.
 INTO_THE_COURSE = {
     ("training.losses", "course.loss"),
-    ("training.batches", "course.generator"),
-    ("training.report", "course.generator"),
+    ("training.prepare", "course.generator"),
     ("search.import_weights", "compat.trax_files"),
     ("cli.main", "compat"),
     ("cli.doctor", "compat"),

@@ -13,8 +13,6 @@ the other pairs' and among questions drawn from a list, less those that are know
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -23,7 +21,7 @@ import numpy as np
 import optax
 
 from siamese.training.losses import PAIR_TEMPERATURE, TEMPERATURE
-from siamese.training.step import State, batch_loss
+from siamese.training.step import Batch, Network
 
 # Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
 MANY = 5_000  # labels
@@ -41,66 +39,29 @@ def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = Non
     return products / lengths
 
 
-# ---- Many labels: a step of `siamese.training.run` ----
+# ---- Many labels: a run of `siamese.training.run` ----
 
 
-def make_head_step(
-    vectors: np.ndarray,
-    loss: Callable[..., tuple[Any, Any]],
-    optimizer: optax.GradientTransformation,
-    *,
-    dropout: float,
-    seed: int,
-) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
-    """A training step of a head, as `siamese.training.step.make_step` makes one of a tower.
+def head_network(vectors: np.ndarray, dropout: float) -> Network:
+    """A head, to train as a tower is trained; the questions of a batch are rows of `vectors`.
 
     Args:
       vectors: the encoder's, float32 [questions, d].
-      loss: see `siamese.training.losses.make_loss`.
-      optimizer: see `siamese.training.step.make_optimizer`.
       dropout: share of an encoder's numbers set to zero.
-      seed: of the dropout; a step draws from the seed and its number alone.
-
-    Returns:
-      step(state, batch) -> (state, metrics); the questions of a batch are rows of `vectors`.
     """
 
-    @partial(jax.jit, donate_argnums=0)
-    def train_step(state: State, vectors_of_batch: Any, batch: Any) -> tuple[State, dict[str, Any]]:
-        key = jax.random.fold_in(jax.random.key(seed), state.step)
+    def to_device(batch: tuple) -> Batch:
+        parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), batch))
+        names = ("q1", "labelled_q1", "q2", "labelled_q2")
+        rows = np.concatenate([parts.pop(name)[:, 0] for name in names if name in parts])
+        return Batch(None, vectors[rows], **parts)
 
-        def loss_of(weights):
-            return batch_loss(
-                loss, head_vectors(weights["head"], vectors_of_batch, dropout, key), batch
-            )
+    def vectors_of(weights, batch, key):
+        return head_vectors(weights["head"], batch.places, 0.0 if key is None else dropout, key)
 
-        (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(state.weights)
-        updates, moments = optimizer.update(gradients, state.moments, state.weights)
-        weights = optax.apply_updates(state.weights, updates)
-        metrics = {"loss": mean, "gradients_l2": optax.tree.norm(gradients)}
-        return State(state.step + 1, weights, moments), metrics
-
-    return lambda state, batch: train_step(state, *_of_batch(vectors, batch))
-
-
-def make_head_evaluation(vectors: np.ndarray, loss: Any) -> Callable[[dict, tuple], Any]:
-    """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
-
-    @jax.jit
-    def evaluate(weights, vectors_of_batch: Any, batch: Any):
-        return batch_loss(loss, head_vectors(weights["head"], vectors_of_batch), batch)[1]
-
-    return lambda weights, batch: evaluate(weights, *_of_batch(vectors, batch))
-
-
-def _of_batch(vectors: np.ndarray, batch: tuple) -> tuple[np.ndarray, Any]:
-    """The vectors of a batch's questions, [2 * (batch + pairs), d], and what else it holds."""
-    from siamese.training.step import Batch
-
-    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), batch))
-    names = ("q1", "labelled_q1", "q2", "labelled_q2")
-    rows = np.concatenate([parts.pop(name)[:, 0] for name in names if name in parts])
-    return vectors[rows], Batch(None, None, **parts)
+    return Network(
+        to_device, lambda weights, _: weights, vectors_of, lambda gradients, *_: gradients
+    )
 
 
 # ---- Few labels: some hundred steps, in seconds ----

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from siamese.course.generator import data_generator
 from siamese.data.clusters import cluster_split
 from siamese.data.pairs import QuestionPairs
-from siamese.data.tokens import tokenize_questions
 from siamese.errors import DataError
 from siamese.evaluation.baselines import word_overlap
 from siamese.evaluation.calibration import fit_calibration
@@ -22,7 +19,6 @@ from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.search.nearest import cosines_with
 from siamese.search.parts import fit_parts
 
-EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters for unmasked models.
 CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.
 LEAST_SPREAD = 0.01  # Cosines of which nine in ten lie closer together say nothing.
 
@@ -96,7 +92,10 @@ def measure(
     Returns:
       The figures, and the model with its threshold and calibration.
     """
-    labels, sides = held_out.is_duplicate, [sides_of(detector, part) for part in (held_out, test)]
+    labels, sides = (
+        held_out.is_duplicate,
+        [detector._pairs(part.question1, part.question2) for part in (held_out, test)],
+    )
     held_scores, able = cosines_with(*sides[0]), True
     if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
         curve = fit_parts(detector.part_cosines(*sides[0]), held_scores, labels)
@@ -149,7 +148,7 @@ def with_tower(
         tower.weights, tower.vocabulary, tower.tower, encoder=head.encoder, head=head.head,
         card=tower.card,
     )  # fmt: skip
-    sides, labels = sides_of(both, held_out), held_out.is_duplicate
+    sides, labels = both._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
     cosines, part_cosines = cosines_with(*sides), both.part_cosines(*sides)
     shares = np.array([[*head.shares.values(), 0], [*both.shares.values()]])
     if len(labels) < CURVE_PAIRS:
@@ -198,32 +197,6 @@ def _tuned(
     """The figures of scores of test pairs, by the best threshold of the held-out pairs."""
     threshold = best_threshold(held_scores, held_out.is_duplicate)
     return evaluate_scores(scores, test.is_duplicate, threshold)
-
-
-def sides_of(detector: DuplicateDetector, pairs: QuestionPairs) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors of both questions of pairs, float32 [pairs, d] each.
-
-    Where padding is not masked they depend on the batch: here on batches of 512, as in the course.
-    """
-    tower = detector.tower
-    if detector.encoder is not None or tower.mask_padding:
-        vectors = detector.encode([*pairs.question1, *pairs.question2])
-        return vectors[: len(pairs)], vectors[len(pairs) :]
-    import jax
-
-    from siamese.nn.tower import towers
-
-    texts = map(detector.vocabulary.read, [*pairs.question1, *pairs.question2])
-    tokenized = tokenize_questions(texts)
-    ids = tokenized.encode(detector.vocabulary)
-    sides = ids.take(tokenized.rows[: len(pairs)]), ids.take(tokenized.rows[len(pairs) :])
-    run = jax.jit(functools.partial(towers, config=tower))
-    vectors = []
-    for start in range(0, len(pairs), EVALUATION_BATCH):  # The last batch is shorter.
-        part = [side[start : start + EVALUATION_BATCH] for side in sides]
-        batch = next(data_generator(*part, len(part[0]), shuffle=False))
-        vectors.append(list(map(np.asarray, run(detector.weights, *batch))))
-    return tuple(map(np.concatenate, zip(*vectors)))
 
 
 def separates(scores: np.ndarray, labels: np.ndarray) -> bool:
