@@ -8,7 +8,7 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import output
-from siamese.cli.arguments import arg, command, flag, number
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, counted, note, remarks, table_result, threshold_facts
 from siamese.cli.pair_files import answer_file
 from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
@@ -78,7 +78,7 @@ def _answer(
     answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}
     if explanation:
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
-        text += f"\n\n{explanation.words()}"
+        text += f"\n\n{explanation}"
     return text, rounded(answer)
 
 
@@ -110,15 +110,13 @@ WHERE_HELP = "only questions with this value in a column; may be repeated for ot
         _mode("--words-only", "words", "order by shared words, BM25"),
     ],
     arg("--where", type=_setting, action="append", metavar="COLUMN=VALUE", help=WHERE_HELP),
-    arg("--min-probability", type=number(0, 1), help="only hits at least so probable"),
-    flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
     *shared.LIST_TABLE,
 )
 def search(flags: argparse.Namespace) -> Result:
     """Find the questions of an index or a list that are similar to a new one, or to each of a list.
 
     siamese search questions.csv "How old are you?"             (a list is encoded each time)
-    siamese search old.index "How old are you?" -k 3 --where by=me --merge-same --json
+    siamese search old.index "How old are you?" -k 3 --where by=me --json
     siamese search old.index --queries new.csv > hits.csv       (--output hits.jsonl: JSON Lines)
     """
     if flags.queries is None and (flags.question == "-" or os.path.isfile(flags.question)):
@@ -126,7 +124,7 @@ def search(flags: argparse.Namespace) -> Result:
             f"{flags.question!r} is a file, not a question. For each question of a file: "
             f"siamese search {flags.index} --queries {flags.question}"
         )
-    options = reading_options(flags, "mode threshold min_probability merge_same")
+    options = reading_options(flags, "mode threshold")
     options["where"] = dict(flags.where or ())
     if len(options["where"]) < len(flags.where or ()):
         raise ArgumentError("--where names one column twice.")

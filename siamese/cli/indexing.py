@@ -129,7 +129,6 @@ def index_export(flags: argparse.Namespace) -> Result:
     shared.INDEX,
     shared.THRESHOLD,
     flag("--regroup", "make the groups of an index again"),
-    arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
     [
         arg("--keep", metavar="RULE", help=KEEP_HELP),
         flag("--pairs", "write all pairs above the threshold, no groups"),
@@ -153,10 +152,8 @@ def duplicates(flags: argparse.Namespace) -> Result:
 
 def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
     """All pairs above a threshold, the most similar first; or those that differ in more than words."""
-    if flags.regroup or flags.largest is not None:
-        raise ArgumentError(
-            "--pairs and --differences make no groups; leave out --largest and --regroup."
-        )
+    if flags.regroup:
+        raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
     entries, vectors, detector, *_ = index.snapshot()
     cut, size = facts["threshold"], counted(len(entries), "question")
     least, decide = detector.rule(cut)
@@ -196,7 +193,7 @@ def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, A
 def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
     """The groups of an index, or with --add the groups that new questions join."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
-        shot = index.grouped(flags.threshold, largest=flags.largest, regroup=flags.regroup)
+        shot = index.grouped(flags.threshold, regroup=flags.regroup)
     if flags.add is None:
         columns = GROUP_COLUMNS
         rows = list(group_rows(shot.entries, shot.groups, shot.vectors, flags.keep or "central"))

@@ -280,7 +280,7 @@ def data(flags: argparse.Namespace) -> Result:
 @command(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
-    arg("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"),
+    arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
     arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
 )
 def import_weights(flags: argparse.Namespace) -> Result:

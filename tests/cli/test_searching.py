@@ -163,16 +163,15 @@ def test_a_list_of_queries_is_answered_as_a_table(tmp_path, run, rows, old):
     assert (
         "vectors and" not in (err := run(*queries)[2]) and "Ordered by cosine (weight 0.6)" in err
     )
-    assert run(*queries, "--merge-same", "-k", "2", "--output", "hits.jsonl")[0] == 0
+    assert run(*queries, "-k", "2", "--output", "hits.jsonl")[0] == 0
     hits = [json.loads(line) for line in (tmp_path / "hits.jsonl").read_text().splitlines()]
-    assert (hits[0]["id"], hits[0]["same"]) == ("5", "6") and hits[1]["id"] not in ("5", "6")
+    assert (hits[0]["id"], hits[0]["same"]) == ("5", "6") and hits[1]["id"] == "6"
     table = rows(*queries, "--words-only", "-k", "1")
     assert values(table, "query_id", "id") == [("q1", "5"), ("q2", "7"), ("q3", "")]
 
 
 def test_search_by_columns_and_what_it_does_not_find(run, refused, old):
     refused(["search", old, "how", "--where", "who=me"], "no column 'who'. It has by")
-    refused(["search", old, "how", "--min-probability", "0.5"], "no calibration")
     refused(["search", old, "--queries", "none.csv"], "no such file")
     out = run("search", old, "how far ?", "--where", "by=you")[1]
     assert "[6]" in out and "[5]" not in out
@@ -223,10 +222,7 @@ def test_duplicates_as_pairs_and_as_json_lines(tmp_path, run, rows, refused, old
     assert values(table, "id1", "id2") == [("5", "6"), ("7", "8")]
     assert float(table[0]["similarity"]) == pytest.approx(1)
     command = ["duplicates", old, "--threshold", "0.999", "--output", "groups.jsonl"]
-    assert run(*command, "--largest", "1")[0] == 0
-    assert (tmp_path / "groups.jsonl").read_text() == ""
-    refused([*command, "--largest", "2"], "--largest 2 --regroup")
-    assert run(*command, "--largest", "2", "--regroup")[0] == 0
+    assert run(*command)[0] == 0
     lines = (tmp_path / "groups.jsonl").read_text().splitlines()
     table = [(row["group"], row["by"]) for row in map(json.loads, lines)]
     assert table == [("5", "me"), ("5", "you"), ("7", "=x"), ("7", "y")]
