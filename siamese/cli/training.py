@@ -230,7 +230,7 @@ def _keys(pairs: QuestionPairs) -> list[frozenset[str]]:
 @command(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
-    arg("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"),
+    arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
     arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
     flag("--overwrite", "replace the model there"),
 )

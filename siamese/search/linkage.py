@@ -13,7 +13,6 @@ from itertools import product
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError
 from siamese.search.nearest import EQUAL, blocks, in_blocks
 
@@ -29,20 +28,16 @@ def strongest_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
-    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`, and
-    worked out only where the bound is above the threshold. That takes up to half as much memory again.
+    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`.
 
     Args:
       vectors: float32 [n, d], of length 1.
-      threshold: a cosine.
+      threshold: a cosine from -1 to 1, else an ArgumentError.
       allowed: takes rows i and rows j, int64 [m] each, and returns which pairs count, bool [m].
 
     Returns:
       Rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
       which no pair is missing.
-
-    Raises:
-      ArgumentError: a threshold outside -1 to 1.
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
@@ -50,7 +45,7 @@ def strongest_pairs(
     bounds = upper_bounds(vectors, least)
     shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
-    pairs, count = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))], 0
+    pairs, count = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)], 0
     for start, other in product(range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)):
         rows, columns = shorter[start : start + ROWS], shorter[other : other + COLUMNS]  # [r, k]
         if other + len(columns) <= start:  # These pairs were looked at in the other order.
@@ -106,7 +101,6 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
 def average_linkage(
     vectors: np.ndarray,
     threshold: float,
-    largest: int | None = None,
     *,
     parts: np.ndarray | None = None,
     apart: np.ndarray | None = None,
@@ -118,12 +112,11 @@ def average_linkage(
     Sokal and Michener, 1958), which keeps all pairs in memory and joins the most similar groups, again and
     again. Here all groups that are each other's most similar are joined at once. The result is the same,
     since the mean with a union is never above the better of the means with its parts (Murtagh, 1983);
-    with `largest`, `apart` or `decide` another order of joins may give other groups.
+    with `apart` or `decide` another order of joins may give other groups.
 
     Args:
       vectors: float32 [n, d], of length 1.
       threshold: groups are joined where their mean cosine is above it.
-      largest: a bound on the questions of a group: what would be larger is not joined.
       parts: int64 [n]; questions of equal numbers are together from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
@@ -132,21 +125,20 @@ def average_linkage(
       int64 [n], groups numbered from 0.
 
     Raises:
-      ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
+      ArgumentError: a threshold outside -1 to 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)
       >>> average_linkage(vectors, 0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
-    limit = np.inf if largest is None else whole_number(largest, "largest", 1)
     apart = np.zeros((0, 2), np.int64) if apart is None else apart
     _, labels = np.unique(np.arange(len(vectors)) if parts is None else parts, return_inverse=True)
     sizes = np.bincount(labels)
-    sums = (
-        np.array(vectors) if parts is None else np.zeros((len(sizes), vectors.shape[1]), np.float32)
-    )
-    if parts is not None:
+    if parts is None:
+        sums = np.array(vectors)
+    else:
+        sums = np.zeros((len(sizes), vectors.shape[1]), np.float32)
         np.add.at(sums, labels, vectors)
 
     def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -154,7 +146,7 @@ def average_linkage(
 
     def allowed(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         never = key(*labels[apart].T)
-        may = (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
+        may = ~np.isin(key(i, j), never)
         if decide is not None:
             may[may] = in_blocks(lambda a, b: decide(means(a), means(b)), i[may], j[may])
         return may
@@ -177,9 +169,8 @@ def average_linkage(
             sizes[b] = 0
             group = np.arange(len(sizes))
             group[b] = a
-            labels = group[labels]
-            i, j = group[i], group[j]
-            grown = np.isin(group, a)
+            labels, i, j = group[labels], group[i], group[j]
+            grown = np.isin(np.arange(len(sizes)), a)
             changed = grown[i] | grown[j]
             one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
             new = allowed(one, two)

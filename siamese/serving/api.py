@@ -127,13 +127,11 @@ def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
         explanation = explain(index.detector, body.question1, body.question2)
         return answered({**explanation.as_dict(), "note": explanation.unknown_note})
 
-    @v1.post("/search", response_model=schema.Hits, responses=problems(404, 409))
+    @v1.post("/search", response_model=schema.Hits, responses=problems(404))
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         if not any(len(body.questions) <= most and body.k <= k for most, k in schema.SIZES):
             raise HTTPException(413, PROBLEMS[413])
-        if body.min_probability is not None and index.detector.calibration is None:
-            raise HTTPException(409, "The index has no calibration, so no probabilities.")
         results = index.search(**dict(body))
         # Question by question: no call holds the other threads up for long.
         parts = (json_text([rounded(hit._asdict()) for hit in hits]) for hits in results)
@@ -169,10 +167,8 @@ def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = index.detector
         note = NO_LABELS * (detector.threshold_from == "default")
-        facts = {"questions": len(index), "threshold": detector.threshold}
-        facts |= {"measure": detector.measure, "note": f"{about} {note}".strip()}
-        calibrated = detector.calibration is not None
-        return answered({"version": __version__, "has_probabilities": calibrated, **facts})
+        facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
+        return answered({**facts, "measure": detector.measure, "note": f"{about} {note}".strip()})
 
 
 def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:

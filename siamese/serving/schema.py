@@ -61,8 +61,6 @@ Search = body(
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
     where=(dict[str, Value] | None, None),  # column -> value
-    min_probability=(Annotated[float | None, Field(ge=0, le=1)], None),
-    merge_same=(bool, False),  # of hits with the same text only the first
 )
 Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
@@ -93,4 +91,4 @@ Groups = create_model("Groups", rows=list[ROW], total=int, groups=int, note=str)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
 ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}
-About = create_model("About", **ABOUT, has_probabilities=bool, note=str)
+About = create_model("About", **ABOUT, note=str)
