@@ -52,7 +52,14 @@ def resolve(name: str, folder: Path, upgrade: bool) -> list[str]:
     (folder / "left_out.txt").write_text("\n".join(LEFT_OUT.get(name, LEFT_OUT[BASE])))
     (folder / "out.txt").write_text("" if upgrade else "\n".join(pins(name)))
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
-    command += ["--python-version", "3.11", "--python-platform", "linux", "--output-file", "out.txt"]
+    command += [
+        "--python-version",
+        "3.11",
+        "--python-platform",
+        "linux",
+        "--output-file",
+        "out.txt",
+    ]
     command += ["--constraints", "below.txt", "--excludes", "left_out.txt"]
     command += [str(ROOT / "setup.cfg")] if extras else []
     for extra in extras:
