@@ -27,7 +27,7 @@ class EventFileWriter:
         from tensorboardX.event_file_writer import EventsWriter
 
         os.makedirs(log_dir, exist_ok=True)
-        # Names by the second alone: a second writer within it would begin the first one's file anew.
+        # Names by the second alone: a second writer within it would overwrite the first one's file.
         unique = f".{os.getpid()}.{next(_opened)}"
         self._writer = EventsWriter(os.path.join(log_dir, "events"), unique)
         self.add_event, self.flush = self._writer.write_event, self._writer.flush

@@ -19,10 +19,10 @@ MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the m
 def number_questions(
     question1: Sequence[str], question2: Sequence[str]
 ) -> tuple[list[str], np.ndarray]:
-    """Numbers the distinct questions in order of first sight, question1 before question2.
+    """Numbers the distinct questions in order of first appearance, question1 before question2.
 
     Returns:
-      The distinct questions (equal only where the text is equal, letter by letter), and int64 [n, 2]:
+      The distinct questions (equal by exact text), and int64 [n, 2]:
       the numbers of each pair's two questions.
     """
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
@@ -65,10 +65,10 @@ def _joined(questions: list[str], edges: np.ndarray) -> np.ndarray:
 class Clusters:
     """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
 
-    Questions whose folded texts are equal are joined too. Clusters are numbered by first sight.
+    Questions whose folded texts are equal are joined too. Clusters are numbered by first appearance.
 
     Args:
-      questions: the distinct questions, in order of first sight.
+      questions: the distinct questions, in order of first appearance.
       question_cluster: int64 [questions]; the cluster of each.
       cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
       rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.

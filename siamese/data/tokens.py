@@ -20,7 +20,7 @@ class TokenizedQuestions:
     """Questions as rows of word ids, each distinct question once.
 
     Args:
-      words: the distinct words, in order of first sight.
+      words: the distinct words, in order of first appearance.
       ids: a `Ragged` of int32, one row per distinct question; ``words[id]`` is the token.
       rows: int64 [questions]; the row in `ids` of each question.
 

@@ -18,7 +18,7 @@ PAD, PAD_ID = "<PAD>", 1
 
 @dataclass(frozen=True, repr=False)
 class Vocabulary(Mapping):
-    """The course's numbering of words: unknown 0, ``<PAD>`` 1, then words in order of first sight.
+    """The course's numbering of words: unknown 0, ``<PAD>`` 1, then words in order of first appearance.
 
     Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can stand where the course
     uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only

@@ -140,7 +140,7 @@ def _backward(reverse, saved, d_total):
         # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
         d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)
         dh_before, dc_before = _product(dz, back), dc_here * f
-        if mask is not None:  # What a masked position was handed it hands on.
+        if mask is not None:  # A masked position passes its gradient through.
             dh_before = jnp.where(mask_t, dh_before, dh)
             dc_before = jnp.where(mask_t, dc_before, dc)
         return (dh_before, dc_before, d_kernel, d_products), None

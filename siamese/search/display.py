@@ -1,4 +1,4 @@
-"""Text of strangers, shown: on a terminal, on a page, in a spreadsheet, as JSON."""
+"""Untrusted text, made safe to display: on a terminal, on a page, in a spreadsheet, as JSON."""
 
 from __future__ import annotations
 
