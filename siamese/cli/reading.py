@@ -63,7 +63,7 @@ def question_list(path: str, flags: Any) -> QuestionList:
     others = [name for name in names if normal_name(name) not in used]
     ids = "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
     text = (
-        f"{path}: {counted(len(questions.ids), 'question')}, made of {questions.column}; ids: {ids}"
+        f"{path}: {counted(len(questions.ids), 'question')}; column: {questions.column}; ids: {ids}"
     )
     note(f"{text}; not compared: {', '.join(others)}." if others else f"{text}.")
     note_findings(questions.report)
