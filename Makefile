@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint ci install requirements extras tensorflow nbgrader scale bench notebooks check-notebooks docs check-docs clean
+.PHONY: help demo test test-fast lint ci install requirements extras tensorflow nbgrader scale bench notebooks check-notebooks docs check-docs check-readme clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -100,6 +100,9 @@ docs: .venv-docs/installed  ## The documentation as HTML in docs/_build; warning
 
 check-docs: install  ## Do the links, commands and code blocks of README and docs/*.md work?
 	@$(BIN)/python -m pytest tests/docs
+
+check-readme: install  ## The README's commands, word by word, in an empty environment (0.9 GB)
+	@$(BIN)/python tools/run_readme.py
 
 # An environment of its own: the tools for pages stay out of the one that trains.
 .venv-docs/installed: requirements/docs.txt requirements/notebooks.txt $(REQUIREMENTS) setup.cfg

@@ -1,8 +1,8 @@
 """Writes the pinned lists: requirements.txt and requirements/*.txt. `make requirements` runs it.
 
-The requirements stand in setup.cfg (the package and its extras) and in pyproject.toml's groups. uv resolves
-them for Python 3.11 on Linux; a version in a list stays unless ``--upgrade`` is given. A list leaves out the
-pins of the lists below it, and keeps the comment at its head.
+The requirements stand in setup.cfg (the package and its extras) and in pyproject.toml's groups. uv
+resolves them for Python 3.11 on Linux; a version in a list stays unless ``--upgrade`` is given. A
+list leaves out the pins of the lists below it, and keeps the comment at its head.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs the README's commands in order, word by word, in a copy of the repository: `make check-readme`.
 
-Without ``--installed`` the first lines make an empty environment and install siamese in it. With it, lines that
-make the environment are left out, and `siamese` is the command of the Python that runs this. Questions that a
-command asks are answered y, n, y, n and so on.
+Without ``--installed`` the first lines make an empty environment and install siamese in it. With
+it, lines that make the environment are left out, and `siamese` is the command of the Python that
+runs this. Questions that a command asks are answered y, n, y, n and so on.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def test_an_encoders_name_is_a_model_for_every_command(tmp_path, monkeypatch, ca
     )
     assert main(["predict", NAMED, "how far is it", "how far is it"]) == 0
     text = capsys.readouterr().out
-    assert "-> duplicate" in text and "No labels stand behind this threshold" in text
+    assert "-> duplicate" in text and "not fitted to labels" in text
     assert main(["predict", NAMED, "how far", "cook rice", "--threshold", "0.5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threshold_from"] == "given"
     assert main(["index", "build", "old.csv", "--model", NAMED, "--output", "old"]) == 0
@@ -183,7 +183,7 @@ def test_an_encoders_name_is_a_model_for_every_command(tmp_path, monkeypatch, ca
     assert answer["hits"][0]["id"] == "5" and answer["threshold_from"] == "default"
     for command in (["search", "old", "cook"], ["duplicates", "old"]):
         assert main(command) == 0
-        assert "No labels stand behind this threshold" in "".join(capsys.readouterr())
+        assert "not fitted to labels" in "".join(capsys.readouterr())
     assert main(["match", "old.csv", "old.csv", "--model", NAMED, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threshold_from"] == "default"
 
