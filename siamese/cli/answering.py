@@ -9,17 +9,10 @@ from itertools import islice
 from typing import Any
 
 from siamese.cli import arguments as shared
+from siamese.cli import output
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import (
-    Result,
-    counted,
-    note,
-    remarks,
-    table_result,
-    threshold_facts,
-    write_out,
-)  # fmt: skip
-from siamese.cli.reading import note_cut, note_findings, opened, question_list
+from siamese.cli.output import Result, counted, note, remarks, table_result, threshold_facts
+from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import REQUIRED, pair_rows
 from siamese.data.readers.reading import ReadReport, source_name
@@ -62,7 +55,7 @@ def predict(flags: argparse.Namespace) -> Result | None:
         note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
     report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
     for line in _file_answers(detector, report, flags):
-        write_out(line)
+        output.write_out(line)
     note_findings(report)
     return None
 
@@ -115,7 +108,7 @@ def _answer(
     answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}
     if explanation:
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
-        text += f"\n\n{explanation.words()}"
+        text += f"\n\n{explanation}"
     return text, rounded(answer)
 
 
@@ -146,14 +139,7 @@ WHERE_HELP = "only questions with this value in a column; may be repeated for ot
         _mode("--vectors-only", "vectors", "order by cosine [by vectors and words together]"),
         _mode("--words-only", "words", "order by shared words, BM25"),
     ],
-    arg(
-        "--where",
-        type=_setting,
-        action="append",
-        default=[],
-        metavar="COLUMN=VALUE",
-        help=WHERE_HELP,
-    ),
+    arg("--where", type=_setting, action="append", metavar="COLUMN=VALUE", help=WHERE_HELP),
     *shared.LIST_TABLE,
 )
 def search(flags: argparse.Namespace) -> Result:
@@ -168,8 +154,9 @@ def search(flags: argparse.Namespace) -> Result:
             f"{flags.question!r} is a file, not a question. For each question of a file: "
             f"siamese search {flags.index} --queries {flags.question}"
         )
-    options = {"mode": flags.mode, "threshold": flags.threshold, "where": dict(flags.where)}
-    if len(options["where"]) < len(flags.where):
+    options = reading_options(flags, "mode threshold")
+    options["where"] = dict(flags.where or ())
+    if len(options["where"]) < len(flags.where or ()):
         raise ArgumentError("--where names one column twice.")
     with opened(flags.index, flags) as (index, detector):
         weight = index.vector_weight

@@ -9,7 +9,7 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, aligned, counted, note, threshold_facts
+from siamese.cli.output import Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import (
     PAIRS,
     kind_of,
@@ -26,6 +26,7 @@ from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
 from siamese.search.encoders import is_encoder_name
+from siamese.search.model_file import model_path
 from siamese.storage.atomic import explained, write_bytes_atomically
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
@@ -161,6 +162,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     arg("--label", type=int, default=0, metavar="N", help="ask until there are N answers"),
     arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
+    flag("--overwrite", "replace another model there"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
 )
@@ -178,6 +180,10 @@ def threshold(flags: argparse.Namespace) -> Result:
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
         output = output or target
+    if flags.output:
+        read = flags.model or (target if kind == "model" else "")
+        place, same = (os.path.realpath(model_path(p)) for p in (output, read))
+        claim(place, flags.overwrite or place == same)
     path = flags.answers or f"{target.rstrip('/')}.answers.csv"
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
@@ -190,8 +196,11 @@ def threshold(flags: argparse.Namespace) -> Result:
             index.set_threshold(fit)
         elif output:
             fitted.save(output)
+    cut, scale = fitted.threshold, ""
+    if "former" in fit:  # The place of the new curve's 1/2 on the scale of the former one.
+        cut, scale = fit["former"], " of the former probability, where the new one is 0.500"
     text = (
-        f"Threshold {fitted.threshold:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
+        f"Threshold {cut:.3f}{scale}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
         f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
         f"{detector.threshold:.3f}). "
     )
@@ -203,7 +212,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     else:
         text += "It is not saved; --output FILE writes a model with it."
     if kind == "questions":
-        path, cut = target + same_flags(flags), fitted.threshold
+        path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
     return text, facts | fit
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text, rounded
-from siamese.storage.atomic import write_text_atomically
+from siamese.storage.atomic import explained, write_text_atomically
 
 Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
 
@@ -33,6 +34,19 @@ def write_out(text: str) -> None:
 def note(*lines: str) -> None:
     """Prints a note on standard error."""
     print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
+
+
+def claim(path: str | os.PathLike, replaces: bool) -> None:
+    """Refuses, before any work, a model's file that is there already, or that cannot be written.
+
+    Its directory is made where there is none.
+    """
+    if os.path.lexists(path) and not replaces:
+        raise ArgumentError(f"There is {path} already. Pass --overwrite, or name another output.")
+    folder = os.path.dirname(path) or "."
+    with explained(folder, error=ArgumentError):
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def counted(number: int, noun: str) -> str:

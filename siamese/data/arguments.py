@@ -95,7 +95,7 @@ def text_list(texts: Any, function: str) -> list[str]:
 
 
 def token_rows(rows: Any, name: str) -> Ragged:
-    """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself."""
+    """Questions as Ragged, of lists of lists, an array of objects, a 2-D array, or Ragged; DataError."""
     if isinstance(rows, Ragged):
         return rows
     expected = f"{name} must hold one sequence of integer token ids per question"

@@ -42,7 +42,7 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def _joined(questions: list[str], edges: np.ndarray) -> np.ndarray:
+def question_groups(questions: list[str], edges: np.ndarray) -> np.ndarray:
     """The connected group of each question, int64; those of equal folded texts are connected, too."""
     first: dict[str, int] = {}
     places = [first.setdefault(folded(text), place) for place, text in enumerate(questions)]
@@ -88,7 +88,7 @@ def clusters(pairs: Any) -> Clusters:
     """
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
-    cluster = _joined(questions, numbers[is_duplicate])
+    cluster = question_groups(questions, numbers[is_duplicate])
     one, two = cluster[numbers].T
     rows, sizes = np.where(is_duplicate, one, -1), np.bincount(cluster)
     conflicts = np.flatnonzero(~is_duplicate & (one == two))
@@ -150,7 +150,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"they are {fractions!r}."
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)
-    group = _joined(questions, numbers)[numbers[:, 0]]  # [pairs]
+    group = question_groups(questions, numbers)[numbers[:, 0]]  # [pairs]
     sizes = np.bincount(group)  # [groups], in pairs
     if len(sizes) < len(shares):
         raise DataError(

@@ -105,7 +105,7 @@ def test_the_demo_beats_chance_and_word_overlap(run):
         assert figures["roc_auc"] > head["overlap_roc_auc"] + roc_auc
     assert code == 0 and len(facts["answers"]) == 3
     assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
-    # The figures that docs/own_data.md prints.
+    # The figures that docs/quality.md prints.
     assert facts["handwritten"] == pytest.approx({"precision": 0.340, "recall": 0.133}, abs=0.02)
 
 

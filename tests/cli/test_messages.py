@@ -38,6 +38,7 @@ PRINTED_BY = {
     "serving": {"serve"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
+    "cli/output.py: claim": {"train", "threshold", "import-weights"},
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py": ON_INDEXES,

