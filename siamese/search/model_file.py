@@ -218,4 +218,7 @@ def model_path(path: str | os.PathLike) -> Path:
 
 
 def _damaged(path: str | os.PathLike, why: object) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged: {str(why)[:200]}. Take another copy of the file.")
+    why = str(why)[:200]
+    return CheckpointError(
+        f"{path} is damaged, or was not saved by siamese: {why}. Take another copy of the file."
+    )
