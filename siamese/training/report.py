@@ -93,11 +93,8 @@ def measure(
     Returns:
       The figures, and the model with its threshold and calibration.
     """
-    labels, sides = (
-        held_out.is_duplicate,
-        [detector._pairs(part.question1, part.question2) for part in (held_out, test)],
-    )
-    held_scores, able = cosines_with(*sides[0]), True
+    sides = [detector._pairs(part.question1, part.question2) for part in (held_out, test)]
+    labels, held_scores, able = held_out.is_duplicate, cosines_with(*sides[0]), True
     if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
         curve = fit_parts(detector.part_cosines(*sides[0]), held_scores, labels)
         fit = {"threshold": 0.5, "calibration": curve.to_dict()}
