@@ -235,7 +235,9 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
         models.append(trainer.save(report := trainer.evaluate(valid)))
     assert trainer.resumed_from == 25 and list(models[0].shares) == ["encoder", "head", "tower"]
     np.testing.assert_array_equal(models[0].head, models[1].head)
-    assert report.roc_auc > report.encoder_roc_auc + 0.02 and "without training" in str(report)
+    assert report.roc_auc > report.encoder_roc_auc + 0.02 and "encoder topics, untrained" in str(
+        report
+    )
 
 
 def _parts(model):
@@ -271,7 +273,9 @@ def train(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_the_command_teaches_a_head_and_replaces_no_model_unasked(train, monkeypatch, tmp_path):
+def test_the_command_teaches_a_head_and_replaces_no_model_unasked(
+    train, monkeypatch, tmp_path, capsys
+):
     code, out, err = train()
     assert code == 0 and "ROC AUC" in out and "Saved in runs/head" in out, err
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
@@ -303,6 +307,12 @@ def test_the_command_teaches_a_head_and_replaces_no_model_unasked(train, monkeyp
         assert train(*many, "--output", "runs/run")[0] == 0  # The same run: it resumes.
     assert train("--output", "runs/more", start="runs/head")[0] == 0
     assert train("--overwrite")[0] == 0
+    use = DuplicateDetector.load("words.txt")  # Of few labels `general` is a head too.
+    monkeypatch.setattr(DuplicateDetector, "pretrained", lambda: use)
+    monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
+    assert main(["train", "--questions", "mine.csv", "--preset", "general"]) == 0
+    assert "No tower: it needs 21 duplicates" in capsys.readouterr().err
+    assert list(DuplicateDetector.load("runs/general").shares) == ["encoder", "head"]
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
     assert "Fewer than 50 were not tried" in train("--overwrite")[2]
 

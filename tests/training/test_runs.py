@@ -224,7 +224,7 @@ def test_a_model_is_saved_before_it_is_measured_beside_the_encoder(
     capsys.readouterr()
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "an encoder without training" in out and "the encoder alone is as good" in out
+    assert "encoder use, untrained" in out and "the untrained encoder is as good" in out
 
 
 def test_one_label_is_refused_before_the_first_step(corpus, tmp_path, capsys):
