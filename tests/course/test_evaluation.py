@@ -90,27 +90,6 @@ def test_nan_vectors_count_as_not_duplicate_as_in_the_course():
         assert classify(Q, Q, y, 0.7, model, VOCAB, batch_size=4) == reference
 
 
-def test_another_data_generator_is_called_for_every_batch():
-    Q1, Q2 = questions(50, 9, 2)
-    calls = []
-
-    def own(Q1, Q2, batch_size, pad=1, shuffle=True):
-        calls.append((len(Q1), batch_size, pad, shuffle))
-        length = 24  # another padding than the course's
-
-        def rows(side):
-            return np.array([list(q) + [pad] * (length - len(q)) for q in side], np.int32)
-
-        yield rows(Q1), rows(Q2)
-
-    y = np.random.default_rng(0).integers(0, 2, 50)
-    model = MeanOfEmbeddings()
-    reference = course_classify(Q1, Q2, y, 0.3, model, {"<PAD>": 3}, own, 16)
-    calls.clear()
-    assert classify(Q1, Q2, y, 0.3, model, {"<PAD>": 3}, own, 16) == reference
-    assert calls == [(16, 16, 3, False)] * 3 + [(2, 16, 3, False)]
-
-
 def test_ragged_rows_bools_and_object_arrays():
     Q1, Q2 = questions(30, 9, 2)
     y = np.random.default_rng(0).integers(0, 2, 30)
