@@ -81,7 +81,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     from siamese.nn.ragged import Ragged
     from siamese.nn.tower import Dropout, TowerConfig, init
     from siamese.training.losses import make_loss
-    from siamese.training.step import initial_state, make_optimizer, make_step
+    from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
 
     keep_memory()
     enable_compile_cache()
@@ -91,7 +91,7 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     tower = TowerConfig(vocab, D_MODEL, config.mask_padding, config.bidirectional)
     optimizer = make_optimizer(config, total_steps=10**9)
     dropout = Dropout(config.embedding_dropout, config.word_dropout)
-    train_step = make_step(tower, make_loss(config), optimizer, dropout=dropout)
+    train_step = make_step(tower_network(tower, dropout), make_loss(config), optimizer)
     weights = init(jax.random.key(0), tower, config.lstm_bias, config.embedding_std)
     state, encoder = initial_state(weights, optimizer), Encoder(tower, weights)
 
