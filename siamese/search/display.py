@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Printed with every answer by an encoder's default threshold.
-NO_LABELS = "This threshold is a default, not fitted to labels; `siamese threshold` fits it to yours."
+NO_LABELS = (
+    "This threshold is a default, not fitted to labels; `siamese threshold` fits it to yours."
+)
 
 # What a terminal obeys, what turns the direction of writing, and what cannot be encoded.
 _HARMFUL = re.compile(

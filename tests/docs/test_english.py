@@ -6,7 +6,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXTS += sorted((ROOT / "siamese").rglob("*.py")) + sorted((ROOT / "siamese").rglob("*.html"))
-TEXTS += sorted((ROOT / "notebooks" / "src").glob("*.py")) + sorted((ROOT / "examples").glob("*.py"))
+TEXTS += sorted((ROOT / "notebooks" / "src").glob("*.py")) + sorted(
+    (ROOT / "examples").glob("*.py")
+)
 # Turn of phrase -> what to write instead.
 INSTEAD = {
     r"what others (saved|store|wrote)": "the saved rows",
