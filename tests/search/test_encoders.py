@@ -101,21 +101,6 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
     assert use.encode([]).shape == (0, 512)
 
 
-def test_use_reads_the_first_tokens_of_a_very_long_text(use):
-    start = "one two three four " * 2_000
-    vectors = use.encode([start + "five", start + "something else"])
-    np.testing.assert_array_equal(vectors[0], vectors[1])
-
-
-def test_use_works_in_a_script_without_a_main_guard():
-    script = """
-        from siamese.search.encoders import find_encoder
-        texts = [f"How far is it to house {i}?" for i in range(2_100)]
-        print("started once", find_encoder("use").encode(texts, processes=2).shape)
-    """
-    assert output_of(textwrap.dedent(script)).strip() == "started once (2100, 512)"
-
-
 # ---- wordllama and sums ----
 
 

@@ -322,7 +322,7 @@ def test_a_search_while_the_index_is_replaced_answers_from_one_of_them(detector,
 
 def test_a_failed_change_changes_nothing(detector, path, monkeypatch):
     index = QuestionIndex.open(path, detector)
-    monkeypatch.setattr("siamese.search.index_groups.extend", lambda *args: 1 / 0)
+    monkeypatch.setattr("siamese.search.index.stored_groups.extend", lambda *args: 1 / 0)
     for change in (lambda: index.add("how old"), lambda: index.set_threshold(FIT)):
         with pytest.raises(ZeroDivisionError):
             change()
