@@ -91,7 +91,7 @@ def texts_by_id(path: str, flags: Any) -> dict[str, str]:
 
 def kind_of(path: str) -> str:
     """What a path or a name stands for: 'index', 'model' (also where nothing is there) or 'questions'."""
-    from siamese.search.index_file import is_index_file
+    from siamese.search.index.file import is_index_file
 
     if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
         return "model"
