@@ -130,7 +130,7 @@ def _lines_reached_from_the_course(parents: bool) -> int:
 def test_a_reader_of_the_course_follows_few_lines():
     files = PACKAGE.joinpath("course").glob("*.py")
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 970
-    assert _lines_reached_from_the_course(parents=False) < 2110
+    assert _lines_reached_from_the_course(parents=False) < 2200
     assert _lines_reached_from_the_course(parents=True) < 2700
 
 

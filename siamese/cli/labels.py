@@ -1,4 +1,4 @@
-"""The commands about labels: evaluate measures by them, threshold asks for them and fits to them."""
+"""The commands about labels: data describes them, evaluate measures by them, threshold fits to them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, aligned, claim, counted, note, threshold_facts
-from siamese.cli.reading import kind_of, labelled_pairs, opened, question_list, same_flags
+from siamese.cli.reading import (
+    PAIRS,
+    kind_of,
+    labelled_pairs,
+    opened,
+    question_list,
+    reading_options,
+    same_flags,
+)  # fmt: skip
 from siamese.compat.progress import elapsed
-from siamese.data.pairs import QuestionPairs
+from siamese.data.clusters import clusters
+from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
@@ -24,6 +33,30 @@ WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which on
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
 MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
+
+
+@command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
+def data(flags: argparse.Namespace) -> Result:
+    """Describe a file of labelled pairs.
+
+    siamese data questions.csv --json
+    """
+    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
+    joined, report, names = clusters(pairs), pairs.report, ("path", "format", "rows", "findings")
+    facts = {name: getattr(report, name) for name in names} | {
+        "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
+        "base_rate": round(pairs.base_rate, 6), "questions": len(joined.questions),
+        "clusters": int((joined.sizes > 1).sum()), "largest_cluster": int(joined.sizes.max()),
+        "conflicts": len(joined.conflict_rows),
+    }  # fmt: skip
+    table = {
+        "pairs": f"{len(pairs):,}",
+        "duplicates": f"{facts['duplicates']:,} ({pairs.base_rate:.1%})",
+        "questions": f"{len(joined.questions):,} different ones",
+        "clusters": f"{facts['clusters']:,} of duplicates, the largest of {joined.sizes.max():,}",
+        "conflicts": f"{facts['conflicts']:,} pairs labelled different within one cluster",
+    }
+    return "\n".join([str(report), *aligned(table.items())]), facts
 
 
 @command(
@@ -81,10 +114,19 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 
 def _on_queries(flags: argparse.Namespace) -> Result:
-    """Chooses the weight of the vectors on one half of the queries, and measures on the other half."""
-    from siamese.evaluation.retrieval import evaluate_retrieval
+    """Chooses the weight of the vectors on one half of the queries, and measures on the other half.
 
-    measuring, choosing = _halves(flags)
+    Queries that share an answer, directly or through others, are a cluster; it is in one half.
+    """
+    from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+
+    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
+    texts = dict(zip(queries.ids, queries.questions))
+    known = [(text, relevance[name]) for name, text in texts.items() if name in relevance]
+    if not known:
+        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
+    rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
+    measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
     with opened(flags.index, flags, stored=flags.save_weight) as (index, _):
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
@@ -93,47 +135,26 @@ def _on_queries(flags: argparse.Namespace) -> Result:
             ranked = [[hit.id for hit in best] for best in hits]
             return evaluate_retrieval(ranked, answers, clusters=clusters)
 
-        weight, mrr = index.vector_weight, {}
-        origin = "that of the index: one cluster of queries cannot be divided"
-        with elapsed(f"Searching for the answers of {len(measuring) + len(choosing):,} queries"):
+        weight, source = index.vector_weight, "that of the index: the queries cannot be divided"
+        with elapsed(f"Searching for the answers of {len(rows):,} queries"):
             if choosing:
                 mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
-                origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+                source = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
             tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
-        if flags.save_weight and choosing:
+        if flags.save_weight:
             index.vector_weight = weight
-    rows = [["search", *tables["hybrid"]], *([m, *table.values()] for m, table in tables.items())]
+    table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
-        *aligned(rows),
+        *aligned(table),
         f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
-        f"Weight of the vectors in hybrid search: {weight:g}, {origin}.",
+        f"Weight of the vectors in hybrid search: {weight:g}, {source}.",
     ]
     facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
-    facts |= {"vector_weight": weight, "mrr_at_weight": mrr}
-    for mode, table in tables.items():
-        facts[mode] = {name: vars(interval) for name, interval in table.items()}
+    facts |= {"vector_weight": weight}
+    for mode, row in tables.items():
+        facts[mode] = {name: vars(interval) for name, interval in row.items()}
     return "\n".join(lines), facts
-
-
-def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
-    """The queries that measure and those that choose: (question, relevant ids, cluster) of each.
-
-    Queries that share an answer, directly or through others, are a cluster; it is in one half.
-    """
-    from siamese.evaluation.retrieval import read_relevance, shared_clusters
-
-    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
-    texts = dict(zip(queries.ids, queries.questions))
-    names = [name for name in texts if name in relevance]
-    if not names:
-        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
-    clusters = shared_clusters([relevance[name] for name in names])
-    number = {cluster: at for at, cluster in enumerate(dict.fromkeys(clusters))}
-    halves: list[list[tuple]] = [[], []]
-    for name, cluster in zip(names, clusters):  # Every second cluster chooses.
-        halves[number[cluster] % 2].append((texts[name], relevance[name], cluster))
-    return halves
 
 
 @command(

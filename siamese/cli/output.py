@@ -80,7 +80,7 @@ def table_result(
     """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name.
 
     Args:
-      flags: with output and excel.
+      flags: with output.
       rows: they may have more columns than `columns`, or fewer.
       columns: the first columns, which every row gets.
       summary: of the table, for people.
@@ -96,7 +96,7 @@ def table_result(
             names,
             *([json_text(v) if type(v) in (list, dict) else v for v in c] for c in cells),
         ]
-        lines = [csv_line(cells, excel=flags.excel) for cells in table]
+        lines = [csv_line(cells) for cells in table]
     text = "".join(f"{line}\n" for line in lines)
     if flags.output:
         write_text_atomically(flags.output, text)

@@ -1,4 +1,4 @@
-"""The commands that make models: train, import-weights; and data, which describes what they read."""
+"""The commands that make models: train and import-weights."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, claim, counted, note
-from siamese.cli.reading import PAIRS, labelled_pairs, reading_options, texts_by_id
-from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.cli.reading import labelled_pairs, texts_by_id
+from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
-from siamese.data.summary import describe, render
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
@@ -229,23 +228,9 @@ def _keys(pairs: QuestionPairs) -> list[frozenset[str]]:
 
 
 @command(
-    arg("questions", metavar="FILE", help="a file of labelled pairs"),
-    *shared.READ_PAIRS,
-)
-def data(flags: argparse.Namespace) -> Result:
-    """Describe a file of labelled pairs.
-
-    siamese data questions.csv --json
-    """
-    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
-    facts = describe(pairs)
-    return render(facts), facts
-
-
-@command(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
-    arg("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"),
+    arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
     arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
     flag("--overwrite", "replace the model there"),
 )

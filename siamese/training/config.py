@@ -138,7 +138,7 @@ class TrainConfig:
 
     @classmethod
     def general(cls, **changes: Any) -> TrainConfig:
-        """The tower of the preset `general`: `best`'s, beside a frozen encoder; see docs/training.md."""
+        """The tower of the preset `general`: `best`'s, beside a frozen encoder; see docs/train.md."""
         return cls.preset("general", **changes)
 
     @classmethod
@@ -193,7 +193,7 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(name for name in kinds if name not in _FLAGS)
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
-        help=f"another setting; may be repeated: {names} (docs/training.md)",
+        help=f"another setting; may be repeated: {names} (docs/train.md)",
     )  # fmt: skip
 
 

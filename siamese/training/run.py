@@ -100,7 +100,9 @@ class Trainer:
         self.config, self.quiet, self.init_from = config, quiet, init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
         if init_from and (config.network != "head" or init_from.encoder is None):
-            raise ArgumentError("A run starts from the head of a model; a tower starts anew.")
+            raise ArgumentError(
+                "A run starts from the head of a model; a tower starts from nothing."
+            )
         self._encoder = init_from.encoder if init_from else None
         if config.encoder and self._encoder is None:
             self._encoder = find_encoder(config.encoder)
