@@ -191,7 +191,7 @@ def test_the_saved_model_answers_as_the_trained_one(corpus, tmp_path, changes):
     trainer.save(report)
     loaded = DuplicateDetector.load(tmp_path)
     assert loaded.vocabulary.unknown_ids == 5 and loaded.threshold == report.threshold
-    assert loaded.tower == trainer.tower and loaded.calibration is not None
+    assert loaded.tower == trainer.tower and (loaded.calibration is not None) == report.separates
     assert_same_weights(loaded, trainer)
     sides = corpus.valid.question1[:40], corpus.valid.question2[:40]
     few = [loaded.similarity(a, b) for a, b in zip(*sides)]
