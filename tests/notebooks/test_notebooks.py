@@ -280,7 +280,7 @@ def test_the_solutions_have_full_marks_and_the_students_none(build, source):
         assert f"checks.{check.__name__}({name})" in cells[f"check-{name}"]
 
 
-# Runs a notebook, with short training; prints the number of each cell that ends with an error, and the marks.
+# Runs a notebook, with short training; prints which cells end with an error, and the marks.
 RUN = r"""
 import json, re, sys
 from IPython.core.interactiveshell import InteractiveShell
