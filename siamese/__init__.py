@@ -16,7 +16,7 @@ from siamese import compat
 from siamese.data.course_nltk import provide_punkt
 from siamese.errors import explain_missing_trax
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> its module, read from the stub that type checkers read. A name must not be that of a module
 # of this folder: importing that module would take the name's place.

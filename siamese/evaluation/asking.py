@@ -29,10 +29,7 @@ def similar_candidates(index: Any) -> list[Candidate]:
     They are some questions, each with its nearest others; every pair once, without texts that
     are equal but for case, blanks and quotes.
     """
-    while True:
-        vectors, entries = index.vectors, index.entries
-        if index.vectors is vectors:  # Both are of one moment.
-            break
+    entries, vectors, *_ = index.snapshot()
     rows = np.random.default_rng(0).permutation(len(entries))[:QUESTIONS]
     candidates: dict[frozenset[str], Candidate] = {}
     depth = min(NEIGHBOURS + 1, len(entries))
