@@ -6,7 +6,7 @@ REQUIREMENTS ?= requirements.txt
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint install extras tensorflow nbgrader scale bench notebooks check-notebooks docs check-docs clean
+.PHONY: help demo test test-fast lint ci install requirements extras tensorflow nbgrader scale bench notebooks check-notebooks docs check-docs check-readme clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,7 +23,7 @@ $(VENV)/installed: $(REQUIREMENTS) setup.cfg
 	@touch $@
 	@echo "Installed: $$(du -sh $(VENV) | cut -f1) in $(VENV)."
 
-demo: install  ## Train on the embedded corpus, evaluate, and answer two questions
+demo: install  ## Train on the embedded corpus, evaluate, and search questions written by hand
 	@$(BIN)/siamese demo
 
 # A file stays with one worker, for its fixtures; the order of the files puts no long one last.
@@ -35,11 +35,19 @@ test: install  ## All tests
 test-fast: install  ## The quick tests
 	@$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
 
-lint: install  ## Style and mistakes, with ruff
+lint: install  ## Style and mistakes, with ruff; types of the public names, with mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
 
-bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=, SPLITS=, BENCH="--parts main")
+ci:  ## Everything that has to pass before a change lands
+	@.ci/run
+
+requirements: install  ## Write the pinned lists again (UPGRADE=--upgrade takes the newest versions)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@PATH=$(BIN):$$PATH $(BIN)/python tools/pin_requirements.py $(UPGRADE)
+
+bench: install .venv-bench/installed  ## Speed beside stock Trax and PyTorch (QUESTIONS=, SPLITS=, BENCH="--rounds 5")
 	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS)) $(BENCH)
 
 .venv-bench/installed: requirements/bench.txt $(VENV)/installed
@@ -92,6 +100,9 @@ docs: .venv-docs/installed  ## The documentation as HTML in docs/_build; warning
 
 check-docs: install  ## Do the links, commands and code blocks of README and docs/*.md work?
 	@$(BIN)/python -m pytest tests/docs
+
+check-readme: install  ## The README's commands, word by word, in an empty environment (0.9 GB)
+	@$(BIN)/python tools/run_readme.py
 
 # An environment of its own: the tools for pages stay out of the one that trains.
 .venv-docs/installed: requirements/docs.txt requirements/notebooks.txt $(REQUIREMENTS) setup.cfg

@@ -37,8 +37,10 @@ napoleon_use_rtype = False
 
 html_theme = "sphinx_book_theme"
 html_title = "siamese"
-html_theme_options = {"show_toc_level": 2, "use_download_button": False}
+html_theme_options = {"show_toc_level": 1, "use_download_button": False}
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 
 
 ACCESSIBILITY = """
@@ -51,19 +53,15 @@ addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("summary").forEach(s => {
     if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
   });
-  const style = document.createElement("style");
-  style.textContent = "main, main code.literal { overflow-wrap: anywhere; }"
-    + " code .pre, code.literal { white-space: normal; }"
-    + " .indextable td { display: block; width: auto !important; }";
-  document.head.append(style);
+  document.querySelectorAll("main table").forEach(t => t.tabIndex = 0);
 });
 """
 
 
 def setup(app):
     """A property's sentence is left alone: napoleon takes what stands before a colon for its type."""
-    # The search button says more than its label; the sidebar is no landmark and its arrows have no name; a
-    # long name in a text makes the page wider than a phone (tools/check_pages.py).
+    # The search button shows more than its label; the sidebar is no landmark and its arrows have no name; a
+    # table that scrolls must take the keyboard (tools/check_pages.py).
     app.add_js_file(None, body=ACCESSIBILITY)
     kept = {}
 

@@ -13,7 +13,7 @@ from siamese import compat
 from siamese.data.course_nltk import provide_punkt
 from siamese.errors import explain_missing_trax
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> the module that defines it. A name must not be that of a module of this folder: importing
 # that module would take the name's place.
@@ -82,14 +82,4 @@ def __dir__():
 
 
 compat.prepare()
-for _module in (
-    "trax.layers.base",
-    "trax.layers.combinators",
-    "trax.supervised.training",
-    "trax.data.inputs",
-):
-    # Imported no sooner than Trax: it brings NumPy.
-    compat.after_import(
-        _module, lambda module: importlib.import_module("siamese.compat.trax_guards").guard(module)
-    )
 compat.after_import("nltk", provide_punkt)

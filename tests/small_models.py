@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from siamese.data.pairs import QuestionPairs
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
+from siamese.search.parts import fit_parts
 
 SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
 WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
@@ -59,9 +59,9 @@ def make_curve_detector(**options):
     """A tower beside `letters`, decided by a curve of both cosines, fitted on random pairs."""
     detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
     cosines = detector.similarity(texts[:200], texts[200:])
-    return detector.with_curve(
-        QuestionPairs(texts[:200], texts[200:], cosines > np.median(cosines))
-    )
+    parts = detector.part_cosines(detector.encode(texts[:200]), detector.encode(texts[200:]))
+    curve = fit_parts(parts, cosines, cosines > np.median(cosines))
+    return detector.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
 
 
 def random_questions(count, seed=1):

@@ -15,6 +15,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 WIDTHS = (1280, 390)  # CSS pixels
+# The beginnings of code blocks that are wider than their place.
+CUT = """[...document.querySelectorAll("main pre")].filter(e => e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.textContent.slice(0, 60))"""
 
 
 def violations(page, axe: str) -> list[str]:
@@ -43,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
                 page.goto(Path(name).resolve().as_uri())
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 found = violations(page, axe)
+                found += [f"code is cut: {line}" for line in page.evaluate(CUT)]
                 if wide > width:
                     found.append(f"the page is {wide} pixels wide")
                 page.close()

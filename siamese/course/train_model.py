@@ -43,7 +43,7 @@ def train_model(
 
     In the edition of 2020 the schedule is the third argument, in front of the generators: that call is
     taken too. Where `output_dir` holds a checkpoint of the same model, the loop goes on from it, and the
-    batches begin anew. Python's and NumPy's random generators stay as the caller left them.
+    batches start over. Python's and NumPy's random generators stay as the caller left them.
 
     Args:
       Siamese: function () -> model, such as `Siamese` or ``functools.partial(Siamese, len(vocab))``.
@@ -52,7 +52,7 @@ def train_model(
       val_generator: likewise, for the evaluation.
       output_dir: where Trax's checkpoints and metrics go; None writes nothing.
       lr_schedule: function step -> learning rate; the course's where None.
-      random_seed: of the initial weights; drawn anew each time where None.
+      random_seed: of the initial weights; drawn each time where None.
       eval_at: function step -> whether to print and evaluate; at step 1 and each 100th where None.
 
     Returns:

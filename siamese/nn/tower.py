@@ -23,7 +23,7 @@ from siamese.errors import ArgumentError
 
 UNKNOWN, PAD = 0, 1
 # The parts of a batch that draw their own dropout of a word's vector: with one part a question and its
-# duplicate lack the same numbers, and the model generalises less (docs/training.md).
+# duplicate lack the same numbers, and the model generalises less (docs/train.md).
 DROPOUT_PARTS = 2
 
 
@@ -157,7 +157,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
         products, at = products_of(weights, x, config), read
     mask = (tokens != PAD) if config.mask_padding else None
     means = [
-        mean_state(weights[f"{name}/kernel"], product, at, mask, x.dtype, reverse)
+        mean_state(weights[f"{name}/kernel"], product, at, mask, reverse)
         for name, product, reverse in zip(config.lstms, products, (False, True))
     ]
     return unit_vectors(jnp, jnp.concatenate(means, axis=-1))

@@ -1,4 +1,4 @@
-"""Text of strangers, shown: on a terminal, on a page, in a spreadsheet, as JSON."""
+"""Untrusted text, made safe to display: on a terminal, on a page, in a spreadsheet, as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Printed with every answer by an encoder's default threshold.
-NO_LABELS = "No labels stand behind this threshold, a default; `siamese threshold` fits it to some."
+NO_LABELS = (
+    "This threshold is a default, not fitted to labels; `siamese threshold` fits it to yours."
+)
 
 # What a terminal obeys, what turns the direction of writing, and what cannot be encoded.
 _HARMFUL = re.compile(

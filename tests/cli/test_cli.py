@@ -104,9 +104,9 @@ def test_the_demo_beats_chance_and_word_overlap(run):
     for figures, accuracy, roc_auc in ((course, 0.01, 0.05), (best, 0.05, 0.15)):
         assert figures["tuned_accuracy"] > simple + accuracy
         assert figures["roc_auc"] > best["overlap_roc_auc"] + roc_auc
-    assert code == 0 and len(facts["answers"]) == 2 and best["roc_auc"] > course["roc_auc"]
+    assert code == 0 and len(facts["answers"]) == 3 and best["roc_auc"] > course["roc_auc"]
     assert run("predict", "demo/best", "Is it far?", "How far is it?")[0] == 0
-    # The figures that docs/own_data.md prints.
+    # The figures that docs/quality.md prints.
     assert facts["handwritten"] == pytest.approx({"precision": 0.340, "recall": 0.133}, abs=0.02)
 
 

@@ -179,13 +179,13 @@ def test_an_encoders_name_is_a_model_for_every_command(tmp_path, monkeypatch, ca
         assert main([*command]) == 0
         return "".join(capsys.readouterr())
 
-    assert "No labels stand behind this threshold" in run("predict", NAMED, "how far", "how far")
+    assert "not fitted to labels" in run("predict", NAMED, "how far", "how far")
     given = run("predict", NAMED, "how far", "cook rice", "--threshold", "0.5", "--json")
     assert json.loads(given)["threshold_from"] == "given"
     run("index", "build", "old.csv", "--model", NAMED, "--output", "old")
     for command in (["search", "old", "cook"], ["duplicates", "old"]):
-        assert "No labels stand behind this threshold" in run(*command)
-    assert "No labels" in run("match", "old.csv", "old.csv", "--model", NAMED)
+        assert "not fitted to labels" in run(*command)
+    assert "not fitted to labels" in run("match", "old.csv", "old.csv", "--model", NAMED)
     # A threshold on an encoder's name is written as a model.
     fit = "threshold", NAMED, "--answers", "mine.csv"
     assert "It is not saved; --output FILE writes a model" in run(*fit)

@@ -11,6 +11,7 @@ from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
 from siamese.cli.main import main
 from siamese.errors import DataError
 from siamese.search.groups import duplicate_groups
+from siamese.search.parts import fit_parts
 
 
 def labelled(detector, count, seed, cut):
@@ -42,9 +43,9 @@ def test_a_refit_is_one_of_the_models_own_curve(tmp_path):
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_curve_of_labels_of_one_kind_is_refused(label):
-    detector, texts = make_curve_detector(), random_questions(40)
+    cosines = np.linspace(0, 1, 20)
     with pytest.raises(DataError, match="duplicate"):
-        detector.with_curve(QuestionPairs(texts[:20], texts[20:], [label] * 20))
+        fit_parts(np.stack([cosines, cosines], 1), cosines, np.full(20, label))
 
 
 class Vowels:

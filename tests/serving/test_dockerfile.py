@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 
 def instructions(image):
     """(name, arguments) of each instruction of an image, lines joined."""
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    text = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     stages = re.split(r"^(?=FROM )", text, flags=re.M)[1:]
     lines = (line for line in stages[image].splitlines() if line.strip() and line[0] != "#")
     return [tuple(line.split(None, 1)) for line in lines]
 
 
 def test_what_is_copied_is_there_and_not_ignored():
-    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    ignored = (ROOT / "docker" / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     copied = {
         source
         for name, arguments in instructions(0) + instructions(1)

@@ -25,7 +25,7 @@ HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
 def address():
     ids = ["=1+1", *map(str, range(200))]
     questions = [HARMFUL, *random_questions(200)]
-    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60, "platt")
+    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60)
     detector = make_detector(threshold=0.9, calibration=calibration)
     index = QuestionIndex.build(detector, questions, ids=ids)
     with running(index, key="secret") as served:

@@ -88,7 +88,7 @@ def bound(
 def write_labels(
     db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, **grouping: Any
 ) -> None:
-    """Writes groups anew, but for the questions of `state` that are gone `now`."""
+    """Replaces the groups, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
     rows, labels = state.rows[live], labels[live]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)

@@ -1,0 +1,90 @@
+"""What a configuration makes of labelled pairs, and the batches it asks for."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from siamese import DataError, TrainConfig, embedded_corpus
+from siamese.data.pairs import QuestionPairs
+from siamese.training.prepare import make_batches, prepare
+
+SMALL = TrainConfig.best(
+    d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
+    bidirectional=False, epochs=0.0, steps=9, eval_every=4, checkpoint_every=100, min_count=2,
+    unknown_ids=5,
+)  # fmt: skip
+
+
+CORPUS = embedded_corpus(train_pairs=200, valid_pairs=150, test_pairs=50)
+CHAIN = int(CORPUS.train.is_duplicate.argmax())  # A second duplicate of one question.
+TRAIN = QuestionPairs(
+    [*CORPUS.train.question1, CORPUS.train.question2[CHAIN]],
+    [*CORPUS.train.question2, f"again : {CORPUS.train.question2[CHAIN]}"],
+    [*CORPUS.train.is_duplicate, True],
+)
+VALID = CORPUS.valid
+
+
+def prepared(rows=TRAIN, valid=VALID, **changes):
+    return prepare(rows, dataclasses.replace(SMALL, **changes), valid=valid)
+
+
+def test_a_batch_has_its_labelled_pairs_and_the_position_is_kept():
+    data = prepared()
+    (batches, validation), (other, _) = (make_batches(data, SMALL) for _ in range(2))
+    batch = next(batches)
+    assert batch.q1.shape == batch.q2.shape and len(batch.q1) == 8
+    assert batch.labelled_q1.shape == batch.labelled_q2.shape and len(batch.labelled_q1) == 6
+    assert batch.false_negative_mask.shape == (8, 8) and batch.false_negative_mask.dtype == bool
+    assert batch.is_duplicate.shape == (6,) and set(batch.is_duplicate.tolist()) <= {0, 1}
+    assert 1 <= len(validation) <= 8 and all(len(q) == 2 for q in validation)
+    for _ in range(5):
+        next(batches)
+    other.restore(batches.state())
+    for ours, theirs in zip(next(batches), next(other), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_labelled_pairs_have_their_own_labels_and_proportion():
+    labels, known = prepared().labelled[2], {}
+    joined = prepared(hard_negatives=0).labelled
+    for one, two, label in zip(*(side.tolist() for side in joined)):
+        assert known.setdefault((one, two), label) == label
+    assert labels.mean() == pytest.approx(0.4, abs=0.01)
+    others = sum(1 for label in joined[2] if not label)
+    assert (labels == 0).sum() == others + 10  # the hard negatives
+
+
+def test_held_out_labels_are_not_looked_at():
+    changes = {"hard_negatives": 0, "topic_block": 1}
+    flipped = TRAIN.is_duplicate.copy()
+    first = np.flatnonzero(flipped)[int(flipped.sum() * 0.8)]
+    flipped[first + 1 :] = np.roll(flipped[first + 1 :], 1)  # As many of each, elsewhere.
+    rows = QuestionPairs(TRAIN.question1, TRAIN.question2, flipped)
+    mine, its = (prepared(given, None, **changes) for given in (TRAIN, rows))
+    for a, b in zip((*mine.labelled, *mine.train_clusters), (*its.labelled, *its.train_clusters)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_transitive_closure_is_trained_on_with_their_cluster():
+    plain, more = (prepared(transitive_closure=closure) for closure in (False, True))
+    cluster_of = {}
+    for data in (plain, more):
+        for row1, row2, cluster1, cluster2 in zip(*data.train, *data.train_clusters):
+            assert cluster1 == cluster2
+            for row in (row1, row2):
+                assert cluster_of.setdefault(row, cluster1) == cluster1
+    labelled, trained = ({frozenset(pair) for pair in zip(*data.train)} for data in (plain, more))
+    assert labelled < trained
+    assert len(more.train[0]) - len(plain.train[0]) == len(trained - labelled)
+
+
+def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
+    with pytest.raises(DataError, match="pair_batch_size"):
+        prepared(TRAIN.duplicates(), hard_negatives=0)
+    blank = QuestionPairs(
+        [*TRAIN.question1, " "], [*TRAIN.question2, "what is it ?"], [*TRAIN.is_duplicate, False]
+    )
+    mine, its = (prepared(rows, hard_negatives=0).labelled for rows in (blank, TRAIN))
+    assert len(mine[0]) == len(its[0])
