@@ -23,7 +23,7 @@ $(VENV)/installed: $(REQUIREMENTS) setup.cfg
 	@touch $@
 	@echo "Installed: $$(du -sh $(VENV) | cut -f1) in $(VENV)."
 
-demo: install  ## Train on the embedded corpus, evaluate, and answer two questions
+demo: install  ## Train on the embedded corpus, evaluate, and search questions written by hand
 	@$(BIN)/siamese demo
 
 # A file stays with one worker, for its fixtures; the order of the files puts no long one last.
@@ -47,7 +47,7 @@ requirements: install  ## Write the pinned lists again (UPGRADE=--upgrade takes 
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@PATH=$(BIN):$$PATH $(BIN)/python tools/pin_requirements.py $(UPGRADE)
 
-bench: install .venv-bench/installed  ## Speed beside stock Trax, PyTorch and Keras (QUESTIONS=, SPLITS=, BENCH="--parts main")
+bench: install .venv-bench/installed  ## Speed beside stock Trax and PyTorch (QUESTIONS=, SPLITS=, BENCH="--rounds 5")
 	@$(BIN)/python benchmarks/speed.py --peer-python .venv-bench/bin/python $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(SPLITS),--splits $(SPLITS)) $(BENCH)
 
 .venv-bench/installed: requirements/bench.txt $(VENV)/installed

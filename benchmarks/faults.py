@@ -162,17 +162,8 @@ def kills(flags: argparse.Namespace, folder: Path) -> dict:
 def writing_commands(at: Path) -> dict[str, list]:
     """Every command that writes files, all of them to the folder `at`."""
     pairs, model, index = at / "pairs.csv", at / "run" / "model.safetensors", at / "index"
-    train = [
-        "train",
-        "--preset",
-        "course",
-        "--questions",
-        pairs,
-        "--batch-size",
-        32,
-        "--set=d_model=32",
-        "--output",
-    ]
+    train = ["train", "--preset", "course", "--batch-size", 32, "--set=d_model=32"]
+    train += ["--questions", pairs, "--output"]
     build = ["index", "build", at / "list.txt", "--model", model, "--output"]
     return {
         "train": [*train, at / "new", "--steps", 8],

@@ -1,9 +1,9 @@
-"""How right the presets are on labelled rows, beside the baselines.
+"""How right the models are on labelled rows and on made pairs, beside baselines; and what they cost.
 
     python benchmarks/quality.py --questions questions.csv.gz --splits splits.json --runs runs --test
 
 trains the models that are not yet in the folder of runs (an interrupted run resumes), measures all on the
-validation rows, and writes quality.json and its table, quality.md. `general` is a head and `best`'s tower
+validation rows, and writes quality.json and its tables, quality.md. `general` is a head and `best`'s tower
 beside their encoder: the tower is not trained again. Names with ", both" have the encoder use+wordllama.
 
 How test is kept out of every choice: training reads the train rows alone; the threshold, the calibration
@@ -13,16 +13,22 @@ their saved threshold and calibration, and scores the test rows once.
 Beside all rows stand those of whose two questions none, one or both were trained on: half of the duplicates
 among all rows follow from training labels, so the figure for all of them is optimistic. The disjoint
 split (``--disjoint``) divides all rows anew so that no question stands in two parts (`cluster_split`).
+The made pairs are those of made_pairs.py. Their typed questions are the first of the valid rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
+import made_pairs
 import numpy as np
+from transfer import tfidf
 
 from siamese import DuplicateDetector, QuestionPairs, enable_compile_cache, keep_memory, read_pairs
 from siamese.data.clusters import cluster_split
@@ -34,7 +40,6 @@ from siamese.training.config import TrainConfig
 from siamese.training.report import with_tower
 from siamese.training.run import Trainer
 
-FIELDS = ("accuracy_at_0.7", "accuracy", "roc_auc", "average_precision", "calibration_error")
 SEEN = ("none_seen", "one_seen", "both_seen")  # how many of a row's questions were trained on
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 CONFIGS = {
@@ -48,11 +53,10 @@ CONFIGS = {
     "general": TrainConfig.general(),
     "general, both": TrainConfig.general(encoder="use+wordllama"),
 }
-ENCODERS = (
-    "use",
-    "wordllama",
-    "use+wordllama",
-)  # without training; the latter two saw Quora's labels
+ENCODERS = ("use", "wordllama", "use+wordllama")  # without training
+BASELINES = ("word overlap", "TF-IDF")
+QUESTIONS = 50  # that are typed in four ways
+ENCODED = 1000  # questions whose encoding is timed
 
 
 def main() -> None:
@@ -72,12 +76,21 @@ def main() -> None:
         for name in flags.disjoint:
             key = f"{name}, cluster-disjoint"
             measure(flags, key, name, flags.seeds[0], dict(zip(parts, divided)), results)
-    text = table(results)
-    flags.output.with_suffix(".md").write_text(
+    text = (
         "# How right the models are\n\nMade by `python benchmarks/quality.py`; mean ± standard deviation "
-        f"over the seeds.\n\n{text}\n"
+        "over the seeds. †: the vectors of wordllama were trained on Quora's duplicates, perhaps on these "
+        f"rows.\n{tables(results)}"
     )
+    flags.output.with_suffix(".md").write_text(text)
     print(text)
+
+
+class Judge(NamedTuple):
+    """What is measured: a model, or a baseline."""
+
+    score: Callable  # (texts, texts) -> float [n]
+    threshold: float  # a duplicate's score exceeds it
+    probability: Callable | None  # of scores
 
 
 def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -> None:
@@ -85,13 +98,38 @@ def measure(flags, key: str, name: str, seed: int, parts: dict, results: dict) -
     facts = results.setdefault(key, {"name": key.partition(", seed")[0]})
     if "valid" in facts and ("test" in facts or not flags.test):
         return
-    detector = None if name == "word overlap" else model(flags, key, name, seed, parts, facts)
-    wanted = ("valid", "test") if flags.test else ("valid",)
-    for part in wanted:
+    if name in BASELINES:
+        judge = baseline(name, parts)
+    else:
+        detector = model(flags, key, name, seed, parts, facts)
+        judge = Judge(detector.score, detector.threshold, detector.probabilities_of)
+        facts |= costs(detector, parts["valid"].question2[:ENCODED])
+    facts["made"] = on_made_pairs(judge, parts["valid"])
+    for part in ("valid", "test") if flags.test else ("valid",):
         if part not in facts:
-            facts[part] = figures(detector, parts[part], parts["train"], parts["valid"])
+            facts[part] = figures(judge, parts[part], parts["train"])
             print(key, part, facts[part], flush=True)
     flags.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def baseline(name: str, parts: dict) -> Judge:
+    """A count of common words with the best threshold of the valid rows."""
+    valid, train = parts["valid"], parts["train"]
+    known = [*train.question1, *train.question2]
+    score = word_overlap if name == "word overlap" else tfidf(known)
+    scores = score(valid.question1, valid.question2)
+    return Judge(score, best_threshold(scores, valid.is_duplicate), None)
+
+
+def costs(detector: DuplicateDetector, texts: list[str]) -> dict:
+    """The size of the model's file, and how many questions it encodes in a second of one core."""
+    with tempfile.TemporaryDirectory() as folder:
+        size = detector.save(Path(folder) / "model.safetensors").stat().st_size
+    detector.encode(texts[:50], processes=1)
+    start = time.process_time()
+    detector.encode(texts, processes=1)
+    speed = len(texts) / (time.process_time() - start)
+    return {"file_mb": round(size / 1e6, 1), "questions_per_cpu_s": round(speed)}
 
 
 def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> DuplicateDetector:
@@ -112,36 +150,28 @@ def model(flags, key: str, name: str, seed: int, parts: dict, facts: dict) -> Du
         started = time.monotonic()
         trainer = Trainer(parts["train"], config, folder, valid=parts["valid"], quiet=flags.quiet)
         trainer.train()
-        facts["training_s"] = None if trainer.resumed_from else round(time.monotonic() - started, 1)
+        if not trainer.resumed_from:
+            facts["training_s"] = round(time.monotonic() - started, 1)
         facts["steps"] = trainer.step
         trainer.save(trainer.evaluate(parts["valid"]))
     return DuplicateDetector.load(folder)
 
 
-def figures(detector, pairs: QuestionPairs, trained: QuestionPairs, valid: QuestionPairs) -> dict:
-    """The figures of a model with its saved threshold and calibration; of word overlap where None."""
+def figures(judge: Judge, pairs: QuestionPairs, trained: QuestionPairs) -> dict:
+    """The figures on labelled rows."""
     labels = pairs.is_duplicate
-    if detector is None:
-        scores = word_overlap(pairs.question1, pairs.question2)
-        chosen = word_overlap(valid.question1, valid.question2)
-        threshold = best_threshold(chosen, valid.is_duplicate)
-    else:
-        scores, threshold = (
-            detector.score(pairs.question1, pairs.question2),
-            detector.threshold,
-        )
-    tuned = evaluate_scores(scores, labels, threshold)
+    scores = judge.score(pairs.question1, pairs.question2)
+    tuned = evaluate_scores(scores, labels, judge.threshold)
     facts = {
         "accuracy_at_0.7": float(((scores > 0.7) == labels).mean()),
-        "threshold": threshold,
+        "threshold": judge.threshold,
         "accuracy": tuned.accuracy,
         "roc_auc": tuned.roc_auc,
         "average_precision": tuned.average_precision,
         "base_rate": tuned.base_rate,
     }
-    if detector is not None and detector.calibration is not None:
-        probabilities = detector.probabilities_of(scores)
-        facts["calibration_error"] = expected_calibration_error(probabilities, labels)
+    if judge.probability:
+        facts["calibration_error"] = expected_calibration_error(judge.probability(scores), labels)
     seen = trained_on(pairs, trained)
     for count, name in enumerate(SEEN):
         part = seen == count
@@ -151,34 +181,72 @@ def figures(detector, pairs: QuestionPairs, trained: QuestionPairs, valid: Quest
     return {name: round(float(value), 4) for name, value in facts.items()}
 
 
+def on_made_pairs(judge: Judge, valid: QuestionPairs) -> dict:
+    """Shares of typed questions that stay duplicates, and of near misses that are told apart."""
+    questions = list(dict.fromkeys(valid.question1))[:QUESTIONS]
+    typed = np.array([made_pairs.typed(question) for question in questions])  # [questions, rules]
+    facts = {"typed": 0.0}
+    for rule, texts in zip(made_pairs.TYPED, typed.T):
+        stays = judge.score(questions, texts.tolist()) > judge.threshold
+        facts[rule] = stays.mean()
+        facts["typed"] += stays.mean() / len(made_pairs.TYPED)
+    kinds, asked, same, near = map(np.array, zip(*made_pairs.near_misses()))
+    same, near = (judge.score(asked.tolist(), texts.tolist()) for texts in (same, near))
+    facts |= {"refused": (near <= judge.threshold).mean(), "ahead": (same > near).mean()}
+    facts |= {f"{kind}_ahead": (same > near)[kinds == kind].mean() for kind in made_pairs.KINDS}
+    return {name: round(float(value), 4) for name, value in facts.items()}
+
+
 def trained_on(pairs: QuestionPairs, trained: QuestionPairs) -> np.ndarray:
     """How many of each row's two questions stand in the training rows, int [n]."""
     known = {*trained.question1, *trained.question2}
     return np.array([(a in known) + (b in known) for a, b in zip(pairs.question1, pairs.question2)])
 
 
-def table(results: dict) -> str:
-    """All seeds of a model as one line: mean and spread."""
-    lines = [
-        "| model | steps | seeds | rows | accuracy at 0.7 | accuracy, tuned | ROC AUC | average precision "
-        "| ECE | ROC AUC, none seen | one seen | both seen | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+ROWS = {
+    "accuracy at 0.7": "accuracy_at_0.7",
+    "accuracy, tuned": "accuracy",
+    "ROC AUC": "roc_auc",
+    "average precision": "average_precision",
+    "ECE": "calibration_error",
+    **{f"ROC AUC, {name.replace('_', ' ')}": f"roc_auc_{name}" for name in SEEN},
+}
+MADE = {
+    "typed questions that stay duplicates": "typed",
+    **{rule: rule for rule in made_pairs.TYPED},
+}
+MADE |= {"near misses refused": "refused", "paraphrase ahead of near miss": "ahead"}
+MADE |= {f"ahead, {kind}": f"{kind}_ahead" for kind in made_pairs.KINDS}
+COSTS = {"steps": "steps", "training, s": "training_s", "file, MB": "file_mb"}
+COSTS |= {"questions a CPU second": "questions_per_cpu_s"}
+
+
+def tables(results: dict) -> str:
+    """The figures on valid and test rows, on made pairs, and the costs; a line for all seeds of a model."""
     groups: dict[str, list[dict]] = {}
     for facts in results.values():
         groups.setdefault(facts["name"], []).append(facts)
-    fields = (*FIELDS, *(f"roc_auc_{name}" for name in SEEN))
-    for name, runs in groups.items():
-        times = [run["training_s"] for run in runs if run.get("training_s")]
-        steps = f"{runs[0]['steps']:,}" if "steps" in runs[0] else ""
-        for part in ("valid", "test"):
+    text = ""
+    for part, title in (("test", "Test rows"), ("valid", "Valid rows"), ("made", "Made pairs")):
+        columns = MADE if part == "made" else ROWS
+        text += f"\n## {title}\n\n| model | seeds | {' | '.join(columns)} |\n"
+        text += f"{'|---' * (len(columns) + 2)}|\n"
+        for name, runs in groups.items():
             rows = [run[part] for run in runs if part in run]
             if rows:
-                cells = [spread([row[field] for row in rows if field in row]) for field in fields]
-                seconds = f"{np.mean(times):.0f}" if times else ""
-                first = f"| {name} | {steps} | {len(rows)} | {part} | "
-                lines.append(f"{first}{' | '.join(cells)} | {seconds} |")
-    return "\n".join(lines)
+                cells = [spread([row[f] for row in rows if f in row]) for f in columns.values()]
+                text += f"| {marked(name)} | {len(rows)} | {' | '.join(cells)} |\n"
+    text += f"\n## Costs\n\n| model | {' | '.join(COSTS)} |\n{'|---' * (len(COSTS) + 1)}|\n"
+    for name, runs in groups.items():
+        values = [[run[f] for run in runs if run.get(f)] for f in COSTS.values()]
+        cells = [f"{np.mean(v):,.5g}" if v else "" for v in values]
+        text += f"| {marked(name)} | {' | '.join(cells)} |\n" if any(cells) else ""
+    return text
+
+
+def marked(name: str) -> str:
+    """The name, with a dagger where the vectors were trained on Quora's duplicates."""
+    return f"{name} †" if "wordllama" in name or ", both" in name else name
 
 
 def spread(values: list[float]) -> str:
@@ -195,7 +263,7 @@ def parsed():
     add("--questions", required=True, help="the rows, as `siamese train` reads them")
     add("--splits", required=True, help='JSON: {"rows": {"train": [first, end], ...}}')
     add("--runs", type=Path, required=True, help="folder of the trained models")
-    names = ["word overlap", *ENCODERS, *CONFIGS]
+    names = [*BASELINES, *ENCODERS, *CONFIGS]
     add("--models", nargs="*", default=names, choices=names)
     add("--seeds", nargs="*", type=int, default=[34])
     add("--disjoint", nargs="*", default=[], help="models on the disjoint split")

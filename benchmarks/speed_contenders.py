@@ -1,4 +1,4 @@
-"""The contenders of speed.py: stock Trax, ours, PyTorch and Keras, with the same sizes, loss and Adam.
+"""The contenders of speed.py: stock Trax, ours and PyTorch, with the same sizes, loss and Adam.
 
 Each maker takes the vocabulary's size and a sample batch, and gives step(*batch) -> loss and encode(q) ->
 vectors; both return when the result is there. The best preset has a loss and batches of its own.
@@ -23,7 +23,6 @@ NAMES = {
     "trax_fast": "Trax with fast_forward, course batches",
     "ours": "siamese train, course preset",
     "torch": "PyTorch nn.LSTM, course batches",
-    "keras": "Keras LSTM (JAX), course batches",
     "ours_masked": "siamese, PairBatches, masked",
     "ours_best": "siamese, best preset",
     "torch_packed": "PyTorch packed, PairBatches",
@@ -82,20 +81,17 @@ def make_ours(vocab: int, sample, preset: str = "course", **changes):
     from siamese.nn.ragged import Ragged
     from siamese.nn.tower import Dropout, TowerConfig, init
     from siamese.training.losses import make_loss
-    from siamese.training.step import initial_state, make_optimizer, make_step
+    from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
 
     keep_memory()
     enable_compile_cache()
-    options = {
-        "schedule": "linear",
-        "warmup_steps": 0,
-        "learning_rate": RATE,
-    }  # constant for a while
+    # A rate that is constant for a while.
+    options = {"schedule": "linear", "warmup_steps": 0, "learning_rate": RATE}
     config = TrainConfig.preset(preset, d_model=D_MODEL, **{**options, **changes})
     tower = TowerConfig(vocab, D_MODEL, config.mask_padding, config.bidirectional)
     optimizer = make_optimizer(config, total_steps=10**9)
     dropout = Dropout(config.embedding_dropout, config.word_dropout)
-    train_step = make_step(tower, make_loss(config), optimizer, dropout=dropout)
+    train_step = make_step(tower_network(tower, dropout), make_loss(config), optimizer)
     weights = init(jax.random.key(0), tower, config.lstm_bias, config.embedding_std)
     state, encoder = initial_state(weights, optimizer), Encoder(tower, weights)
 
@@ -158,38 +154,6 @@ def make_torch(vocab: int, sample, packed: bool = False):
     return step, encode
 
 
-def make_keras(vocab: int, sample):
-    """Keras's Embedding, LSTM and Adam on its JAX backend, through train_on_batch."""
-    os.environ["KERAS_BACKEND"] = "jax"
-    import keras
-    from keras import layers, ops
-
-    tower = keras.Sequential(
-        [
-            layers.Embedding(vocab, D_MODEL),
-            layers.LSTM(D_MODEL, return_sequences=True),
-            layers.GlobalAveragePooling1D(),
-            layers.UnitNormalization(),
-        ]
-    )
-
-    def loss(_, v):
-        half = ops.shape(v)[0] // 2
-        scores, eye = v[:half] @ ops.transpose(v[half:]), ops.eye(half)
-        positive = ops.diagonal(scores)
-        closest = ops.max(scores - 2 * eye, axis=1)
-        mean = ops.sum(scores * (1 - eye), axis=1) / (half - 1)
-        return ops.mean(ops.relu(0.25 - positive + closest) + ops.relu(0.25 - positive + mean))
-
-    tower.compile(keras.optimizers.Adam(RATE), loss, jit_compile=True)
-
-    def step(q1, q2):
-        q = np.concatenate([q1, q2])
-        return float(tower.train_on_batch(q, np.zeros((len(q), 1), np.float32)))
-
-    return step, lambda q: np.asarray(tower.predict_on_batch(q))
-
-
 MAKERS = {
     "trax": make_trax,
     "trax_fast": partial(make_trax, fast=True),
@@ -198,7 +162,6 @@ MAKERS = {
     "ours_best": partial(make_ours, preset="best"),
     "torch": make_torch,
     "torch_packed": partial(make_torch, packed=True),
-    "keras": make_keras,
 }
 # Which batches a contender trains on, where not the course's, and its LSTMs where not one.
 BATCHES = {

@@ -30,7 +30,7 @@ from siamese.nn.encoder import Encoder
 from siamese.nn.tower import TowerConfig, init
 from siamese.training.config import TrainConfig
 from siamese.training.prepare import prepare
-from siamese.training.step import initial_state, make_optimizer, make_step
+from siamese.training.step import initial_state, make_optimizer, make_step, tower_network
 
 RESULTS = Path(__file__).parent / "results" / "which_loss.json"
 CHOICES = ("hardest", "semi_hard"), ("mean", "sum"), ("all_gates", "forget_gate")
@@ -83,7 +83,7 @@ def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
         losses = loss_from_scores(scores, closest=closest, reduction="none")
         return getattr(losses, reduction)(), losses.mean()
 
-    step = make_step(tower, loss, optimizer)
+    step = make_step(tower_network(tower), loss, optimizer)
     state = initial_state(init(jax.random.key(seed), tower, bias), optimizer)
     random.seed(seed)
     batches = data_generator(*(data.ids.take(side) for side in data.train), config.batch_size)

@@ -131,7 +131,7 @@ def published() -> str | None:
     """The repository's address, `url` in setup.cfg; None until it is published."""
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg", encoding="utf-8")
-    return settings.get("metadata", "url", fallback=None) or None
+    return settings.get("metadata", "url", fallback="").rstrip("/") or None
 
 
 def setup_cell() -> str:
@@ -151,15 +151,12 @@ def setup_cell() -> str:
 
 
 def badges(source: Path) -> str:
-    """Markdown that opens a student notebook in Colab and in Binder; empty until there is an address."""
-    address = published()
-    if not address:
-        return ""
-    repository = address.removesuffix(".git").partition("github.com/")[2]
+    """Markdown that opens a student notebook in Colab and in Binder; empty without an address on GitHub."""
+    repository = (published() or "").removesuffix(".git").partition("github.com/")[2]
     path = f"notebooks/student/{source.stem}.ipynb"
     colab = f"https://colab.research.google.com/github/{repository}/blob/main/{path}"
     binder = f"https://mybinder.org/v2/gh/{repository}/main?labpath={path}"
-    return f"[Open in Colab]({colab}) · [Open in Binder]({binder})"
+    return repository and f"[Open in Colab]({colab}) · [Open in Binder]({binder})"
 
 
 def editions(notebook: nbformat.NotebookNode) -> dict[str, nbformat.NotebookNode]:

@@ -82,14 +82,4 @@ def __dir__():
 
 
 compat.prepare()
-for _module in (
-    "trax.layers.base",
-    "trax.layers.combinators",
-    "trax.supervised.training",
-    "trax.data.inputs",
-):
-    # Imported no sooner than Trax: it brings NumPy.
-    compat.after_import(
-        _module, lambda module: importlib.import_module("siamese.compat.trax_guards").guard(module)
-    )
 compat.after_import("nltk", provide_punkt)

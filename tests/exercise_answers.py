@@ -184,9 +184,6 @@ WRONG = {
     ],
     "modified_loss": [
         (lambda s: CHECKS["modified_loss"].made()(s.T), "rows and columns are exchanged"),
-        (("np.sum(loss1", "np.mean(loss1"), "a mixture of two editions: the lecture's"),
-        (("loss1 + loss2", "loss1"), "only the mean negative counts"),
-        (("margin = 0.25", "margin = 0.5"), "the margin is 0.25"),
     ],
     "TripletLossFn": [
         (("np.sum(loss1", "np.mean(loss1"), "a mixture of two editions: the lecture's masked"),
@@ -196,18 +193,15 @@ WRONG = {
         ((CLOSEST, CLOSEST[15:-4], MEAN, MEAN[15:-4], "return fastnp.sum(loss1 + loss2)",
           "return fastnp.maximum(0, fastnp.sum(loss1 + loss2))"), "the hinge comes after the mean"),
         (("positive[:, None]", "positive"), "column j was compared with its own positive"),
-        (("positive + margin", "positive + 0.25"), "always 0.25"),
         (("(v1, v2.T)", "(v1, v1.T)"), "v1 meets v2"),
         (("(v1, v2.T)", "(v1, v2)"), "the shapes do not fit a product"),
         (("from trax.fastmath import numpy as fastnp", "import numpy as fastnp"), "not with NumPy"),
     ],
     "symmetric_loss": [
-        (("masked.max(axis=0)", "masked.max(axis=1)"), "the closest negatives are the rows' alone"),
         ((" / 2", ""), "were added: average them"),
         (("(batch - 1)", "batch"), "divided by the batch size"),
     ],
     "normalize": [
-        (("axis=-1", "axis=0"), "normalise the rows"),
         (lambda x: x / (x**2).sum(axis=1, keepdims=True), "a root is missing"),
         (lambda x: x / (x**2).sum(axis=1) ** 0.5, "row i was divided"),
     ],
@@ -263,7 +257,6 @@ WRONG = {
     "expected_calibration_error": [
         (lambda p, y, bins=10: np.mean((p - y) ** 2), "Brier"),
         (lambda p, y, bins=10: abs(p.mean() - y.mean()), "gaps of opposite sign"),
-        (("abs(labels", "(labels"), "absolute value"),
     ],
     "data_generator": [
         (one_buffer, "the same array is yielded twice"),
@@ -272,13 +265,9 @@ WRONG = {
         (random_pairs, "do not draw pairs at random"),
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
         (("yield np.array(b1), np.array(b2)", "yield b1, b2"), "yield arrays"),
-        (("idx = 0\n            if", "idx, input1, input2 = 0, [], []\n            if"), "left over"),
         (("input1, input2 = [], []\n    idx", "input1, input2, len = [], [], range\n    idx"), ""),
     ],
     "classify": [
-        (("> threshold", ">= threshold"), "not >="),
-        (("right / len(test_Q1)", "right / batch_size"), "by the batch size"),
-        ((", shuffle=False", ""), "shuffle=False"),
         (("model((q1, q2))", "model(q1, q2)"), "the model takes one argument"),
         (("    return right", "        return right"), "only the first batch"),
     ],

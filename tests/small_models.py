@@ -6,6 +6,7 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
+from siamese.search.parts import fit_parts
 
 SENTENCES = "how do i learn to cook rice", "what is the best way", "how far", "age old are you ?"
 WORDS = list(dict.fromkeys(" ".join(SENTENCES).split()))
@@ -41,10 +42,26 @@ def letters(texts):
     return np.array([[0.01 + text.count(chr(97 + i)) for i in range(26)] for text in texts])
 
 
+class Letters:
+    """The same as an object, whose vectors are longer."""
+
+    def encode(self, texts):
+        return letters(texts) * 2.0
+
+
 def make_mixed_detector(share=0.75, **options):
     """A tower beside the encoder `letters`."""
     shares = {"encoder": share, "tower": 1 - share}
     return make_detector(encoder=find_encoder(letters, "letters"), shares=shares, **options)
+
+
+def make_curve_detector(**options):
+    """A tower beside `letters`, decided by a curve of both cosines, fitted on random pairs."""
+    detector, texts = make_mixed_detector(0.6, **options), random_questions(400, seed=5)
+    cosines = detector.similarity(texts[:200], texts[200:])
+    parts = detector.part_cosines(detector.encode(texts[:200]), detector.encode(texts[200:]))
+    curve = fit_parts(parts, cosines, cosines > np.median(cosines))
+    return detector.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
 
 
 def random_questions(count, seed=1):

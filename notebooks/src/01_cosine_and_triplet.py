@@ -7,7 +7,7 @@
 # >
 # > *I don't want the monthly plan any more, where do I stop it?*
 #
-# They ask the same and share hardly a word. The next two share every word, and ask different things:
+# They ask the same thing and share hardly a word. The next two share every word and ask different things:
 #
 # > *Which bus goes from the station to the airport?*
 # >
@@ -16,7 +16,7 @@
 # If you count common words, you get both pairs wrong. A **siamese network** gives each question a **vector**, a list of numbers.
 # Questions that ask the same, the **duplicates**, get vectors that point in the same direction.
 #
-# This notebook takes 45 minutes and needs no network yet, only NumPy. You write the two functions that everything
+# This notebook takes 45 minutes and needs no neural network yet, only NumPy. You write the two functions that everything
 # else rests on: how similar two vectors are, and how wrong three of them are.
 #
 # *If you get stuck, call `checks.hint("cosine_similarity")` up to three times: each call gives a stronger hint. After
@@ -30,9 +30,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from siamese import checks
-from siamese.teaching.circle import drag_circle, plot_circle
-from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_angles
+from siamese.course import similarity
+from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
+from siamese.teaching.lesson import compare, drag_circle, guess, need
 
 np.set_printoptions(precision=4, suppress=True)
 
@@ -47,10 +47,26 @@ np.set_printoptions(precision=4, suppress=True)
 
 # %% hidden=true alt="Four arrows from one point: one nearly along v1 with a cosine near 1, one at a right angle with cosine 0, one opposite with cosine -1."
 # @title Picture: three cosines
-plot_angles(
-    [2.0, 1.0],
-    {"nearly the same": [3.0, 1.9], "right angle": [-0.9, 1.8], "opposite": [-1.5, -0.75]},
-)
+arrows = {
+    "v1": np.array([2.0, 1.0]),
+    "nearly the same": np.array([3.0, 1.9]),
+    "right angle": np.array([-0.9, 1.8]),
+    "opposite": np.array([-1.5, -0.75]),
+}
+looks = (DARK, "-"), (LIGHT, "--"), (GREY, "-."), (RED, ":")
+with new_picture(4.8, 4.8) as figure:
+    axes = figure.add_subplot()
+    for (name, arrow), (colour, line) in zip(arrows.items(), looks):
+        cosine = similarity.cosine_similarity(arrows["v1"], arrow)
+        label = name if name == "v1" else f"{name}: cosine {cosine:.2f}"
+        axes.plot([0, arrow[0]], [0, arrow[1]], line, color=colour, linewidth=2.4, label=label)
+        axes.plot(*arrow, "o", color=colour, markersize=6)
+    axes.axhline(0, color=GREY, linewidth=0.6)
+    axes.axvline(0, color=GREY, linewidth=0.6)
+    axes.set(xlim=(-3.5, 3.5), ylim=(-3.5, 3.5), aspect="equal")
+    axes.set_title("The cosine sees directions, not lengths")
+    figure.legend(loc="outside lower center", ncols=2)
+figure
 
 # %% [markdown]
 # **Guess before you run.** The vector (0, −42, 1) is eleven times as long as (1, 2, 3). What is their cosine? Write a
@@ -171,8 +187,8 @@ compare(
 # ## Second try: the hinge, with a margin (12 minutes)
 #
 # So let a triplet that is already right cost nothing: $\max(s(A, N) - s(A, P),\; 0)$. This function is called a *hinge* (in a
-# network: ReLU). One weakness is left. It is 0 as soon as the order is right, however narrowly; and it is also 0 when all vectors
-# are equal. The **margin** $\alpha$ asks for a clear lead. This is the **triplet loss** (Schroff et al., 2015):
+# network: ReLU). Two weaknesses are left: it is 0 as soon as the order is right, however narrowly, and it is 0 when all vectors
+# are equal. The **margin** $\alpha$ asks for a clear lead and mends both. This is the **triplet loss** (Schroff et al., 2015):
 #
 # $$\mathcal L = \max(s(A, N) - s(A, P) + \alpha,\; 0)$$
 #
@@ -244,13 +260,13 @@ ax.annotate(
 )
 ax.axvline(0, color="black", linewidth=0.6)
 ax.text(-1.98, 1.12, "right order", fontsize=9)
-ax.text(0.98, 1.12, "wrong order", fontsize=9, ha="right")
+ax.text(0.05, 1.12, "wrong order", fontsize=9)
 ax.set(xlabel="difference s(A, N) − s(A, P)", ylabel="loss", xlim=(-2, 1), ylim=(0, 1.25))
 ax.legend(loc="center left", frameon=False)
 plt.show()
 
 # %% [markdown]
-# ### Drag them
+# ### Drag the vectors
 #
 # In two dimensions vectors of length 1 lie on a circle. Drag anchor, positive and negative, and slide the margin. Where does the
 # loss become 0? "One step of training" turns each vector a little in the direction that lowers the loss: the positive is pulled, the
@@ -262,7 +278,42 @@ drag_circle()
 
 # %% hidden=true alt="Two unit circles. Before training the negative is nearer to the anchor than the positive. After three steps anchor and positive are close, the negative is farther away, and the loss is 0."
 # @title Picture: three steps of training
-plot_circle()
+need(triplet_loss)
+
+
+def costs(angles):
+    """Both cosines, and the loss of the triplet."""
+    s_ap, s_an = np.cos(np.radians(angles[0] - angles[1:]))
+    return s_ap, s_an, triplet_loss(s_ap, s_an, 0.25)
+
+
+def one_step(angles):
+    """The angles after the drawing's step: 6 degrees where the slope is 1, and none where the loss is 0."""
+    positive, negative = 6 * np.sin(np.radians(angles[0] - angles[1:]))
+    return angles + (costs(angles)[2] > 0) * np.array([negative - positive, positive, -negative])
+
+
+before = np.array(
+    [90.0, 25.0, 140.0]
+)  # degrees of anchor, positive and negative, as in the drawing
+after = one_step(one_step(one_step(before)))
+with new_picture(6.4, 3.6) as figure:
+    both = figure.subplots(1, 2)
+    for axes, title, angles in zip(both, ("before", "after 3 steps"), (before, after)):
+        axes.add_artist(plt.Circle((0, 0), 1, fill=False, color=GREY))
+        roles = ("anchor", DARK), ("positive", "#2e8b57"), ("negative", RED)
+        for (name, colour), angle in zip(roles, np.radians(angles)):
+            tip = np.array([np.cos(angle), np.sin(angle)])
+            arrow = {"arrowstyle": "->", "color": colour, "lw": 2}
+            axes.annotate("", tip, (0, 0), arrowprops=arrow)
+            axes.text(*1.12 * tip, name, color=colour, ha="left" if tip[0] > 0.3 else "right")
+        axes.set(xlim=(-1.7, 1.7), ylim=(-1.3, 1.4), aspect="equal", xticks=[], yticks=[])
+        axes.grid(False)
+        axes.spines[:].set_visible(False)
+        s_ap, s_an, loss = costs(angles)
+        axes.set_title(f"{title}: loss {loss:.2f}")
+        axes.set_xlabel(f"s(A, P) = {s_ap:.2f}, s(A, N) = {s_an:.2f}")
+figure
 
 # %% [markdown]
 # ## Three tasks (9 minutes)

@@ -10,7 +10,7 @@
 # | 2 | When will my refund show up on my card? | How long does it take to get my money back after a return? |
 # | 3 | Will the lectures be recorded? | are there videos of the lectures |
 #
-# **All four pairs are right. Where do the wrong ones come from, and what does a batch cost?** In notebook 1 you compared one anchor with one
+# **All four pairs are duplicates. Where do the negatives come from, and what does a batch cost?** In notebook 1 you compared one anchor with one
 # positive and one negative. Here you write the loss of a whole batch, the one that trains the network of notebook 5.
 # This takes about 45 minutes. If you get stuck, call `checks.hint("mean_negative")` up to three times.
 
@@ -26,8 +26,9 @@ import numpy as np
 
 import siamese
 from siamese import checks
+from siamese.evaluation.picture import new_picture
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_masks, plot_similarity_matrix
+from siamese.teaching.plots import plot_similarity_matrix
 
 np.set_printoptions(precision=4, suppress=True)
 
@@ -134,7 +135,7 @@ print(scores - np.diag(positive))  # np.diag makes a matrix of a vector
 # %% [markdown]
 # ## The mean negative (5 minutes)
 #
-# The loss sums up the negatives of each row in two numbers. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
+# The loss describes the negatives of each row by two numbers. The first is their **mean**. A row has $b - 1$ negatives, not $b$:
 #
 # $$\mathrm{mean\_neg}_i = \frac{1}{b - 1} \sum_{j \ne i} S_{ij}$$
 #
@@ -188,13 +189,21 @@ score.mark  # of 10
 # %% hidden=true alt="Two masks of the matrix. The first leaves out the diagonal. The second also leaves out 0.3 and 0.1 in row 2, which lie above the positive -0.4, so that only -0.8 is left there."
 # @title Picture: which negatives count
 off_diagonal = ~np.eye(4, dtype=bool)
-plot_masks(
-    {
-        "all negatives": off_diagonal,
-        "at most the positive": off_diagonal & (scores <= positive[:, None]),
-    },
-    scores,
-)
+masks = {
+    "all negatives": off_diagonal,
+    "at most the positive": off_diagonal & (scores <= positive[:, None]),
+}
+with new_picture(4.8, 3.0) as figure:
+    for axes, (name, mask) in zip(figure.subplots(1, 2), masks.items()):
+        axes.imshow(mask, cmap="Greys", vmin=0, vmax=2.2)
+        axes.set_title(name, fontsize=10)
+        axes.set(xlabel="question 2 (column)", ylabel="question 1 (row)")
+        axes.set(xticks=range(4), yticks=range(4))
+        axes.grid(False)
+        for i, j in np.argwhere(mask):
+            axes.text(j, i, f"{scores[i, j]:.2g}", ha="center", va="center", fontsize=9)
+    figure.supxlabel("grey: counts, white: left out", fontsize=9)
+figure
 
 # %% [markdown]
 # **Exercise 2: `closest_negative`.** Mask with a number *below every cosine*: write −2 where an entry must not count, then take each
@@ -266,7 +275,7 @@ print("mean negative:   ", mean_negative(scores))
 # Why use both? The mean of many negatives changes little from batch to batch, so training is steady. The closest negative goes on teaching when
 # the mean has long been low enough.
 #
-# **Exercise 3: `modified_loss`.** It is yours from the formula, with your two functions. The margin is 0.25.
+# **Exercise 3: `modified_loss`.** Write it from the formula, with your two functions. The margin is 0.25.
 
 
 # %% exercise="modified_loss"

@@ -168,7 +168,7 @@ for bias in (0.0, 1.0):
 # > gate**. Trax adds the 1 to *all four* vectors. Then $j$ starts at $\tanh(1)$ whatever the word is: every question begins
 # > with nearly the same state. You will see what that does at the end of this notebook and in notebook 7.
 #
-# What the LSTM knows shows when two questions differ in one word:
+# Two questions that differ in one word show what the LSTM remembers:
 
 # %% hidden=true alt="Bars for the words What really works against hiccups or heartburn and the question mark. The states of the two questions are the same for the first four words, bar height 0, and differ from the fifth on."
 # @title Picture: two questions that differ in one word

@@ -7,7 +7,7 @@
 #
 # These two are no duplicates, although they share all words but one. A model gives each pair of questions a cosine. **From which cosine on
 # should the answer be "duplicates", and how often is that answer right?** This notebook shows how to find out, and how not to
-# fool yourself on the way. It takes about 45 minutes. F1, the bootstrap and ROC AUC are explained where they come.
+# fool yourself on the way. It takes about 45 minutes. F1, the bootstrap and ROC AUC are explained where they appear.
 
 # %% setup=true
 
@@ -308,7 +308,7 @@ print(f"precision: yours {precision:.3f}, the library's {report.precision:.3f}")
 print(f"recall:    yours {recall:.3f}, the library's {report.recall:.3f}")
 
 # %% [markdown]
-# **Task 2: no scaffold.** Write `roc_auc` from the sentence in bold letters above: the probability that a random duplicate has a higher
+# **Task 2: no scaffold.** Write `roc_auc` from its definition above: the probability that a random duplicate has a higher
 # cosine than a random non-duplicate. Where the two are equal, count a half.
 
 

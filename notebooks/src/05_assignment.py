@@ -31,9 +31,11 @@ import functools
 import os
 import random as rnd
 import tempfile
+import textwrap
 from collections import defaultdict
 
 import numpy as np
+from sklearn.decomposition import PCA
 
 import siamese  # first: Trax then takes two seconds instead of a minute to import
 import trax
@@ -44,9 +46,10 @@ from trax.supervised import training
 from siamese import checks, word_tokenize
 from siamese.course.loss import loss_from_scores
 from siamese.data.clusters import clusters
+from siamese.evaluation.picture import DARK, GREY, LIGHT, RED, new_picture
 from siamese.evaluation.plots import plot_score_histogram
 from siamese.teaching.lesson import compare, guess, need
-from siamese.teaching.plots import plot_clusters, plot_losses, plot_similarity_matrix
+from siamese.teaching.plots import plot_losses, plot_similarity_matrix
 
 siamese.enable_compile_cache()  # so that the next run need not compile again
 siamese.keep_memory()  # so that each step does not ask the system for it again
@@ -356,8 +359,7 @@ print(
 # >
 # > (The TensorFlow assignment prints 0.703508 too: its cell has the minus sign in `v2`.)
 # > The check accepts all three and says which one yours is. `siamese.edition(2022).TripletLossFn` is the first one. Notebook 6 keeps it,
-# > because the
-# > forum's question was about it; notebook 7 shows how it collapses.
+# > because the forum's question was about it; notebook 7 shows how it collapses.
 
 # %% check="TripletLossFn" points=10
 score = checks.check_triplet_loss_fn(TripletLossFn)
@@ -614,14 +616,25 @@ joined = clusters(test_pairs)  # questions joined by their labels
 largest = np.argsort(-joined.sizes, kind="stable")[:6]
 groups = [[q for q, c in zip(joined.questions, joined.question_cluster) if c == g] for g in largest]
 questions = [question for group in groups for question in group]
-names = [group[0] for group in groups for _ in group]
-plot_clusters(
-    {
-        "before training": vectors_of(compiled(untrained), questions),
-        "after": vectors_of(trained_model, questions),
-    },
-    names,
-)
+panels = {
+    "before training": vectors_of(compiled(untrained), questions),
+    "after": vectors_of(trained_model, questions),
+}
+looks = (DARK, "o"), (LIGHT, "s"), (GREY, "^"), (RED, "D"), ("#2e8b57", "v"), ("#8e5ea2", "P")
+planes = {title: PCA(2).fit_transform(vectors) for title, vectors in panels.items()}
+group_of = np.repeat(range(6), [len(group) for group in groups])
+with new_picture(4.9, 4.5) as figure:
+    both = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, (title, plane) in zip(both, planes.items()):
+        for place, (group, (colour, mark)) in enumerate(zip(groups, looks)):
+            name = textwrap.fill(group[0], 56).replace("$", r"\$")
+            points = plane[group_of == place].T
+            axes.plot(*points, mark, color=colour, alpha=0.75, markeredgecolor="white", label=name)
+        axes.set_box_aspect(1)
+        axes.set(title=title, xlabel="1st component")
+    both[0].set(ylabel="2nd principal component")
+    figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center")
+figure
 
 # %% [markdown]
 # ## Part 6: how good is it? (10 minutes)

@@ -9,26 +9,22 @@
 # loss compares each *first* question with all second ones, along the rows of the similarity matrix, and never the other way round. A
 # learner asked about it in the course's forum:
 #
-# 1. The columns hold the same kind of numbers; why not use them too? The mentor first asked for clarification: instead of the rows, or
-#    together with
-#    them? Exchanging `v1` and `v2` only turns rows into columns.
+# 1. The columns hold the same kind of numbers; why not use them too? The mentor first asked for clarification: instead of the rows,
+#    or together with them? Exchanging `v1` and `v2` only turns rows into columns.
 # 2. The learner took that to mean that the matrix is **symmetric**, and asked why it should be.
-# 3. The mentor went through the shapes: tokens (256, 64), Embedding and LSTM (256, 64, 128), Mean and Normalize (256, 128). (The second
-#    output was
-#    noted as (128, 256). That is a slip: it is (256, 128), and transposed only in the product.)
-# 4. The learner then asked precisely: compare each first question with all second ones, *and* each second question with all first ones.
-#    The
-#    formula: average the negatives of row and column, then take the hinge.
-# 5. The mentor guessed why the course does not: the loss is hard enough for learners as it is. The mentor also named two ways: find the negatives of
-#    the
-#    second questions too and **sum** the losses; or leave the loss alone and **swap** the two questions of a pair at random in `data_generator`.
+# 3. The mentor went through the shapes: tokens (256, 64), Embedding and LSTM (256, 64, 128), Mean and Normalize (256, 128). (The
+#    second output was noted as (128, 256). That is a slip: it is (256, 128), and transposed only in the product.)
+# 4. The learner then asked precisely: compare each first question with all second ones, *and* each second question with all first
+#    ones. The formula: average the negatives of row and column, then take the hinge.
+# 5. The mentor guessed why the course does not: the loss is hard enough for learners as it is. The mentor also named two ways: find
+#    the negatives of the second questions too and **sum** the losses; or leave the loss alone and **swap** the two questions of a
+#    pair at random in `data_generator`.
 #
 # The thread holds no measurement. Here you work out all three ways, and then measure them. This takes about 55 minutes.
 #
 # > **Which edition?** The thread is about the loss of 2022: the hardest negative, and the mean over the rows. This notebook keeps it.
-# > Averaging the
-# > *masked* closest negatives of 2023 is not even defined: a row may have no negative below its positive while its column has one. Task 2
-# > is about that.
+# > Averaging the *masked* closest negatives of 2023 is not even defined: a row may have no negative below its positive while its column
+# > has one. Task 2 is about that.
 
 # %% setup=true
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli import output
-from siamese.cli.arguments import arg, command, flag, number
+from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, counted, note, remarks, table_result, threshold_facts
-from siamese.cli.pair_files import answer_file
 from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
 from siamese.compat.progress import elapsed
+from siamese.data.pairs import REQUIRED, pair_rows
 from siamese.data.readers.reading import ReadReport, source_name
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.display import NO_LABELS, harmless, rounded
+from siamese.search.display import NO_LABELS, csv_line, harmless, json_text, rounded
 from siamese.search.explain import explain
 from siamese.search.groups import with_columns
 
 # Column of a table -> what it holds of a hit, its rank and its query.
-JUDGED = {name: name for name in ("similarity", "probability", "is_duplicate")}
-HITS = {name: name for name in ("query_id", "query", "rank", "id", "question")} | JUDGED
-HITS |= {name: name for name in ("vector_rank", "word_rank", "same")}
-MATCHES = {"id": "query_id", "question": "query", "match_id": "id", "match": "question"} | JUDGED
+ANSWERS = ("similarity", "probability", "is_duplicate")
+HITS = "query_id", "query", "rank", "id", "question", *ANSWERS, "vector_rank", "word_rank", "same"
+HITS = {name: name for name in HITS}
+MATCHES = {"id": "query_id", "question": "query", "match_id": "id", "match": "question"}
+MATCHES |= {name: name for name in ANSWERS}
+CHUNK_ROWS = 4096  # rows of a file of pairs that are answered at a time
 
 
 @command(
@@ -33,7 +37,7 @@ MATCHES = {"id": "query_id", "question": "query", "match_id": "id", "match": "qu
     arg("question2", nargs="?", help="the other question"),
     flag("--explain", "show what each word of two questions does to their cosine"),
     shared.THRESHOLD,
-    *(shared.BAD_ROWS, shared.ENCODING, shared.COLUMNS, shared.EXCEL),
+    *(shared.BAD_ROWS, shared.ENCODING, shared.COLUMNS),
 )
 def predict(flags: argparse.Namespace) -> Result | None:
     """Answer whether two questions, or many pairs, are duplicates.
@@ -50,11 +54,37 @@ def predict(flags: argparse.Namespace) -> Result | None:
     if facts["threshold_from"] == "default":
         note(f"Threshold {detector.threshold:.3f}. {NO_LABELS}")
     report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
-    options = reading_options(flags, "threshold columns encoding excel")
-    for line in answer_file(detector, flags.question1, report, as_json=flags.json, **options):
+    for line in _file_answers(detector, report, flags):
         output.write_out(line)
     note_findings(report)
     return None
+
+
+def _file_answers(
+    detector: DuplicateDetector, report: ReadReport, flags: argparse.Namespace
+) -> Iterator[str]:
+    """Yields the answers for a file of pairs, a part at a time: CSV, or JSON Lines where the file has them.
+
+    Rows stay in their order; `report` counts those that were left out.
+    """
+    names = REQUIRED[:2]
+    rows = pair_rows(flags.question1, report, flags.columns or (), flags.encoding, names)
+    while part := list(islice(rows, CHUNK_ROWS)):
+        lines, _, question1, question2, ids, _ = map(list, zip(*part))
+        is_json = flags.json or report.format.startswith("JSON")
+        if not report.kept:
+            names = (*names, *ANSWERS, *(["id"] if ids[0] is not None else []))
+            if not is_json:
+                yield csv_line(names)
+        report.kept += len(part)
+        pairs = list(zip(question1, question2))
+        report.add("cut", [line for line, pair in zip(lines, pairs) if detector.cut(pair)])
+        answers = detector.answers(question1, question2, flags.threshold)
+        for pair, answer, own in zip(pairs, answers, ids):
+            row = rounded(dict(zip(names, (*pair, *answer, own))))
+            if not is_json:
+                row["is_duplicate"] = int(row["is_duplicate"])
+            yield json_text(row) if is_json else csv_line(row.values())
 
 
 def _answer(
@@ -78,7 +108,7 @@ def _answer(
     answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}
     if explanation:
         answer |= {name: explanation.as_dict()[name] for name in ("words1", "words2")}
-        text += f"\n\n{explanation.words()}"
+        text += f"\n\n{explanation}"
     return text, rounded(answer)
 
 
@@ -110,15 +140,13 @@ WHERE_HELP = "only questions with this value in a column; may be repeated for ot
         _mode("--words-only", "words", "order by shared words, BM25"),
     ],
     arg("--where", type=_setting, action="append", metavar="COLUMN=VALUE", help=WHERE_HELP),
-    arg("--min-probability", type=number(0, 1), help="only hits at least so probable"),
-    flag("--merge-same", "one hit of each text, but for case, blanks and quotes"),
     *shared.LIST_TABLE,
 )
 def search(flags: argparse.Namespace) -> Result:
     """Find the questions of an index or a list that are similar to a new one, or to each of a list.
 
     siamese search questions.csv "How old are you?"             (a list is encoded each time)
-    siamese search old.index "How old are you?" -k 3 --where by=me --merge-same --json
+    siamese search old.index "How old are you?" -k 3 --where by=me --json
     siamese search old.index --queries new.csv > hits.csv       (--output hits.jsonl: JSON Lines)
     """
     if flags.queries is None and (flags.question == "-" or os.path.isfile(flags.question)):
@@ -126,7 +154,7 @@ def search(flags: argparse.Namespace) -> Result:
             f"{flags.question!r} is a file, not a question. For each question of a file: "
             f"siamese search {flags.index} --queries {flags.question}"
         )
-    options = reading_options(flags, "mode threshold min_probability merge_same")
+    options = reading_options(flags, "mode threshold")
     options["where"] = dict(flags.where or ())
     if len(options["where"]) < len(flags.where or ()):
         raise ArgumentError("--where names one column twice.")
@@ -166,12 +194,7 @@ def _table(
 ) -> Result:
     """The hits of each question of a list, named as the command names them; one row for none.
 
-    Args:
-      index: where they are searched.
-      path: the list.
-      flags: those of the command.
-      facts: with the threshold.
-      options: of `QuestionIndex.search`.
+    `facts` have the threshold, `options` are those of `QuestionIndex.search`.
     """
     queries, rows = question_list(path, flags), []
     names, prefix = (MATCHES, "match_") if flags.command == "match" else (HITS, "")

@@ -89,21 +89,15 @@ REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %%
 ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
 COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
 COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
-LABELS = (
-    COLUMNS,
-    arg("--duplicate-from", type=number(), metavar="NUMBER", help="the least grade of duplicates"),
-    arg("--duplicate-labels", metavar="NAMES", help="labels of duplicates, with commas between"),
-)
 IDS_HELP = (
     "a list or an index whose ids the pairs name: id1,id2 and perhaps a label (else duplicates)"
 )
 PAIRS_OF = arg("--list", metavar="FILE", help=IDS_HELP)
 READ_LIST = BAD_ROWS, ENCODING, COLUMN, ID_COLUMN, REPEATED
-READ_PAIRS = BAD_ROWS, ENCODING, *LABELS
-LIST_AND_PAIRS = *READ_LIST, *LABELS, PAIRS_OF
+READ_PAIRS = BAD_ROWS, ENCODING, COLUMNS
+LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
 
 # ---- Tables ----
 
-EXCEL = flag("--excel", "put ' before text that a spreadsheet would run (= + - @)")
 OUTPUT = arg("--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [print CSV]")
-LIST_TABLE = MODEL, *READ_LIST, OUTPUT, EXCEL  # of a command that makes a table of a list
+LIST_TABLE = MODEL, *READ_LIST, OUTPUT  # of a command that makes a table of a list

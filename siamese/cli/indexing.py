@@ -21,7 +21,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
 from siamese.search.groups import below_threshold, group_rows, with_columns
 from siamese.search.linkage import strongest_pairs
-from siamese.search.nearest import decided
+from siamese.search.nearest import in_blocks
 
 GROUP_COLUMNS = ("group", "keep", "similarity", "same_text", "id", "question")
 PAIR_COLUMNS = ("id1", "question1", "id2", "question2", "similarity")
@@ -30,6 +30,10 @@ NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = (
     "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
     "column of numbers or ISO dates [central]"
+)
+EXAMPLES = (
+    "These are examples written by hand, on which nothing was trained or tuned; with questions of "
+    "your own: siamese serve FILE."
 )
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
@@ -125,7 +129,6 @@ def index_export(flags: argparse.Namespace) -> Result:
     shared.INDEX,
     shared.THRESHOLD,
     flag("--regroup", "make the groups of an index again"),
-    arg("--largest", type=int, metavar="N", help="the most questions of a group [no bound]"),
     [
         arg("--keep", metavar="RULE", help=KEEP_HELP),
         flag("--pairs", "write all pairs above the threshold, no groups"),
@@ -149,33 +152,36 @@ def duplicates(flags: argparse.Namespace) -> Result:
 
 def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
     """All pairs above a threshold, the most similar first; or those that differ in more than words."""
-    if flags.regroup or flags.largest is not None:
-        raise ArgumentError(
-            "--pairs and --differences make no groups; leave out --largest and --regroup."
-        )
-    cut, size = facts["threshold"], counted(len(index), "question")
-    least, decide = index.detector.rule(cut)
-    vectors = index.vectors
+    if flags.regroup:
+        raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
+    entries, vectors, detector, *_ = index.snapshot()
+    cut, size = facts["threshold"], counted(len(entries), "question")
+    least, decide = detector.rule(cut)
+
+    def scores_of(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        return detector.scores_of(vectors[one], vectors[two])
 
     def allowed(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        return decided(decide, vectors, one, two)
+        return in_blocks(scores_of, one, two) > detector.border(cut)
 
     with elapsed(f"Comparing {size}"):
         first, second, cosines, lowest = strongest_pairs(vectors, least, decide and allowed)
     if lowest > least:
         note(f"There are too many pairs: only those above {lowest:.4f} are written.")
-    entries, rows = index.entries, []
-    for at in np.argsort(-cosines, kind="stable"):
+    scores = in_blocks(scores_of, first, second) if decide else cosines
+    rows, columns = [], (*PAIR_COLUMNS, *["probability"] * detector.decides_by_parts)
+    for at in np.argsort(-scores, kind="stable"):
         row = _pair(entries, first[at], second[at], float(cosines[at]))
+        if detector.decides_by_parts:
+            row["probability"] = float(scores[at])
         if flags.differences:
             row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
         if flags.pairs or row["differs"]:
             rows.append(row)
     facts |= {"questions": len(entries), "pairs": len(rows)}
     which = "" if flags.pairs else ", different in a number, a negation or a name"
-    measure = index.detector.measure
-    summary = f"{size}, {measure} above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
-    columns = PAIR_COLUMNS if flags.pairs else (*PAIR_COLUMNS, "differs")
+    summary = f"{size}, {detector.measure} above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
+    columns += () if flags.pairs else ("differs",)
     return table_result(flags, rows, columns, summary, facts)
 
 
@@ -187,47 +193,45 @@ def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, A
 def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
     """The groups of an index, or with --add the groups that new questions join."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
-        groups = index.groups(flags.threshold, largest=flags.largest, regroup=flags.regroup)
+        shot = index.grouped(flags.threshold, regroup=flags.regroup)
     if flags.add is None:
-        entries, columns = index.entries, GROUP_COLUMNS
-        rows = list(group_rows(entries, groups, index.vectors, flags.keep or "central"))
+        columns = GROUP_COLUMNS
+        rows = list(group_rows(shot.entries, shot.groups, shot.vectors, flags.keep or "central"))
     else:
-        rows, columns = _joined(index, groups, flags), ("answer", *GROUP_COLUMNS)
-        groups, entries = index.groups(), index.entries
-    is_unknown = index.detector.without_known_words([entry["question"] for entry in entries])
+        rows, shot = _joined(index, shot, flags)
+        columns = "answer", *GROUP_COLUMNS
+    entries, groups, cut = shot.entries, shot.groups, shot.threshold
+    is_unknown = shot.detector.without_known_words([entry["question"] for entry in entries])
     if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
         names = [f"{entry['id']} ({entry['question']:.40})" for entry in unknown[:NAMED]]
         note(
             f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
             f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
         )
-    own, cut = facts["threshold"], (index.grouping or facts)["threshold"]
-    if flags.threshold is None and cut != own:
-        note(
-            f"These groups were made with the threshold {cut:.3f}; the index's is {own:.3f} now. "
-            "--regroup makes them again."
-        )
+    if shot.stale:
+        note(f"{shot.stale} --regroup makes them again.")
+    if flags.threshold is None and cut != facts["threshold"]:
         facts = {"threshold": cut, "threshold_from": "groups"}
-    size, sizes = len(index), list(map(len, groups))
+    size, sizes = len(entries), list(map(len, groups))
     facts |= {"questions": size, "groups": len(groups), "questions_in_groups": sum(sizes)}
     facts["largest"] = max(sizes, default=0)
     summary = (
-        f"{counted(size, 'question')}, {index.detector.measure} on average above {cut:.3f}: "
+        f"{counted(size, 'question')}, {shot.detector.measure} on average above {cut:.3f}: "
         f"{counted(len(groups), 'group')} "
         f"of {counted(sum(sizes), 'question')}, the largest of {facts['largest']:,}."
     )
     if facts["threshold_from"] == "default" and flags.add is None:
-        facts |= _ranking(index, groups, flags)
+        facts |= _ranking(shot, flags)
     return table_result(flags, rows, columns, summary, facts)
 
 
-def _joined(index: Any, groups: list[list], flags: argparse.Namespace) -> list[dict[str, Any]]:
-    """Adds a list; a row for each of its questions, with the group that it joins."""
-    old = {entry["id"]: entry["question"] for entry in index.entries}
-    before = {row["group"] for row in group_rows(index.entries, groups, index.vectors)}
+def _joined(index: Any, shot: Any, flags: argparse.Namespace) -> tuple[list[dict[str, Any]], Any]:
+    """Adds a list; a row for each of its questions, with the group that it joins, and the new snapshot."""
+    old = {entry["id"]: entry["question"] for entry in shot.entries}
+    before = {row["group"] for row in group_rows(shot.entries, shot.groups, shot.vectors)}
     new = question_list(flags.add, flags)
-    ids = add_questions(index, new).ids
-    row_of = {row["id"]: row for row in group_rows(index.entries, index.groups(), index.vectors)}
+    ids, shot = add_questions(index, new).ids, index.grouped()
+    row_of = {row["id"]: row for row in group_rows(shot.entries, shot.groups, shot.vectors)}
     rows = []
     for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
         row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)
@@ -236,15 +240,14 @@ def _joined(index: Any, groups: list[list], flags: argparse.Namespace) -> list[d
         if i in old and (old[i] == text or not new.has_ids):
             answer = "stored already"
         rows.append({"answer": answer, **row})
-    return rows
+    return rows, shot
 
 
-def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[str, Any]:
+def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
     """Prints what lies below a threshold without labels: the next pairs, counts, and the way to labels."""
     with elapsed("Looking below the threshold"):
-        above, pairs = below_threshold(index.vectors, groups)
-    entries = index.entries
-    rows = [_pair(entries, *pair) for pair in pairs]
+        above, pairs = below_threshold(shot.vectors, shot.groups)
+    rows = [_pair(shot.entries, *pair) for pair in pairs]
     lines = ["The most similar pairs outside the groups, each question once:"] * bool(rows)
     for row in rows:
         texts = [" ".join(row[name].split())[:WIDTH] for name in ("question1", "question2")]
@@ -263,7 +266,7 @@ def _ranking(index: Any, groups: list[list], flags: argparse.Namespace) -> dict[
 
 
 @command(
-    shared.INDEX,
+    arg("index", nargs="?", help="an index or a list of questions [300 examples written by hand]"),
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
     arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
@@ -275,11 +278,20 @@ def serve(flags: argparse.Namespace) -> None:
 
     siamese serve old.index                  (needs the packages of the extra serve)
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
+    siamese serve                            (300 questions written by hand, to look at the page)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
+    from siamese.data.corpus import handwritten_questions
+    from siamese.search.index import QuestionIndex
     from siamese.serving.api import serve as serve_index
 
-    with opened(flags.index, flags) as (index, _):
-        serve_index(index, host=flags.host, port=flags.port, names=flags.allow_host)
+    options = {"host": flags.host, "port": flags.port, "names": flags.allow_host}
+    if flags.index is None:
+        texts = [question.question for question in handwritten_questions()]
+        detector = DuplicateDetector.load(flags.model or "use")
+        serve_index(QuestionIndex.build(detector, texts), about=EXAMPLES, **options)
+    else:
+        with opened(flags.index, flags) as (index, _):
+            serve_index(index, **options)

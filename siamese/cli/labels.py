@@ -1,4 +1,4 @@
-"""The commands about labels: evaluate measures by them, threshold asks for them and fits to them."""
+"""The commands about labels: data describes them, evaluate measures by them, threshold fits to them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,54 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, aligned, counted, note, threshold_facts
-from siamese.cli.reading import kind_of, labelled_pairs, opened, question_list, same_flags
+from siamese.cli.output import Result, aligned, claim, counted, note, threshold_facts
+from siamese.cli.reading import (
+    PAIRS,
+    kind_of,
+    labelled_pairs,
+    opened,
+    question_list,
+    reading_options,
+    same_flags,
+)  # fmt: skip
 from siamese.compat.progress import elapsed
-from siamese.data.pairs import QuestionPairs
+from siamese.data.clusters import clusters
+from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, similar_candidates
 from siamese.search.display import csv_line
 from siamese.search.encoders import is_encoder_name
+from siamese.search.model_file import model_path
 from siamese.storage.atomic import explained, write_bytes_atomically
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
 MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
+
+
+@command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
+def data(flags: argparse.Namespace) -> Result:
+    """Describe a file of labelled pairs.
+
+    siamese data questions.csv --json
+    """
+    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
+    joined, report, names = clusters(pairs), pairs.report, ("path", "format", "rows", "findings")
+    facts = {name: getattr(report, name) for name in names} | {
+        "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
+        "base_rate": round(pairs.base_rate, 6), "questions": len(joined.questions),
+        "clusters": int((joined.sizes > 1).sum()), "largest_cluster": int(joined.sizes.max()),
+        "conflicts": len(joined.conflict_rows),
+    }  # fmt: skip
+    table = {
+        "pairs": f"{len(pairs):,}",
+        "duplicates": f"{facts['duplicates']:,} ({pairs.base_rate:.1%})",
+        "questions": f"{len(joined.questions):,} different ones",
+        "clusters": f"{facts['clusters']:,} of duplicates, the largest of {joined.sizes.max():,}",
+        "conflicts": f"{facts['conflicts']:,} pairs labelled different within one cluster",
+    }
+    return "\n".join([str(report), *aligned(table.items())]), facts
 
 
 @command(
@@ -80,10 +114,19 @@ def evaluate(flags: argparse.Namespace) -> Result:
 
 
 def _on_queries(flags: argparse.Namespace) -> Result:
-    """Chooses the weight of the vectors on one half of the queries, and measures on the other half."""
-    from siamese.evaluation.retrieval import evaluate_retrieval
+    """Chooses the weight of the vectors on one half of the queries, and measures on the other half.
 
-    measuring, choosing = _halves(flags)
+    Queries that share an answer, directly or through others, are a cluster; it is in one half.
+    """
+    from siamese.evaluation.retrieval import evaluate_retrieval, read_relevance, shared_clusters
+
+    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
+    texts = dict(zip(queries.ids, queries.questions))
+    known = [(text, relevance[name]) for name, text in texts.items() if name in relevance]
+    if not known:
+        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
+    rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
+    measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
     with opened(flags.index, flags, stored=flags.save_weight) as (index, _):
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
@@ -92,47 +135,26 @@ def _on_queries(flags: argparse.Namespace) -> Result:
             ranked = [[hit.id for hit in best] for best in hits]
             return evaluate_retrieval(ranked, answers, clusters=clusters)
 
-        weight, mrr = index.vector_weight, {}
-        origin = "that of the index: one cluster of queries cannot be divided"
-        with elapsed(f"Searching for the answers of {len(measuring) + len(choosing):,} queries"):
+        weight, source = index.vector_weight, "that of the index: the queries cannot be divided"
+        with elapsed(f"Searching for the answers of {len(rows):,} queries"):
             if choosing:
                 mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
-                origin = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+                source = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
             tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
-        if flags.save_weight and choosing:
+        if flags.save_weight:
             index.vector_weight = weight
-    rows = [["search", *tables["hybrid"]], *([m, *table.values()] for m, table in tables.items())]
+    table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
-        *aligned(rows),
+        *aligned(table),
         f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
-        f"Weight of the vectors in hybrid search: {weight:g}, {origin}.",
+        f"Weight of the vectors in hybrid search: {weight:g}, {source}.",
     ]
     facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
-    facts |= {"vector_weight": weight, "mrr_at_weight": mrr}
-    for mode, table in tables.items():
-        facts[mode] = {name: vars(interval) for name, interval in table.items()}
+    facts |= {"vector_weight": weight}
+    for mode, row in tables.items():
+        facts[mode] = {name: vars(interval) for name, interval in row.items()}
     return "\n".join(lines), facts
-
-
-def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
-    """The queries that measure and those that choose: (question, relevant ids, cluster) of each.
-
-    Queries that share an answer, directly or through others, are a cluster; it is in one half.
-    """
-    from siamese.evaluation.retrieval import read_relevance, shared_clusters
-
-    queries, relevance = question_list(flags.queries, flags), read_relevance(flags.relevant)
-    texts = dict(zip(queries.ids, queries.questions))
-    names = [name for name in texts if name in relevance]
-    if not names:
-        raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
-    clusters = shared_clusters([relevance[name] for name in names])
-    number = {cluster: at for at, cluster in enumerate(dict.fromkeys(clusters))}
-    halves: list[list[tuple]] = [[], []]
-    for name, cluster in zip(names, clusters):  # Every second cluster chooses.
-        halves[number[cluster] % 2].append((texts[name], relevance[name], cluster))
-    return halves
 
 
 @command(
@@ -140,6 +162,7 @@ def _halves(flags: argparse.Namespace) -> list[list[tuple]]:
     arg("--label", type=int, default=0, metavar="N", help="ask until there are N answers"),
     arg("--answers", metavar="FILE", help="labelled pairs [INDEX_OR_MODEL.answers.csv]"),
     arg("--output", metavar="FILE", help="the model to write [the one that was read]"),
+    flag("--overwrite", "replace another model there"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
 )
@@ -157,6 +180,10 @@ def threshold(flags: argparse.Namespace) -> Result:
     output = flags.output
     if kind == "model" and not is_encoder_name(target):
         output = output or target
+    if flags.output:
+        read = flags.model or (target if kind == "model" else "")
+        place, same = (os.path.realpath(model_path(p)) for p in (output, read))
+        claim(place, flags.overwrite or place == same)
     path = flags.answers or f"{target.rstrip('/')}.answers.csv"
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
@@ -169,8 +196,11 @@ def threshold(flags: argparse.Namespace) -> Result:
             index.set_threshold(fit)
         elif output:
             fitted.save(output)
+    cut, scale = fitted.threshold, ""
+    if "former" in fit:  # The place of the new curve's 1/2 on the scale of the former one.
+        cut, scale = fit["former"], " of the former probability, where the new one is 0.500"
     text = (
-        f"Threshold {fitted.threshold:.3f}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
+        f"Threshold {cut:.3f}{scale}, 95 % interval [{fit['low']:.3f}, {fit['high']:.3f}], of "
         f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
         f"{detector.threshold:.3f}). "
     )
@@ -182,7 +212,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     else:
         text += "It is not saved; --output FILE writes a model with it."
     if kind == "questions":
-        path, cut = target + same_flags(flags), fitted.threshold
+        path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
     return text, facts | fit
 

@@ -22,7 +22,7 @@ COMMANDS = (
     *(demo, training.train, labels.evaluate, answering.predict),
     *(indexing.index_build, indexing.index_add, indexing.index_remove, indexing.index_export),
     *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
-    *(training.data, training.import_weights, grading.grade, doctor),
+    *(labels.data, training.import_weights, grading.grade, doctor),
 )
 WITH_PARTS = {"index": "build, change or export an index of questions"}
 # What a command needs beside the tool's own packages.

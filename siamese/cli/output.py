@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text, rounded
-from siamese.storage.atomic import write_text_atomically
+from siamese.storage.atomic import explained, write_text_atomically
 
 Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
 
@@ -33,6 +34,19 @@ def write_out(text: str) -> None:
 def note(*lines: str) -> None:
     """Prints a note on standard error."""
     print(harmless("\n".join(lines), LAYOUT), file=sys.stderr, flush=True)
+
+
+def claim(path: str | os.PathLike, replaces: bool) -> None:
+    """Refuses, before any work, a model's file that is there already, or that cannot be written.
+
+    Its directory is made where there is none.
+    """
+    if os.path.lexists(path) and not replaces:
+        raise ArgumentError(f"There is {path} already. Pass --overwrite, or name another output.")
+    folder = os.path.dirname(path) or "."
+    with explained(folder, error=ArgumentError):
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def counted(number: int, noun: str) -> str:
@@ -66,7 +80,7 @@ def table_result(
     """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name.
 
     Args:
-      flags: with output and excel.
+      flags: with output.
       rows: they may have more columns than `columns`, or fewer.
       columns: the first columns, which every row gets.
       summary: of the table, for people.
@@ -82,7 +96,7 @@ def table_result(
             names,
             *([json_text(v) if type(v) in (list, dict) else v for v in c] for c in cells),
         ]
-        lines = [csv_line(cells, excel=flags.excel) for cells in table]
+        lines = [csv_line(cells) for cells in table]
     text = "".join(f"{line}\n" for line in lines)
     if flags.output:
         write_text_atomically(flags.output, text)

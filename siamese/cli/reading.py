@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Any
 from siamese.cli.output import counted, note
 from siamese.data.pairs import QuestionPairs, read_pairs
 from siamese.data.questions import QuestionList, read_questions
-from siamese.data.readers.columns import normal_name
+from siamese.data.readers.columns import normal_name, read_spec
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS
@@ -23,23 +22,21 @@ from siamese.search.groups import with_columns
 
 LONG = 10.0  # seconds after which a command about a list prints how to keep its vectors
 LISTS = "bad_rows encoding column id_column drop_repeated"
-PAIRS = "bad_rows encoding columns duplicate_from duplicate_labels"
+PAIRS = "bad_rows encoding columns"
 
 
 def reading_options(flags: Any, names: str) -> dict[str, Any]:
     """Those of the reading flags that are set, by their names."""
-    options = {name: getattr(flags, name, None) for name in names.split()}
-    return {name: value for name, value in options.items() if value is not None}
+    return {name: value for name in names.split() if (value := getattr(flags, name, None))}
 
 
 def same_flags(flags: Any) -> str:
     """The flags of a list that a command names again in the next one."""
-    text = ""
+    words = []
     for name, value in reading_options(flags, f"model {LISTS}").items():
-        if value not in ("refuse", False):
-            text += f" --{name.replace('_', '-')}"
-            text += "" if value is True else f" {shlex.quote(value)}"
-    return text
+        if value != "refuse":
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+    return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 def note_findings(report: Any) -> None:
@@ -58,14 +55,13 @@ def note_cut(detector: DuplicateDetector, questions: Iterable[str]) -> None:
 def question_list(path: str, flags: Any) -> QuestionList:
     """The questions of a file, read by the command's flags, with a note on what was left out."""
     questions = read_questions(path, **reading_options(flags, LISTS))
-    used = set(map(normal_name, re.split(r"[*+:]", questions.column)))
-    names = dict.fromkeys(name for row in questions.columns or () for name in row)
-    others = [name for name in names if normal_name(name) not in used]
+    names = list(dict.fromkeys(name for row in questions.columns or () for name in row))
+    used = set(map(normal_name, read_spec(questions.column, names).columns))
+    others = ", ".join(name for name in names if normal_name(name) not in used)
     ids = "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
-    text = (
-        f"{path}: {counted(len(questions.ids), 'question')}; column: {questions.column}; ids: {ids}"
-    )
-    note(f"{text}; not compared: {', '.join(others)}." if others else f"{text}.")
+    count = counted(len(questions.ids), "question")
+    text = f"{path}: {count}, made of {questions.column}; ids: {ids}"
+    note(f"{text}; not compared: {others}." if others else f"{text}.")
     note_findings(questions.report)
     return questions
 

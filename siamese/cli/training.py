@@ -1,4 +1,4 @@
-"""The commands that make models: train, import-weights; and data, which describes what they read."""
+"""The commands that make models: train and import-weights."""
 
 from __future__ import annotations
 
@@ -9,29 +9,32 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, counted, note
-from siamese.cli.reading import PAIRS, labelled_pairs, reading_options, texts_by_id
-from siamese.data.pairs import QuestionPairs, read_pairs
+from siamese.cli.output import Result, claim, counted, note
+from siamese.cli.reading import labelled_pairs, texts_by_id
+from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
-from siamese.data.summary import describe, render
 from siamese.errors import ArgumentError
 from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
-from siamese.search.model_file import MODEL_NAME
+from siamese.search.model_file import MODEL_NAME, model_path
 from siamese.training import config as configs
 
 SPLIT_HELP = (
     "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
     "with --train-rows or above 300000 rows, else shuffled]"
 )
-INIT_HELP = (
-    "go on from this saved model: from its head, or, of a tower alone, by small steps (--learning-rate "
-    "0.0005, from 1,000 pairs on 0.002; --epochs 3; --preset has no effect)"
-)
-WORSE = "The labels bought nothing: on held-out labels the encoder alone is as good or better."
+WORSE = "The labels bought nothing: on the test pairs the encoder alone is as good or better."
 TOWER_DUPLICATES = 3_000  # With fewer the preset `general` trains no tower.
+ROWS = (
+    "train_rows",
+    "test_rows",
+    "valid_rows",
+    "split",
+    "valid",
+    "test",
+)  # flags that divide a file
 # ROC AUC on a forum's other queries that so many labels reached; 0.821 before (benchmarks/transfer.py).
-USUALLY = ((1_900, 0.852), (1_000, 0.848), (0, 0.838))
+USUALLY = ((1_900, 0.852), (1_000, 0.848), (30, 0.838))
 
 
 @command(
@@ -44,7 +47,7 @@ USUALLY = ((1_900, 0.852), (1_000, 0.848), (0, 0.838))
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--valid", metavar="FILE", help="validation file; also sets the threshold"),
     arg("--valid-rows", type=int, help="the last training rows validate and choose the threshold"),
-    arg("--init-from", metavar="MODEL", help=INIT_HELP),
+    arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),
     [
         flag("--resume", "resume with a changed configuration"),
@@ -62,43 +65,57 @@ def train(flags: argparse.Namespace) -> Result:
     """
     from siamese.training.head import MANY
 
-    changes = configs.changes_from_flags(flags)
-    start = DuplicateDetector.load(flags.init_from) if flags.init_from else None
-    of_tower = start is not None and start.encoder is None
-    preset = flags.preset or "head"
-    config = configs.TrainConfig.preset(preset, **changes)
-    if start:
-        preset = "best" if of_tower else "head"
-    output = flags.output or f"runs/{'fine-tuned' if of_tower else preset}"
+    changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
+    config, start = configs.TrainConfig.preset(preset, **changes), None
+    if flags.init_from:
+        start = DuplicateDetector.load(flags.init_from)
+        if start.encoder is None or preset != "head":
+            lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
+            raise ArgumentError(
+                f"--init-from goes on from a head; {flags.init_from} {lacks}. Leave --init-from out, or "
+                "name a model with an encoder and leave --preset out."
+            )
+    output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
-    labels = pairs.is_duplicate
-    if preset == "head" and (labels.all() or len(labels) < MANY):
+    labels, is_general = pairs.is_duplicate, preset == "general"
+    is_few = preset in ("head", "general") and (labels.all() or len(labels) < MANY)
+    if is_few and not (is_general and TOWER_DUPLICATES <= labels.sum() < len(labels)):
+        if is_general:
+            _note_no_tower(int(labels.sum()))
         return _few(pairs, start, output, changes, flags)
-    train_pairs, valid_pairs, test_pairs = _divided(pairs, flags, of_tower)
+    files = {name: getattr(flags, name) for name in ("valid", "test")}
+    others = {name: path and labelled_pairs(path, flags) for name, path in files.items()}
+    rows = flags.train_rows, flags.test_rows, flags.valid_rows or 0
+    parts = train_pairs, _, test_pairs = split(pairs, *rows, flags.split, **others)
     trained = set(_keys(train_pairs))
-    repeated = sum(map(trained.__contains__, _keys(test_pairs))) if test_pairs else 0
+    repeated = sum(map(trained.__contains__, _keys(test_pairs)))
     if repeated:
         note(
             f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
             "too good. Test on other pairs."
         )
-    sizes = f"{len(train_pairs):,} rows train, {len(test_pairs or ()):,} test"
-    if preset == "general":
-        text, facts = _general(train_pairs, valid_pairs, test_pairs, output, changes, flags)
+    run = os.path.join(output, "head") if is_general else output
+    goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
+    claim(os.path.join(output, MODEL_NAME), goes_on or flags.overwrite)
+    if is_general:
+        report = _general(parts, output, changes, flags)
     else:
-        if of_tower:
-            from siamese.training.fine_tuning import fine_tuning_config
+        trainer = _run(parts, config, preset, output, start, flags)
+        # A tower is measured beside the encoder that needs no training, as a head is.
+        beside = None if config.encoder else DuplicateDetector.pretrained()
+        report = trainer.evaluate(test_pairs, beside)
+        trainer.save(report, questions=str(flags.questions))
+    lines = [f"{len(train_pairs):,} rows train, {len(test_pairs):,} test.", str(report)]
+    lines += [f"Saved in {output}."] + [WORSE] * (report.roc_auc <= report.encoder_roc_auc)
+    facts = {**report.as_dict(), "test_pairs_trained_on": repeated, "output": output}
+    return "\n".join(lines), facts
 
-            config = fine_tuning_config(start, train_pairs.is_duplicate, **changes)
-        trainer = _run(train_pairs, valid_pairs, test_pairs, config, preset, output, start, flags)
-        text, facts = _measured(trainer, test_pairs, start, output, flags)
-    return f"{sizes}.\n{text}", {**facts, "test_pairs_trained_on": repeated, "output": output}
+
+Parts = tuple[QuestionPairs, QuestionPairs | None, QuestionPairs]  # to train, validate and test on
 
 
 def _run(
-    train_pairs: QuestionPairs,
-    valid_pairs: QuestionPairs | None,
-    test_pairs: QuestionPairs | None,
+    parts: Parts,
     config: configs.TrainConfig,
     preset: str,
     output: str,
@@ -108,16 +125,16 @@ def _run(
     """The finished `Trainer` of a run in the directory `output`, with its model saved."""
     from siamese.training.run import Trainer
 
+    train_pairs, valid_pairs, test_pairs = parts
     different = ", ".join(f"{name}={value}" for name, value in config.changes(preset).items())
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
     # The rows next to the test rows are most like them.
-    options |= {"held_out_pairs": max(1000, len(test_pairs or ()) // 2), "quiet": flags.json}
+    options |= {"held_out_pairs": max(1000, len(test_pairs) // 2), "quiet": flags.json}
     trainer = Trainer(train_pairs, config, output, valid=valid_pairs, **options)
     data = trainer.data
-    if not start:
-        check_both_labels(data.held_out, "The pairs that choose the threshold")
+    check_both_labels(data.held_out, "The pairs that choose the threshold")
     note(
         f"{len(data.train[0]):,} duplicates to train on, {len(data.valid[0]):,} to validate, "
         f"{data.vocabulary.size:,} words."
@@ -129,70 +146,36 @@ def _run(
     return trainer
 
 
-def _measured(
-    trainer: Any,
-    test_pairs: QuestionPairs | None,
-    start: DuplicateDetector | None,
-    output: str,
-    flags: argparse.Namespace,
-) -> Result:
-    """The figures of a run on the test pairs, if there are any; the model gets their threshold."""
-    lines = [f"Saved in {output}."]
-    if start and (test_pairs is None or not trainer.keeps_labels_for_threshold):
-        lines = [
-            f"Too few labels are held out to fit a threshold: it stays {start.threshold:.3f}, that of "
-            f"{flags.init_from}. Fit it to more: siamese threshold {output} --answers FILE",
-            *lines,
-        ]
-    if test_pairs is None:
-        count = len(trainer.data.held_out)  # They are the training pairs.
-        lines = [f"All {count} labels trained, none is left to measure on.", *lines]
-        return "\n".join(lines), {"threshold": start.threshold, "steps": trainer.step}
-    report = trainer.evaluate(test_pairs)
-    trainer.save(report, questions=str(flags.questions))
-    if report.encoder_roc_auc is not None and report.roc_auc <= report.encoder_roc_auc:
-        lines.append(WORSE)
-    return "\n".join([str(report), *lines]), report.as_dict()
+def _note_no_tower(duplicates: int) -> None:
+    note(
+        f"No tower: it needs {TOWER_DUPLICATES:,} duplicates to train on, and there are {duplicates:,}."
+    )
 
 
-def _general(
-    train_pairs: QuestionPairs,
-    valid_pairs: QuestionPairs | None,
-    test_pairs: QuestionPairs,
-    output: str,
-    changes: dict[str, Any],
-    flags: argparse.Namespace,
-) -> Result:
-    """A head and, where held-out pairs gain by it, a tower beside it: two runs and one model."""
+def _general(parts: Parts, output: str, changes: dict[str, Any], flags: argparse.Namespace) -> Any:
+    """A head and, where held-out pairs gain by it, a tower beside it: two runs and one saved model."""
     from siamese.training.report import measure, with_tower
 
-    parts = (train_pairs, valid_pairs, test_pairs)
-    config = configs.TrainConfig.head(**{k: v for k, v in changes.items() if k == "seed"})
-    head = _run(*parts, config, "head", f"{output}/head", None, flags)
-    model, tower = head.save(write=False), None
+    of_both = {name: changes[name] for name in ("seed", "batch_size") if name in changes}
+    config = configs.TrainConfig.head(**of_both)
+    trainer = head = _run(parts, config, "head", f"{output}/head", None, flags)
+    model, held_out = head.save(write=False), head.data.held_out
     duplicates = len(head.data.train[0])
     if duplicates >= TOWER_DUPLICATES:
         config = configs.TrainConfig.general(**changes)
-        tower = _run(*parts, config, "general", f"{output}/tower", None, flags)
-        both, gain = with_tower(model, tower.save(write=False), head.data.held_out)
+        trainer = _run(parts, config, "general", f"{output}/tower", None, flags)
+        both, gain = with_tower(model, trainer.save(write=False), held_out)
         change = f"ROC AUC on held-out pairs {gain:+.4f}"
         note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
         model = both if gain > 0 else model
     else:
-        note(
-            f"No tower: it needs {TOWER_DUPLICATES:,} duplicates to train on, and there are {duplicates:,}."
-        )
-    last = (tower or head).history[-1]
-    report, calibration = measure(
-        model, head.data, test_pairs,
-        steps=(tower or head).step, train_loss=last["train/loss"], valid_loss=last["valid/loss"],
-    )  # fmt: skip
-    fit = {"threshold": report.threshold, "calibration": calibration and calibration.to_dict()}
-    model = model.with_fit({**fit, "threshold_from": "labels"})
+        _note_no_tower(duplicates)
+    last = trainer.history[-1]
+    losses = {"train_loss": last["train/loss"], "valid_loss": last["valid/loss"]}
+    report, model = measure(model, held_out, parts[2], steps=trainer.step, **losses)
     model.card |= {"figures": report.as_dict(), "questions": str(flags.questions)}
     model.save(output)
-    lines = [str(report), f"Saved in {output}."]
-    return "\n".join(lines + [WORSE] * (report.roc_auc <= report.encoder_roc_auc)), report.as_dict()
+    return report
 
 
 def _few(
@@ -207,28 +190,27 @@ def _few(
     from siamese.training.head import MANY
 
     seed = changes.pop("seed", 0)
-    rows = ("train_rows", "test_rows", "valid_rows", "split", "valid", "test")
-    given = [*changes, *(name for name in rows if getattr(flags, name))]
-    if given:
+    useless = [*configs.flags_of(changes), *(n for n in (*ROWS, "resume") if getattr(flags, n))]
+    if useless:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
         raise ArgumentError(
             f"{len(pairs):,} labels, or links alone, train a head of fixed settings on all of them (from "
             f"{MANY:,} labels on it is a run with settings and test rows); without effect, so leave out: "
-            f"{', '.join(given)}. Or choose --preset best, which trains a tower."
+            f"{names}. Or choose --preset best, which trains a tower."
         )
-    model = start or DuplicateDetector.pretrained()
-    path = os.path.join(output, MODEL_NAME)
-    if os.path.exists(path) and not flags.overwrite:
-        raise ArgumentError(f"{path} holds a model. Pass --overwrite, or another --output.")
+    claim(os.path.join(output, MODEL_NAME), flags.overwrite)
     count, duplicates = len(pairs), int(pairs.is_duplicate.sum())
-    usual = next(roc_auc for least, roc_auc in USUALLY if count >= least)
+    usual = next((roc_auc for least, roc_auc in USUALLY if count >= least), None)
     known = f"On a forum about as many raised the ROC AUC on other queries from 0.821 to {usual}."
+    if usual is None:
+        known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."
     if duplicates == count:
         known = "All say yes: they teach an order and no threshold."
     note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
     listed = [*texts_by_id(flags.list, flags).values()] if flags.list else None
     begun = time.monotonic()
-    model, bought = teach(model, pairs, listed, seed=seed, show_progress=not flags.json)
-    os.makedirs(output, exist_ok=True)
+    start = start or DuplicateDetector.pretrained()
+    model, bought = teach(start, pairs, listed, seed=seed, show_progress=not flags.json)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
     model.save(output)
     lines = [str(bought), f"Saved in {output}, after {time.monotonic() - begun:.0f} s."]
@@ -241,47 +223,16 @@ def _few(
     return "\n".join(lines), facts
 
 
-def _divided(
-    pairs: QuestionPairs, flags: argparse.Namespace, fine_tuning: bool
-) -> tuple[QuestionPairs, QuestionPairs | None, QuestionPairs | None]:
-    """The pairs to train on, to validate on (or None) and to test on.
-
-    Of few pairs that fine-tune all train and validate, unless a flag divides them; nothing tests.
-    """
-    from siamese.training.fine_tuning import FEW
-
-    names = ("train_rows", "test_rows", "valid_rows", "split", "valid", "test")
-    if fine_tuning and len(pairs) < FEW and not any(getattr(flags, name) for name in names):
-        return pairs, pairs, None
-    files = {name: getattr(flags, name) for name in ("valid", "test")}
-    others = {name: path and labelled_pairs(path, flags) for name, path in files.items()}
-    rows = flags.train_rows, flags.test_rows, flags.valid_rows or 0
-    return split(pairs, *rows, flags.split, **others)
-
-
 def _keys(pairs: QuestionPairs) -> list[frozenset[str]]:
     return list(map(pair_key, zip(pairs.question1, pairs.question2)))
 
 
 @command(
-    arg("questions", metavar="FILE", help="a file of labelled pairs"),
-    *shared.READ_PAIRS,
-)
-def data(flags: argparse.Namespace) -> Result:
-    """Describe a file of labelled pairs.
-
-    siamese data questions.csv --json
-    """
-    pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
-    facts = describe(pairs)
-    return render(facts), facts
-
-
-@command(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
-    arg("--vocab", required=True, metavar="FILE", help="JSON (word: id), or one word a line"),
+    arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
     arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
+    flag("--overwrite", "replace the model there"),
 )
 def import_weights(flags: argparse.Namespace) -> Result:
     """Make a saved model of the course's model.pkl.gz.
@@ -290,6 +241,7 @@ def import_weights(flags: argparse.Namespace) -> Result:
     """
     from siamese.search.import_weights import import_weights as imported
 
+    claim(model_path(flags.output), flags.overwrite)
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
     facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
     facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}

@@ -1,47 +1,39 @@
 """TensorBoard's event files without TensorFlow: what Trax's Loop writes its figures with.
 
-tensorboardX has the protocol buffers and the file format. Its own EventFileWriter writes in a thread of its
-own, in which a full disk ends in a traceback that nobody can catch; this one writes where it is called.
+tensorboardX has the protocol buffers and the file format. Its own writer works in a thread of its own, in
+which a full disk ends in a traceback that nobody can catch; this one writes where it is called.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-from contextlib import suppress
-from typing import Any
+import time
+from types import SimpleNamespace
 
 _opened = itertools.count()
 
 
-class EventFileWriter:
-    """Adds events to a new file in `log_dir`; the methods of TensorFlow's class of that name.
+def summary_writer(log_dir: str, enable: bool = True) -> SimpleNamespace:
+    """A writer to a new file in `log_dir`, with those methods of Trax's SummaryWriter that its Loop calls.
 
-    Nothing is queued: the further arguments, which say how, have no effect.
-
-    Raises:
-      OSError: here, in `add_event` or in `flush`: the file cannot be written.
+    They are scalar(tag, number, step), text(tag, text, step), flush() and close(); each, and the making,
+    raises OSError where the file cannot be written.
     """
+    from tensorboardX import summary
+    from tensorboardX.event_file_writer import EventsWriter
+    from tensorboardX.proto.event_pb2 import Event
 
-    def __init__(self, log_dir, *queueing: Any):
-        from tensorboardX.event_file_writer import EventsWriter
+    os.makedirs(log_dir, exist_ok=True)
+    # Names by the second alone: a second writer within it would begin the first one's file anew.
+    writer = EventsWriter(os.path.join(log_dir, "events"), f".{os.getpid()}.{next(_opened)}")
 
-        os.makedirs(log_dir, exist_ok=True)
-        # Names by the second alone: a second writer within it would overwrite the first one's file.
-        unique = f".{os.getpid()}.{next(_opened)}"
-        self._writer = EventsWriter(os.path.join(log_dir, "events"), unique)
-        self.add_event, self.flush = self._writer.write_event, self._writer.flush
+    def add(make):
+        def write(tag, value, step=None):
+            event = Event(summary=make(tag, value), step=int(step or 0), wall_time=time.time())
+            writer.write_event(event)
 
-    def close(self) -> None:
-        """Closes the file; `flush` has raised what went wrong before."""
-        with suppress(OSError):
-            self._writer.close()
+        return write
 
-
-def make_tensor_proto(values, shape):
-    """`tf.make_tensor_proto` for texts, which is what Trax's Loop asks for."""
-    from tensorboardX.proto.tensor_pb2 import TensorProto
-    from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
-
-    dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
-    return TensorProto(dtype="DT_STRING", string_val=values, tensor_shape=dims)
+    methods = {"flush": writer.flush, "close": writer.close}
+    return SimpleNamespace(scalar=add(summary.scalar), text=add(summary.text), **methods)

@@ -108,7 +108,8 @@ class Loop(training.Loop):
 
     def _watch_for_collapse(self, loss: float, steps: int, patience: int) -> None:
         """Warns once where the loss has been that of equal vectors for `patience` steps."""
-        if not abs(loss - self._loss_of_equal_vectors) < 0.002 * abs(self._loss_of_equal_vectors):
+        equal, pairs = self._loss_of_equal_vectors
+        if not abs(loss - equal) < 0.002 * abs(equal):
             self._collapsed, self._has_warned = 0, False
             return
         self._collapsed += steps
@@ -118,25 +119,21 @@ class Loop(training.Loop):
                 "The loss is %.3f at step %d%s, that of equal vectors: all questions have nearly the same "
                 "vector (collapse). Train longer, or try lstm_bias='forget_gate', a smaller learning "
                 "rate, a longer warm-up or another seed.",
-                *(loss, self._step),
-                f" ({loss / self._pairs:.3f} a pair)" if self._pairs > 1 else "",
+                *(loss, self._step, f" ({loss / pairs:.3f} a pair)" if pairs > 1 else ""),
             )
 
     @functools.cached_property
-    def _loss_of_equal_vectors(self) -> float:
-        """Twice the margin for each row, in the loss layer's own reduction."""
-        return self._equal_vectors(self._batch_signature[0].shape[0])
+    def _loss_of_equal_vectors(self) -> tuple[float, int]:
+        """The loss layer's loss of a batch of equal vectors, and by what it is a pair's: 1 for a mean."""
 
-    @functools.cached_property
-    def _pairs(self) -> int:
-        """What divides the loss to give that of a pair: the batch's pairs for a sum, 1 for a mean."""
+        def loss(pairs: int) -> float:
+            ones = np.ones((pairs, 1), np.float32)
+            more = [np.zeros((pairs,) * len(x.shape), x.dtype) for x in self._batch_signature[2:]]
+            return float(self._tasks[0].loss_layer((ones, ones, *more)))
+
         pairs = self._batch_signature[0].shape[0]
-        return pairs if self._equal_vectors(2 * pairs) > 1.5 * self._loss_of_equal_vectors else 1
-
-    def _equal_vectors(self, pairs: int) -> float:
-        ones = np.ones((pairs, 1), np.float32)
-        more = [np.zeros((pairs,) * len(x.shape), x.dtype) for x in self._batch_signature[2:]]
-        return float(self._tasks[0].loss_layer((ones, ones, *more)))
+        is_sum = loss(2 * pairs) > 1.5 * loss(pairs)
+        return loss(pairs), pairs if is_sum else 1
 
 
 def generator_ended(name: str, batches: dict[str, int]) -> DataError:

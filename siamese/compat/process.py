@@ -22,20 +22,6 @@ _SETTINGS = {
     -8: 1,  # M_ARENA_MAX: and is one: a thread's own heap holds no block over 64 MB.
 }
 MOST_CACHED = 512 << 20  # bytes of compiled programs on disk
-# Flags of /proc/cpuinfo that decide how fast the products are.
-_ARITHMETIC = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
-
-
-@functools.cache
-def processor() -> str:
-    """The processor and its vector arithmetic, as far as Linux tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
-    flags = [flag for flag in _ARITHMETIC if flag in facts.get("flags", "").split()]
-    return f"{facts.get('model name', platform.machine())} ({', '.join(flags) or 'no avx2'})"
 
 
 @functools.cache
@@ -88,3 +74,17 @@ def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | N
     jax.config.update("jax_compilation_cache_dir", str(directory))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.01)
     return directory
+
+
+@functools.cache
+def processor() -> str:
+    """The processor and its vector arithmetic, as far as Linux tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+    flags = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"} & set(facts.get("flags", "").split())
+    return (
+        f"{facts.get('model name', platform.machine())} ({', '.join(sorted(flags)) or 'no avx2'})"
+    )

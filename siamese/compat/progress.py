@@ -24,18 +24,9 @@ def progress_bar(total: int, label: str, unit: str, *, done: int = 0, quiet: boo
     """
     from tqdm import tqdm
 
-    return tqdm(
-        total=total,
-        initial=done,
-        desc=label,
-        unit=f" {unit}",
-        unit_scale=True,
-        delay=2.0,
-        mininterval=0.5 if sys.stderr.isatty() else 10.0,
-        dynamic_ncols=True,
-        leave=False,
-        disable=quiet,
-    )
+    how_often = {"delay": 2.0, "mininterval": 0.5 if sys.stderr.isatty() else 10.0}
+    look = {"unit": f" {unit}", "unit_scale": True, "dynamic_ncols": True, "leave": False}
+    return tqdm(total=total, initial=done, desc=label, disable=quiet, **how_often, **look)
 
 
 @contextlib.contextmanager
@@ -55,12 +46,13 @@ def elapsed(label: str) -> Iterator[None]:
         if seconds > 1:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # Clears the line.
 
+    if not sys.stderr.isatty():
+        yield
+        return
     thread = threading.Thread(target=show, daemon=True)
-    if sys.stderr.isatty():
-        thread.start()
+    thread.start()
     try:
         yield
     finally:
         finished.set()
-        if thread.ident:
-            thread.join()
+        thread.join()

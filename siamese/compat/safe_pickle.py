@@ -78,9 +78,8 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
     try:
         start = file.tell()
         # A first look runs nothing and refuses what makes Python's unpickler slow or vast.
-        for count, (code, argument, _) in enumerate(
-            pickletools.genops(LimitedFile(file, MAX_BYTES))
-        ):
+        instructions = pickletools.genops(LimitedFile(file, MAX_BYTES))
+        for count, (code, argument, _) in enumerate(instructions):
             if count == _MAX_INSTRUCTIONS:
                 raise Refused(f"has more than {_MAX_INSTRUCTIONS:,} instructions")
             if code.name.endswith("PUT") and argument > count:  # The unpickler's memo is an array.
@@ -153,7 +152,6 @@ class _Arrays:
         return _Array()
 
     def frombuffer(self, data: Any, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
-        """An array over bytes, which must have exactly the length that shape and dtype ask for."""
         if isinstance(data, list):
             raise Refused("holds an array of Python objects, not of numbers")
         return array_over(data, dtype.dtype, shape, order)
@@ -200,10 +198,10 @@ def _plain(value: Any, signature: Callable, done: dict[int, Any]) -> Any:
         value = value.value  # None where it was never filled.
     if isinstance(value, SimpleNamespace):
         return signature(tuple(value.shape), value.dtype.dtype)
-    if not isinstance(value, (list, tuple, dict)):
-        if not isinstance(value, _PLAIN):
-            raise Refused("holds a name where a value is expected")
+    if isinstance(value, _PLAIN):
         return value
+    if not isinstance(value, (list, tuple, dict)):
+        raise Refused("holds a name where a value is expected")
     if id(value) not in done:  # The ids stay good: `value` and all in it live until the end.
         children = value.values() if isinstance(value, dict) else value
         plain = [_plain(child, signature, done) for child in children]

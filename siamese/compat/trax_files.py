@@ -24,7 +24,8 @@ from siamese.compat.safe_pickle import NUMBERS, LimitedFile, Refused, array_over
 from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
-
+# How an image begins -> the bytes of its header's length.
+_WIDTHS = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}
 # NumPy's own parser hands the header to Python's; here nothing but the expected text passes.
 _HEADER = re.compile(
     rf"\{{'descr': '({NUMBERS})', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \}}[ \n]*"
@@ -82,30 +83,21 @@ def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
     with _unpacked(path) as packed:
         file = LimitedFile(packed, MAX_BYTES)
         while magic := file.read(8):
-            arrays.append(_read_array(file, magic))
+            length = int.from_bytes(file.read(_WIDTHS[magic]), "little")
+            header = _HEADER.fullmatch(file.read(min(length, 10_000)).decode("latin-1"))
+            if header is None:
+                raise Refused("holds an array of something else than numbers")
+            dtype, shape = np.dtype(header[1]), tuple(map(int, re.findall("[0-9]+", header[3])))
+            data = file.read(math.prod(shape) * dtype.itemsize)
+            arrays.append(array_over(data, dtype, shape, "F" if header[2] == "True" else "C"))
     return arrays
-
-
-def _read_array(file: LimitedFile, magic: bytes) -> np.ndarray:
-    """The .npy image that goes on behind `magic`."""
-    width = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}[magic]
-    length = int.from_bytes(file.read(width), "little")
-    header = _HEADER.fullmatch(file.read(min(length, 10_000)).decode("latin-1"))
-    if header is None:
-        raise Refused("holds an array of something else than numbers")
-    shape = tuple(int(n) for n in header[3].split(",") if n.strip())
-    dtype = np.dtype(header[1])
-    data = file.read(math.prod(shape) * dtype.itemsize)
-    return array_over(data, dtype, shape, "F" if header[2] == "True" else "C")
 
 
 @contextmanager
 def _unpacked(path: os.PathLike | str) -> Iterator[Any]:
     """A gzip file, open for reading; its damage, met inside the block, is a CheckpointError."""
-    if not os.path.exists(path):
-        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.")
     if not os.path.isfile(path):  # A pipe would wait for ever.
-        raise CheckpointError(f"{path} is not a regular file. Check the path.")
+        raise CheckpointError(f"{path} does not exist. Copy Trax's other files too.")
     try:
         if os.path.getsize(path) == 0:  # Python's gzip takes it for nothing packed.
             raise EOFError

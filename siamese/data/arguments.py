@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.readers.columns import normal_name, shown_names
+from siamese.data.readers.tables import memory_columns
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
@@ -53,10 +55,8 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ArgumentError(f"{name} must be one flat row; its shape is {array.shape}.")
-    if array.dtype.kind == "b":
-        return array
-    is_number = array.dtype.kind in "iuf"
-    wrong = np.flatnonzero((array != 0) & (array != 1)) if is_number else np.arange(len(array))
+    is_number = array.dtype.kind in "biuf"
+    wrong = np.flatnonzero(~np.isin(array, (0, 1))) if is_number else np.arange(len(array))
     if len(wrong):
         raise ArgumentError(
             f"{name} must be 0 or 1 (not a duplicate, a duplicate); "
@@ -71,24 +71,19 @@ def text_list(texts: Any, function: str) -> list[str]:
     Raises:
       DataError: a value that is not text, with its place; a table without one column of questions.
       ArgumentError: one text instead of a list.
-
-    Example:
-      >>> text_list({"id": [1, 2], "question": ["How far?", "Who?"]}, "encode")
-      ['How far?', 'Who?']
     """
     if isinstance(texts, (str, bytes)):
         raise ArgumentError(f"{function} takes a list of questions, not one text.")
     if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
-        names = list(getattr(texts, "column_names", getattr(texts, "columns", texts)))
-        of_questions = [name for name in names if str(name).strip().lower() in QUESTION_NAMES]
-        if len(of_questions) != 1:
+        what = f"{function}: the {type(texts).__name__}"
+        names, columns = memory_columns(texts, what)
+        places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
+        if len(places) != 1:
             raise DataError(
-                f"{function}: the {type(texts).__name__} needs one column of questions "
-                f"({', '.join(QUESTION_NAMES)}); the columns: {', '.join(map(str, names))[:200]}. Give the "
-                "column itself, as a list."
+                f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}); the columns: "
+                f"{shown_names(names)}. Give the column itself, as a list."
             )
-        column = texts[of_questions[0]]
-        texts = getattr(column, "to_pylist", column.__iter__)()
+        texts = columns[places[0]]
     texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, str):
@@ -100,20 +95,16 @@ def text_list(texts: Any, function: str) -> list[str]:
 
 
 def token_rows(rows: Any, name: str) -> Ragged:
-    """Questions as Ragged: lists of lists, an array of objects, a 2-D array, or Ragged itself.
-
-    Raises:
-      DataError: `rows` is not a sequence of questions, or a token id is not an integer.
-    """
+    """Questions as Ragged, of lists of lists, an array of objects, a 2-D array, or Ragged; DataError."""
     if isinstance(rows, Ragged):
         return rows
     expected = f"{name} must hold one sequence of integer token ids per question"
     if not hasattr(rows, "__iter__"):
         raise DataError(f"{expected}, not {type(rows).__name__}.")
     rows = list(rows)
-    at = next((i for i, row in enumerate(rows) if not hasattr(row, "__len__")), None)
-    if at is not None:
-        raise DataError(f"{expected}; {name}[{at}] is {rows[at]!r}.")
+    for at, row in enumerate(rows):
+        if not hasattr(row, "__len__"):
+            raise DataError(f"{expected}; {name}[{at}] is {row!r}.")
     try:
         return Ragged.from_lists(rows)
     except DataError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,27 +19,16 @@ MOST_PAIRED = 2000  # questions of a cluster: all pairs of more would fill the m
 def number_questions(
     question1: Sequence[str], question2: Sequence[str]
 ) -> tuple[list[str], np.ndarray]:
-    """Numbers the distinct questions in order of first appearance, question1 before question2.
-
-    Returns:
-      The distinct questions (equal by exact text), and int64 [n, 2]:
-      the numbers of each pair's two questions.
-    """
+    """The distinct questions by exact text, in order of first appearance; int64 [n, 2], each pair's."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    texts = chain.from_iterable(zip(question1, question2))
-    flat = np.fromiter(map(numbers.__getitem__, texts), np.int64, 2 * len(question1))
-    return list(numbers), flat.reshape(-1, 2)  # [pairs, 2]
+    rows = [numbers[text] for pair in zip(question1, question2) for text in pair]
+    return list(numbers), np.array(rows, np.int64).reshape(-1, 2)
 
 
 def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
-    """Which connected group each of `size` things is in (union-find, done by SciPy).
+    """The connected group of each of `size` things, int64 [size], numbered in order of first appearance.
 
-    Args:
-      size: the number of things.
-      edges: int64 [m, 2]; things that belong together; repeats and loops do no harm.
-
-    Returns:
-      int64 [size]; groups numbered from 0 in order of their first thing.
+    `edges`, int64 [m, 2], are things that belong together; repeats and loops do no harm.
 
     Example:
       >>> connected_groups(5, np.array([[3, 1], [4, 3]])).tolist()
@@ -53,7 +42,7 @@ def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def _joined(questions: list[str], edges: np.ndarray) -> np.ndarray:
+def question_groups(questions: list[str], edges: np.ndarray) -> np.ndarray:
     """The connected group of each question, int64; those of equal folded texts are connected, too."""
     first: dict[str, int] = {}
     places = [first.setdefault(folded(text), place) for place, text in enumerate(questions)]
@@ -65,10 +54,10 @@ def _joined(questions: list[str], edges: np.ndarray) -> np.ndarray:
 class Clusters:
     """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
 
-    Questions whose folded texts are equal are joined too. Clusters are numbered by first appearance.
+    Questions whose folded texts are equal are joined too. All are numbered in order of first appearance.
 
     Args:
-      questions: the distinct questions, in order of first appearance.
+      questions: the distinct questions.
       question_cluster: int64 [questions]; the cluster of each.
       cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
       rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
@@ -99,7 +88,7 @@ def clusters(pairs: Any) -> Clusters:
     """
     questions, numbers = number_questions(pairs.question1, pairs.question2)
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
-    cluster = _joined(questions, numbers[is_duplicate])
+    cluster = question_groups(questions, numbers[is_duplicate])
     one, two = cluster[numbers].T
     rows, sizes = np.where(is_duplicate, one, -1), np.bincount(cluster)
     conflicts = np.flatnonzero(~is_duplicate & (one == two))
@@ -111,20 +100,14 @@ def transitive_closure(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Duplicates that follow from labels by transitivity: where a = b and b = c, also a = c.
 
-    The longer the chain between two questions, the less sure the pair; and n questions have
-    n (n - 1) / 2 pairs. So a large cluster gives a random choice of its pairs, and one within which a
-    pair is labelled non-duplicate gives none.
-
-    Args:
-      rows: (rows1, rows2), int64 [pairs] each: any numbers of the pairs' questions, the same for the
-        same question.
-      joined: the clusters of these pairs.
-      per_question: a cluster of n questions gives at most `per_question` times n pairs.
-      seed: of that choice.
+    n questions have n (n - 1) / 2 pairs, and the longer the chain between two, the less sure the pair. So a
+    cluster of n gives at most `per_question` times n, drawn by `seed`; one that holds a pair labelled
+    non-duplicate gives none. `rows` are (rows1, rows2), int64 [pairs] each: any number of each pair's
+    questions, the same for the same question; `joined` are the clusters of these pairs.
 
     Returns:
-      (rows1, rows2, cluster), int64 [new pairs] each: the numbers of the questions, no pair twice and
-      no labelled one, and the cluster they stand in.
+      (rows1, rows2, cluster), int64 [new pairs] each: the questions' numbers, no pair twice and no labelled
+      one, and their cluster.
 
     Example:
       >>> from siamese.data.pairs import QuestionPairs
@@ -154,16 +137,12 @@ def transitive_closure(
 
 
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
-    """Row numbers of each part of a split in which no two parts share a question.
+    """The rows, int64 and ascending, of each part of a split in which no two parts share a question.
 
-    Questions that stand in one pair, duplicate or not, go to the same part. Groups are placed from the
-    largest to the smallest, those of one size in an order drawn from `seed`, each in the part that lacks
-    the largest share of its pairs afterwards.
+    Questions that stand in one pair, duplicate or not, go to one part. Groups are placed from the largest
+    to the smallest, those of one size in an order drawn by `seed`, each where the largest share is missing.
 
     Args, errors: as `QuestionPairs.split_by_cluster`.
-
-    Returns:
-      For each fraction an int64 array of rows, ascending; together every row once.
     """
     shares = np.asarray(fractions, np.float64)
     if shares.ndim != 1 or len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:
@@ -172,7 +151,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
             f"they are {fractions!r}."
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)
-    group = _joined(questions, numbers)[numbers[:, 0]]  # [pairs]
+    group = question_groups(questions, numbers)[numbers[:, 0]]  # [pairs]
     sizes = np.bincount(group)  # [groups], in pairs
     if len(sizes) < len(shares):
         raise DataError(

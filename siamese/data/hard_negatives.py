@@ -44,13 +44,9 @@ class SimilarQuestions:
         self.weights = term_weights(ids.take(self._rows))
 
     def hard_negatives(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """At most `count` pairs of questions of moderate TF-IDF cosine from different clusters.
+        """At most `count` pairs of moderate cosine from different clusters: two int64 rows of `ids`.
 
-        Some are duplicates that nobody labelled, more of them the higher the cosine; so there is an
-        upper bound.
-
-        Returns:
-          Two int64 [pairs] arrays of rows of `ids`, in a random order.
+        Some are duplicates that nobody labelled, more of them the higher the cosine: hence `HIGHEST`.
         """
         draw = np.random.default_rng(self._seed)
         frequency = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
@@ -79,12 +75,12 @@ class SimilarQuestions:
     def topic_order(self, pairs: np.ndarray, block: int) -> np.ndarray:
         """An order of pairs in which neighbours share their topic: each other's in-batch negatives.
 
-        The pairs are halved again and again at the median of their first principal component, until a
-        part holds at most `block`. A pair is the sum of its questions' vectors, reduced by a truncated
-        SVD (latent semantic analysis) and scaled to length 1.
+        The pairs, int64 [n] of the training pairs, are halved again and again at the median of their first
+        principal component, until a part holds at most `block`. A pair is the sum of its questions'
+        vectors, reduced by a truncated SVD (latent semantic analysis) and scaled to length 1.
 
-        Args, returns:
-          int64 [n]: which of the training pairs; a permutation of the positions in `pairs`.
+        Returns:
+          int64 [n]: positions in `pairs`.
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.preprocessing import normalize

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
 LABELS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+LABEL_HINT = "0 (different questions) or 1 (duplicates)"
 # Our column -> its names in files (Quora's, Kaggle's, and the Hugging Face hub's).
 COLUMN_NAMES = {
     "question1": ("question1", "sentence1"),
@@ -24,11 +24,7 @@ COLUMN_NAMES = {
     "is_duplicate": ("is_duplicate", "label"),
 }
 PAIR_IDS = ("id", "idx", "pair_id")
-REQUIRED = ("question1", "question2", "is_duplicate")
-LABEL_HINT = (
-    "it must be 0 (different questions) or 1 (duplicates). For labels of other kinds there are "
-    "--duplicate-from NUMBER and --duplicate-labels NAMES."
-)
+REQUIRED = tuple(COLUMN_NAMES)
 PairRow = tuple[int, int, str, str, Any, Any]  # line, data row, question1, question2, id, label
 
 
@@ -37,8 +33,7 @@ class QuestionPairs:
     """Pairs of questions, each labelled duplicate or not, kept column by column.
 
     Args:
-      question1: the first question of each pair.
-      question2: the second question of each pair.
+      question1, question2: the questions of each pair.
       is_duplicate: bool [n] (0 and 1 are taken as well).
       ids: the file's own id of each pair; `row_numbers` where left out.
       row_numbers: int64 [n], rising: the data row of the file (from 0) of each pair; 0 to n - 1 where
@@ -63,19 +58,16 @@ class QuestionPairs:
     report: ReadReport | None = None
 
     def __post_init__(self):
-        n = len(self.question1)
-        labels = np.asarray(self.is_duplicate)
-        if labels.dtype != bool and labels.size and not np.isin(labels, (0, 1)).all():
+        n, labels = len(self.question1), np.asarray(self.is_duplicate)
+        if labels.dtype != bool and not np.isin(labels, (0, 1)).all():
             raise DataError("is_duplicate holds labels other than 0 and 1.")
         rows = range(n) if self.row_numbers is None else self.row_numbers
         object.__setattr__(self, "is_duplicate", labels.astype(bool))
         object.__setattr__(self, "row_numbers", np.asarray(rows, np.int64))
         object.__setattr__(self, "ids", list(rows) if self.ids is None else self.ids)
         for name in ("question2", "is_duplicate", "ids", "row_numbers"):
-            if len(getattr(self, name)) != n:
-                raise ShapeError(
-                    f"question1 has {n} entries and {name} has {len(getattr(self, name))}."
-                )
+            if (other := len(getattr(self, name))) != n:
+                raise ShapeError(f"question1 has {n} entries and {name} has {other}.")
 
     def __len__(self) -> int:
         return len(self.question1)
@@ -142,8 +134,9 @@ class QuestionPairs:
         A row that was kept out of the pairs (an empty question) counts.
         """
         first = np.searchsorted(self.row_numbers, start)
-        last = len(self) if stop is None else np.searchsorted(self.row_numbers, stop)
-        return self.rows(first, last)
+        return self.rows(
+            first, len(self) if stop is None else np.searchsorted(self.row_numbers, stop)
+        )
 
     def split_by_cluster(self, fractions: Sequence[float], seed: int = 0) -> list[QuestionPairs]:
         """A split whose parts share no question, so that a test asks about unseen questions only.
@@ -166,8 +159,6 @@ def read_pairs(
     source: Any,
     *,
     columns: Sequence[str] | str = (),
-    duplicate_from: float | None = None,
-    duplicate_labels: Sequence[str] | str = (),
     encoding: str | None = None,
     bad_rows: str = "refuse",
     texts: Mapping[str, str] | None = None,
@@ -184,8 +175,6 @@ def read_pairs(
       columns: the two questions and, third, the label, as a list or with commas between; question1,
         question2 and is_duplicate where left out. "title+body" and the like are read as `read_questions`
         reads them.
-      duplicate_from: labels are numbers; pairs with at least this one are duplicates.
-      duplicate_labels: labels are names; pairs with one of these are duplicates, all others not.
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
       texts: id -> question, where the file names its questions by their ids, in the columns id1 and id2; of
@@ -202,30 +191,19 @@ def read_pairs(
       >>> pairs.question1, pairs.report.count("empty")
       (['A?'], 1)
     """
-    report = ReadReport(source_name(source), bad_rows=bad_rows)
-    if isinstance(duplicate_labels, str):
-        duplicate_labels = duplicate_labels.split(",") if duplicate_labels else ()
-    names = {name.strip().lower() for name in duplicate_labels}
-    if names and duplicate_from is not None:
-        raise ArgumentError("duplicate_from is for numbers, duplicate_labels for names: give one.")
-    lines, numbers, question1, question2, ids, labels = [], [], [], [], [], []
-    rows = pair_rows(source, report, columns, encoding, texts=texts)
-    for line, number, one, two, own, value in rows:
-        label = _label(value, duplicate_from, names)
+    report, rows = ReadReport(source_name(source), bad_rows=bad_rows), []
+    for *row, value in pair_rows(source, report, columns, encoding, texts=texts):
+        label = LABELS.get(str(value).strip().lower())
         if label is None:
-            report.bad_row(line, f"is_duplicate is {value!r:.40}; {LABEL_HINT}")
-            continue
-        lines.append(line)
-        numbers.append(number)
-        question1.append(one)
-        question2.append(two)
-        ids.append(own)
-        labels.append(label)
-    report.kept = len(lines)
+            report.bad_row(row[0], f"is_duplicate is {value!r:.40}; it must be {LABEL_HINT}.")
+        else:
+            rows.append((*row, label))
+    report.kept = len(rows)
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")
-    if not lines:
+    if not rows:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
+    lines, numbers, question1, question2, ids, labels = map(list, zip(*rows))
     ids = None if ids[0] is None else ids
     pairs = QuestionPairs(question1, question2, labels, ids, numbers, report)
     _note_repeats(pairs, np.array(lines))
@@ -248,30 +226,27 @@ def pair_rows(
     `columns` are what the user calls the first of the required columns. The id is None where the file has
     no column of ids. With `texts` the file has ids of questions, and perhaps labels; else the label is 1.
     """
-    specs = columns.split(",") if isinstance(columns, str) else list(columns)
+    specs = columns.split(",") if columns and isinstance(columns, str) else list(columns)
     if columns and len(specs) not in (2, 3):
         raise ArgumentError(
             "columns names two questions and, third, the label, such as title1,title2,label; "
             f"it is {columns!r}."
         )
-    specs = specs[: len(required)] if columns else []
+    specs = specs[: len(required)] or ["id1", "id2"] * (texts is not None)
     known = {name for names in COLUMN_NAMES.values() for name in names}
-    if texts is not None:
-        specs, known = specs or ["id1", "id2"], known | {"id1", "id2"}
     with open_rows(source, report, names=known, specs=specs, encoding=encoding) as rows:
-        labels = known.intersection(COLUMN_NAMES["is_duplicate"], map(normal_name, rows.header))
+        labels = set(map(normal_name, rows.header)).intersection(COLUMN_NAMES["is_duplicate"])
         if texts is not None and len(specs) == 2 and not labels:
             required = required[:2]
         *sides, label = (*_pair_parts(rows, required, specs), None)[:3]
-        if texts is not None and max(len(side.columns) for side in sides) > 1:
+        if texts is not None and any(len(side.columns) > 1 for side in sides):
             raise DataError(f"{rows.where}: a column of ids cannot be joined or weighed.")
         key = rows.first_column(PAIR_IDS)
         for line, number, row in rows:
-            pair = (
-                rows.pair(line, row, sides)
-                if texts is None
-                else _named(rows, line, row, sides, texts)
-            )
+            if texts is None:
+                pair = rows.pair(line, row, sides)
+            else:
+                pair = _named(report, line, [id_text(row.get(s.columns[0])) for s in sides], texts)
             if pair:
                 own = id_text(row.get(key)) if key else None
                 yield line, number, *pair, own, row.get(label.columns[0]) if label else 1
@@ -293,46 +268,29 @@ def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> li
             what = f"no column {' or '.join(missing)}" if missing else what
             hint = " Is it a test file without labels?" if missing == ["is_duplicate"] else ""
             raise DataError(
-                f"{rows.where}: {what}; the columns: "
-                f"{shown_names(rows.header)}. Question pairs need the columns {', '.join(required)}, "
-                f"separated by comma, semicolon or tab.{hint} Name yours with --columns "
-                "(in Python: columns=)."
+                f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. Question pairs need the "
+                f"columns {', '.join(required)}, separated by comma, semicolon or tab.{hint} Name yours "
+                "with --columns (in Python: columns=)."
             )
         parts.append(Parts(candidates))
     return parts
 
 
-def _named(rows: Rows, line: int, row: dict, sides: list, texts: Mapping[str, str]) -> list[str]:
-    """The two questions whose ids a row holds; [], and a bad row, where there is none of an id."""
-    ids = [id_text(row.get(side.columns[0])) for side in sides]
+def _named(report: ReadReport, line: int, ids: list[str], texts: Mapping[str, str]) -> list[str]:
+    """The questions of some ids; [], and a bad row, where there is none of an id."""
     for name in ids:
         if name not in texts:
-            rows.report.bad_row(line, f"the list has no question with the id {name!r}.")
+            report.bad_row(line, f"the list has no question with the id {name!r}.")
             return []
     return [texts[name] for name in ids]
 
 
-def _label(value: Any, duplicate_from: float | None, names: set[str]) -> bool | None:
-    """The label in a cell; None where it is not one."""
-    text = "" if value is None else str(value).strip().lower()
-    if names:
-        return text in names if text else None
-    if duplicate_from is None:
-        return LABELS.get(text)
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return None if math.isnan(number) else number >= duplicate_from
-
-
 def _note_repeats(pairs: QuestionPairs, lines: np.ndarray) -> None:
     """Notes rows whose two questions, in either order, stood together in an earlier row."""
-    questions, numbers = number_questions(pairs.question1, pairs.question2)
-    keys = numbers.min(axis=1) * len(questions) + numbers.max(axis=1)  # one number for each pair
+    _, numbers = number_questions(pairs.question1, pairs.question2)
+    keys = numbers.min(axis=1) * numbers.size + numbers.max(axis=1)  # one number for each pair
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     first = first[inverse]  # [pairs]; the first row with this pair
-    later = np.arange(len(lines)) != first
-    agrees = pairs.is_duplicate == pairs.is_duplicate[first]
+    later, agrees = np.arange(len(lines)) != first, pairs.is_duplicate == pairs.is_duplicate[first]
     pairs.report.add("repeated", lines[later & agrees].tolist())
     pairs.report.add("contradicting", lines[later & ~agrees].tolist())

@@ -109,13 +109,12 @@ def read_ids(
 
     Args, errors: as `read_questions`.
     """
-    report = ReadReport(source_name(source), bad_rows=bad_rows)
+    report, ids = ReadReport(source_name(source), bad_rows=bad_rows), []
     known = () if id_column else ID_NAMES
     with open_rows(source, report, names=known, specs=[id_column], encoding=encoding) as rows:
         key = rows.header[0] if rows.is_plain else _id_column(rows, id_column)
         if key is None:
             raise _no_column(rows, ID_NAMES, "--id-column")
-        ids = []
         for line, _, row in rows:
             if text := id_text(row.get(key)):
                 ids.append(text)
@@ -137,10 +136,22 @@ def _pair_entries(rows: Rows) -> Iterator[Entry]:
 
 
 def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> Iterator[Entry]:
-    """The rows with a question."""
+    """The rows with a question; lines that many bodies repeat are noted, and left out on request."""
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     used = {key} if is_joined else {key, *parts.columns}
-    for line, number, row, source in _without_repeated(rows, parts.columns, drop_repeated):
+    bodies = {name for name in parts.columns if normal_name(name) in BODY_NAMES}
+    records = [*rows] if bodies else rows  # All bodies must be known before the first is shortened.
+    repeated = {}
+    for name in bodies:
+        texts = [row[name] for *_, row in records if isinstance(row.get(name), str)]
+        if lines := repeated_lines(texts):
+            repeated[name] = lines
+            rows.report.notes.append(_repetition(name, lines, drop_repeated))
+    for line, number, row in records:
+        source = row
+        if drop_repeated:
+            texts = {name: row[name] for name in repeated if isinstance(row.get(name), str)}
+            source = row | {name: without_lines(t, repeated[name]) for name, t in texts.items()}
         if text := rows.question(line, source, parts):
             if own := id_text(row.get(key)) if key else str(number):
                 others = {n: json_value(v) for n, v in row.items() if n not in used}
@@ -149,33 +160,17 @@ def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> 
                 rows.report.bad_row(line, f"no {key}.")
 
 
-def _without_repeated(rows: Rows, names: list[str], drop: bool) -> Iterator[tuple]:
-    """The rows, each followed by what its question is made of.
-
-    Lines that stand in more than 1 % of the bodies are noted, and with `drop` left out of the latter.
-    """
-    bodies = {name for name in names if normal_name(name) in BODY_NAMES}
-    records = [*rows] if bodies else rows  # All bodies must be known before the first is shortened.
-    repeated = {}
-    for name in bodies:
-        cells = [row.get(name) for _, _, row in records]
-        lines = repeated_lines([cell if isinstance(cell, str) else "" for cell in cells])
-        if lines:
-            repeated[name] = lines
-            shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
-            shown += ", …" if len(lines) > 3 else ""
-            head = f"{len(lines):,} line{'s' if len(lines) > 1 else ''} repeated"
-            end = "left out" if drop else "--drop-repeated leaves such lines out"
-            rows.report.notes.append(f"{head} in more than 1 % of {name}: {shown}: {end}")
-    for line, number, row in records:
-        texts = {name: row[name] for name in repeated if isinstance(row.get(name), str)}
-        shorter = {name: without_lines(text, repeated[name]) for name, text in texts.items()}
-        yield line, number, row, row | shorter if drop else row
+def _repetition(name: str, lines: dict[str, int], drop: bool) -> str:
+    """A note on the lines that stand in many bodies."""
+    shown = ", ".join(f"{line[:40]!r} ({n:,})" for line, n in islice(lines.items(), 3))
+    shown += ", …" * (len(lines) > 3)
+    head = f"{len(lines):,} line{'s' * (len(lines) > 1)} repeated in more than 1 % of {name}"
+    return f"{head}: {shown}: {'left out' if drop else '--drop-repeated leaves such lines out'}"
 
 
 def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     """What makes a question, as it is shown and taken apart; no parts of a file of pairs."""
-    header, where = rows.header, rows.where
+    header = rows.header
     if column:
         return column, rows.parts(column)
     if rows.is_plain:
@@ -188,7 +183,7 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
             return f"{'+'.join(names)}:{BODY_WORDS}", Parts(names, BODY_WORDS)
     if len(names) > 1:
         raise DataError(
-            f"{where}: {' and '.join(names)} may each hold the questions. Name one with --column "
+            f"{rows.where}: {' and '.join(names)} may each hold the questions. Name one with --column "
             f"{names[0]}, or join them with --column {'+'.join(names)} (in Python: column=)."
         )
     if names:

@@ -11,6 +11,10 @@ LEAST_TIMES = 5  # More texts than this have it.
 LEAST_WORDS = 3  # Shorter lines, such as "Hello all", are never counted.
 
 
+def _key(line: str) -> str:
+    return " ".join(line.split()).casefold()
+
+
 def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
     """The lines that stand in more than 1 % of at least 100 texts, the most frequent first.
 
@@ -37,16 +41,7 @@ def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
 
 
 def without_lines(text: str, lines: Collection[str]) -> str:
-    """The text without the lines of `repeated_lines`; a text of nothing else stays as it is.
-
-    Example:
-      >>> without_lines("How far?\\n  sent from my  phone", ["Sent from my phone"])
-      'How far?'
-    """
+    """The text without the lines of `repeated_lines`; a text of nothing else stays as it is."""
     keys = set(map(_key, lines))
     shorter = "\n".join(line for line in text.splitlines() if _key(line) not in keys)
     return shorter if shorter.strip() else text
-
-
-def _key(line: str) -> str:
-    return " ".join(line.split()).casefold()

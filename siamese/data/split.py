@@ -74,8 +74,8 @@ def _divided(
     train, test = pairs.split_rows(train_rows, test_rows)
     draw = np.random.default_rng(_SEED)
     if how == "shuffled":
-        rows = draw.permutation(len(pairs))[: len(train) + len(test)]
-        return pairs.select(rows[: len(train)]), pairs.select(rows[len(train) :])
+        rows, n = draw.permutation(len(pairs)), len(train)
+        return pairs.select(rows[:n]), pairs.select(rows[n : n + len(test)])
     if how == "clusters":
         share = len(test) / len(pairs)
         parts = pairs.split_by_cluster((1 - share, share), _SEED)

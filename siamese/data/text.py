@@ -34,6 +34,8 @@ _STRAIGHT = str.maketrans(
 def cleaned(text: str) -> str:
     """Text without invisible characters, HTML tags and entities, composed (NFC); letters and case stay.
 
+    Three words or more in capitals alone become a sentence: an encoder takes them for other words.
+
     Example:
       >>> cleaned("<p>pass\\u00adword &amp; <b>name</b></p>").split()
       ['password', '&', 'name']
@@ -44,6 +46,8 @@ def cleaned(text: str) -> str:
         text = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text)).strip()
     if "&" in text:
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+    if text.isupper() and len(text.split()) > 2:
+        text = text.capitalize()
     if text.isprintable() and text.isascii():
         return text
     return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))

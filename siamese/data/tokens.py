@@ -21,7 +21,7 @@ class TokenizedQuestions:
 
     Args:
       words: the distinct words, in order of first appearance.
-      ids: a `Ragged` of int32, one row per distinct question; ``words[id]`` is the token.
+      ids: int32, one row for each distinct question; ``words[id]`` is the token.
       rows: int64 [questions]; the row in `ids` of each question.
 
     Example:
@@ -38,29 +38,19 @@ class TokenizedQuestions:
     rows: np.ndarray
 
     def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options) -> Vocabulary:
-        """The course's vocabulary of training pairs, as `Vocabulary.from_pairs` makes it.
-
-        Args:
-          rows1: int [pairs], rows in `ids` (such as ``rows[:n]``) of each question 1.
-          rows2: int [pairs], the same of each question 2.
-          **options: of `Vocabulary.from_counts`.
-        """
+        """`Vocabulary.from_pairs` of training pairs, int [pairs] each: the rows in `ids` of their sides."""
         pairs = np.stack([rows1, rows2], axis=1).ravel()  # q1, q2, q1, q2, ...
         in_order = map(self.words.__getitem__, self.ids.take(pairs).values.tolist())
         return Vocabulary.from_counts(Counter(in_order), **options)
 
     def encode(self, vocab: Mapping[str, int]) -> Ragged:
-        """Each distinct question in ids of `vocab` (ours, a dict, a defaultdict); 0 if unknown."""
+        """Each distinct question in ids of `vocab` (a `Vocabulary` or a dict); 0 for an unknown word."""
         table = np.asarray(word_ids(self.words, vocab), dtype=np.int32)
         return Ragged(table[self.ids.values], self.ids.offsets)
 
 
 def tokenize_questions(questions: Iterable[str], *, progress: bool = True) -> TokenizedQuestions:
-    """Tokenizes questions, each distinct one once.
-
-    Args:
-      questions: text; repeated questions cost nothing.
-      progress: show a bar for work of over two seconds.
+    """Tokenizes questions, each distinct one once; with `progress` a bar is shown after two seconds.
 
     Raises:
       DataError: a question is not text; the message names its place.

@@ -52,11 +52,9 @@ class Vocabulary(Mapping):
         n = self.unknown_ids
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ArgumentError(f"unknown_ids must be a whole number >= 0; it is {n!r}.")
-        ids = {PAD: PAD_ID}
-        for word in _checked_words(self.words):
-            ids.setdefault(word, len(ids) + 1)
-        object.__setattr__(self, "words", tuple(ids))
-        object.__setattr__(self, "_ids", ids)
+        words = tuple(dict.fromkeys([PAD, *_checked_words(self.words)]))
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "_ids", dict(zip(words, range(PAD_ID, len(words) + 1))))
 
     @classmethod
     def from_words(cls, words: Iterable[str], *, folded: bool = False) -> Vocabulary:
@@ -70,10 +68,7 @@ class Vocabulary(Mapping):
     ) -> Vocabulary:
         """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
 
-        Args:
-          tokens1: the tokens of each question 1.
-          tokens2: the tokens of each question 2, in the same order.
-          **options: of `from_counts`.
+        `tokens1` and `tokens2` are the tokens of each question 1 and 2, `options` those of `from_counts`.
 
         Raises:
           ArgumentError: the two sides differ in length, or a question is text, not tokens.
@@ -92,12 +87,9 @@ class Vocabulary(Mapping):
     def from_counts(
         cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1
     ) -> Vocabulary:
-        """Numbers the words of a table, word -> times seen, in its order.
+        """Numbers the words of `counts`, word -> times seen, in its order.
 
-        Args:
-          counts: the table.
-          folded: fold the words, before counting too.
-          min_count: leave out words seen fewer times than this.
+        With `folded` words are folded and counted so; words seen fewer than `min_count` times are left out.
         """
         if min_count < 1:
             raise ArgumentError(f"min_count must be 1 or more; it is {min_count}.")

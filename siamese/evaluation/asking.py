@@ -20,30 +20,29 @@ GOLDEN = 0.618  # multiples of it, modulo 1, cover 0 to 1 evenly however many th
 WIDTH = 300  # characters of a question that are shown
 
 Answer = tuple[str, str, int]  # two questions; 1 where they are duplicates, 0 where not
+Candidate = tuple[float, str, str]  # the cosine of two questions
 
 
-def similar_candidates(index: Any, seed: int = 0) -> list[tuple[float, str, str]]:
-    """Pairs of an index's questions that may be asked about, by rising cosine, which comes first.
+def similar_candidates(index: Any) -> list[Candidate]:
+    """Pairs of an index's questions that may be asked about, by rising cosine.
 
     They are some questions, each with its nearest others; every pair once, without texts that
     are equal but for case, blanks and quotes.
     """
-    while True:
-        vectors, entries = index.vectors, index.entries
-        if index.vectors is vectors:  # Both are of one moment.
-            break
-    rows = np.random.default_rng(seed).permutation(len(entries))[:QUESTIONS]
-    candidates: dict[frozenset[str], tuple[float, str, str]] = {}
+    entries, vectors, *_ = index.snapshot()
+    rows = np.random.default_rng(0).permutation(len(entries))[:QUESTIONS]
+    candidates: dict[frozenset[str], Candidate] = {}
     depth = min(NEIGHBOURS + 1, len(entries))
     for start in range(0, len(rows), 64):
         cosines = vectors[rows[start : start + 64]] @ vectors.T  # [64, n]
         nearest = np.argpartition(cosines, -depth, axis=1)[:, -depth:]
         for row, others, values in zip(rows[start : start + 64], nearest, cosines):
             for other in others:
-                pair = sorted(entries[at]["question"] for at in (row, other))
-                key = pair_key(pair)
-                if len(key) == 2 and "\0" not in "".join(pair):
-                    candidates.setdefault(key, (min(float(values[other]), 1.0), *pair))
+                first, second = sorted(entries[at]["question"] for at in (row, other))
+                key = pair_key((first, second))
+                if len(key) == 2 and "\0" not in first + second:
+                    cosine = min(float(values[other]), 1.0)
+                    candidates.setdefault(key, (cosine, first, second))
     return sorted(candidates.values())
 
 
@@ -53,11 +52,11 @@ def pair_key(pair: Sequence[Any]) -> frozenset[str]:
 
 
 def next_candidate(
-    candidates: list[tuple[float, str, str]],
+    candidates: list[Candidate],
     answers: list[Answer],
     skipped: Sequence[Sequence[str]],
     detector: Any,
-) -> tuple[float, str, str] | None:
+) -> Candidate | None:
     """The candidate to ask about next, neither answered nor skipped; None at the end."""
     known = set(map(pair_key, [*answers, *skipped]))
     left = [candidate for candidate in candidates if pair_key(candidate[1:]) not in known]
@@ -70,17 +69,11 @@ def next_candidate(
 def next_place(
     cosines: list[float], scores: list[float], answers: list[Answer], threshold: float
 ) -> int:
-    """Which of the candidates to ask about next: the place of its cosine.
+    """Which of the candidates, by their rising cosines, to ask about next.
 
-    The first is nearest to `threshold`. While all answers are alike the range is halved towards the other
-    ones. Then it is the one nearest to the border that the answers give, every third one any, so that the
-    curve's slope is known too.
-
-    Args:
-      cosines: of the candidates, rising.
-      scores: of the answered pairs.
-      answers: their answers.
-      threshold: the model's.
+    The first is nearest to `threshold`, the model's. While all answers are alike the range is halved
+    towards the other ones, by the answered pairs' `scores`. Then it is the one nearest to the border that
+    the answers give, every third one any, so that the curve's slope is known too.
     """
     labels = [answer[2] for answer in answers]
     if len(set(labels)) == 1:

@@ -14,11 +14,7 @@ from siamese.evaluation.thresholds import best_threshold
 
 
 def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarray:
-    """Jaccard overlap of two questions' lower-cased words: shared / all distinct words.
-
-    Args:
-      question1: n texts.
-      question2: n texts.
+    """Jaccard overlap of n pairs of texts by their lower-cased words: shared / all distinct words.
 
     Returns:
       float64 [n], from 0 to 1. Two questions without any words overlap by 0.
@@ -39,14 +35,9 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
 
 
 def baselines(overlap: np.ndarray, labels: Any) -> dict[str, Metrics]:
-    """The baselines of n pairs: 'always no' (or 'always yes') and 'word overlap'.
+    """The baselines of n pairs by name: 'always no' (or 'always yes') and 'word overlap'.
 
-    Args:
-      overlap: float64 [n], from `word_overlap`.
-      labels: bool or 0/1 [n].
-
-    Returns:
-      Name -> Metrics. Both are chosen on the same pairs, which flatters them.
+    Both are chosen on the same pairs, which flatters them.
     """
     truth = check_labels(labels)
     yes = bool(truth.mean() > 0.5)

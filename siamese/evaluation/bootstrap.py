@@ -1,7 +1,4 @@
-"""95 % confidence intervals by the percentile bootstrap.
-
-(Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.)
-"""
+"""95 % confidence intervals by the percentile bootstrap (Efron and Tibshirani, 1993, chapter 13)."""
 
 from __future__ import annotations
 
@@ -32,36 +29,27 @@ def bootstrap_interval(
     metric: Callable[[np.ndarray, np.ndarray], float],
     scores: Any,
     labels: Any,
-    *,
     resamples: int = 1000,
-    seed: int = 0,
 ) -> Interval:
     """A metric with its interval: how far it would move with another sample of pairs.
 
-    Pairs are drawn with replacement. Pairs that share questions are not independent, which makes the
-    interval somewhat narrow.
+    Pairs are drawn with replacement, the same ones each time it is called. Pairs that share questions are
+    not independent, which makes the interval somewhat narrow.
 
     Args:
       metric: function of (scores, labels); NaN leaves a resample out.
       scores: float [n].
       labels: bool or 0/1 [n].
       resamples: how many samples are drawn.
-      seed: of the draws; the same seed gives the same interval.
 
     Raises:
       ArgumentError, DataError: see `check_scores`; a metric that is NaN on every resample.
     """
     scores, truth = check_scores(scores, labels)
-
-    def value(rows: np.ndarray) -> list[float]:
-        return [metric(scores[rows], truth[rows])]
-
-    return _intervals(value, len(truth), resamples, seed)[0]
+    return _intervals(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]
 
 
-def metric_intervals(
-    scores: Any, labels: Any, threshold: float, *, resamples: int = 1000, seed: int = 0
-) -> dict[str, Interval]:
+def metric_intervals(scores: Any, labels: Any, threshold: float) -> dict[str, Interval]:
     """The metrics of `evaluate_scores` by their names, with intervals; see `bootstrap_interval`.
 
     Resamples on which a metric is undefined (one class only) are left out.
@@ -72,7 +60,7 @@ def metric_intervals(
         return metric_values(scores[rows], truth[rows], threshold)
 
     names, n = values(np.arange(len(truth))), len(truth)
-    return dict(zip(names, _intervals(lambda rows: [*values(rows).values()], n, resamples, seed)))
+    return dict(zip(names, _intervals(lambda rows: [*values(rows).values()], n)))
 
 
 def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[Interval]:
@@ -84,17 +72,16 @@ def cluster_intervals(values: np.ndarray, clusters: Sequence[Hashable]) -> list[
     """
     _, cluster = np.unique(np.asarray(clusters), return_inverse=True)  # [n]
     sizes = np.bincount(cluster)
-    sums = np.zeros((len(sizes), values.shape[1]))
-    np.add.at(sums, cluster, values)
+    sums = np.stack([np.bincount(cluster, column) for column in values.T], axis=1)
     return _intervals(lambda rows: sums[rows].sum(axis=0) / sizes[rows].sum(), len(sizes))
 
 
 def _intervals(
-    values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000, seed: int = 0
+    values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000
 ) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
     whole_number(resamples, "resamples", 1)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]
     if np.isnan(samples).all(axis=0).any():
         raise DataError(f"The metric is undefined on all {resamples} resamples: too few pairs.")

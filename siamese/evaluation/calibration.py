@@ -1,4 +1,4 @@
-"""Scores as probabilities of being a duplicate: Platt and isotonic, fitted on validation pairs."""
+"""Scores as probabilities of being a duplicate (Platt, 1999), and how far off probabilities are."""
 
 from __future__ import annotations
 
@@ -12,122 +12,64 @@ from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.evaluation.metrics import check_scores
 
-METHODS = ("platt", "isotonic")
-STRATEGIES = ("equal_mass", "equal_width")
-
 
 @dataclass(frozen=True)
 class Calibration:
     """Turns scores into probabilities of being a duplicate; a saved model holds one, as `to_dict`.
 
-    Attributes:
-      method: 'platt': ``1 / (1 + exp(-(slope * score + intercept)))`` (Platt, 1999); 'isotonic': the
-        best rising step function, straight lines between its points and level beyond them
-        (Zadrozny and Elkan, 2002).
-      n: pairs it was fitted on.
-      slope, intercept: of 'platt'.
-      scores, probabilities: the points of 'isotonic', both rising.
+    The probability is ``1 / (1 + exp(-(slope * score + intercept)))``, fitted on `n` pairs.
 
     Example:
-      >>> calibration = Calibration("platt", n=100, slope=10.0, intercept=-5.0)
+      >>> calibration = Calibration(n=100, slope=10.0, intercept=-5.0)
       >>> calibration([0.5, 0.9]).round(3).tolist()
       [0.5, 0.982]
     """
 
-    method: str
     n: int
-    slope: float | None = None
-    intercept: float | None = None
-    scores: tuple[float, ...] = ()
-    probabilities: tuple[float, ...] = ()
-
-    def __post_init__(self):
-        one_of(self.method, "method", METHODS)
-        platt, points = (self.slope, self.intercept), (self.scores, self.probabilities)
-        values = np.array(platt if self.method == "platt" else points, float)
-        good = values.size and np.isfinite(values).all()
-        if good and self.method == "isotonic":
-            good = (np.diff(values) >= 0).all() and values[1].min() >= 0 and values[1].max() <= 1
-        if not good:
-            raise ArgumentError(
-                "A calibration needs finite numbers and, if isotonic, as many rising probabilities "
-                "from 0 to 1 as rising scores."
-            )
+    slope: float
+    intercept: float
 
     def __call__(self, scores: Any) -> np.ndarray:
         """Probabilities, float64 from 0 to 1, of scores of any shape; ArgumentError if not finite."""
         scores = np.asarray(scores)
         if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
             raise ArgumentError("Only finite scores have a probability; some are not.")
-        scores = scores.astype(np.float64)
-        if self.method == "isotonic":
-            return np.interp(scores, self.scores, self.probabilities)
-        return logistic(self.slope * scores + self.intercept)
+        return logistic(self.slope * scores.astype(np.float64) + self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; `from_dict` gives the same calibration again."""
-        return {k: v for k, v in asdict(self).items() if v not in (None, ())}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
         """From a dict of `to_dict`; CheckpointError where anything is missing, unknown or no number."""
         try:
-            values = dict(values).items()
-            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values})
-        except (ArgumentError, TypeError, ValueError) as error:
+            calibration = cls(**values)
+            if not np.isfinite([calibration.slope, calibration.intercept]).all():
+                raise ValueError("its numbers are not finite.")
+            return calibration
+        except (TypeError, ValueError) as error:
             raise CheckpointError(
                 f"The calibration is damaged: {error} Train the model again."
             ) from None
 
 
-def fit_calibration(scores: Any, labels: Any, method: str = "best") -> Calibration:
+def fit_calibration(scores: Any, labels: Any) -> Calibration:
     """Fits a calibration on validation pairs.
 
     Args:
       scores: float [n].
       labels: bool or 0/1 [n].
-      method: 'platt', 'isotonic', or 'best': the one with the lower Brier score in five-fold
-        cross-validation; Platt where there are too few pairs for that. The Brier score is lowest for true
-        probabilities and, unlike the log loss, finite where an isotonic step is 0 or 1.
 
     Raises:
-      ArgumentError, DataError: another method; see `siamese.evaluation.metrics.check_scores`.
+      ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`.
 
     Example:
-      >>> calibration = fit_calibration([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1], method="isotonic")
-      >>> calibration([0.1, 0.5, 0.95]).tolist()
-      [0.0, 0.5, 1.0]
+      >>> fit_calibration([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1])(0.5).round(6)
+      np.float64(0.5)
     """
-    one_of(method, "method", (*METHODS, "best"))
     scores, truth = check_scores(scores, labels)
-    if method == "best":
-        method = _better_method(scores, truth)
-    return _fit(method, scores, truth)
-
-
-def _fit(method: str, scores: np.ndarray, truth: np.ndarray) -> Calibration:
-    if method == "platt":
-        return Calibration("platt", len(truth), *platt_curve(scores, truth))
-    from sklearn.isotonic import IsotonicRegression
-
-    fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, truth)
-    points = tuple(fitted.X_thresholds_.tolist()), tuple(fitted.y_thresholds_.tolist())
-    return Calibration("isotonic", len(truth), None, None, *points)
-
-
-def _better_method(scores: np.ndarray, truth: np.ndarray) -> str:
-    folds = min(5, int(truth.sum()), int((~truth).sum()))
-    if folds < 2:
-        return "platt"
-    from sklearn.model_selection import StratifiedKFold
-
-    squared = dict.fromkeys(METHODS, 0.0)
-    divide = StratifiedKFold(folds, shuffle=True, random_state=0)
-    for fitted, left_out in divide.split(scores, truth):
-        for name in METHODS:
-            probabilities = _fit(name, scores[fitted], truth[fitted])(scores[left_out])
-            squared[name] += float(((probabilities - truth[left_out]) ** 2).sum())
-    return min(squared, key=squared.__getitem__)
+    return Calibration(len(truth), *platt_curve(scores, truth))
 
 
 def platt_curve(
@@ -183,7 +125,7 @@ def logistic(x: np.ndarray) -> np.ndarray:
 
 
 def reliability_curve(
-    probabilities: Any, labels: Any, *, bins: int = 15, strategy: str = "equal_mass"
+    probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How often pairs of a probability really are duplicates.
 
@@ -201,38 +143,33 @@ def reliability_curve(
     Raises:
       ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`; probabilities outside 0 to 1.
     """
-    found, truth = check_scores(probabilities, labels, both=False)
-    if found.min() < 0 or found.max() > 1:
+    values, truth = check_scores(probabilities, labels, both=False)
+    if values.min() < 0 or values.max() > 1:
         raise ArgumentError(
-            f"Probabilities lie from 0 to 1; these from {found.min():.4g} to {found.max():.4g}. "
+            f"Probabilities lie from 0 to 1; these from {values.min():.4g} to {values.max():.4g}. "
             "Give calibrated probabilities, not scores."
         )
     whole_number(bins, "bins", 1)
-    one_of(strategy, "strategy", STRATEGIES)
-    shares = np.arange(1, bins) / bins
-    edges = np.quantile(found, shares) if strategy == "equal_mass" else shares
-    index = np.searchsorted(edges, found, side="right")  # bin k: edges[k-1] <= p < edges[k]
-    count = np.bincount(index, minlength=bins)
+    one_of(strategy, "strategy", ("equal_mass", "equal_width"))
+    edges = np.arange(1, bins) / bins
+    edges = np.quantile(values, edges) if strategy == "equal_mass" else edges
+    index = np.searchsorted(edges, values, side="right")  # bin k: edges[k-1] <= p < edges[k]
+    total, hits, count = (np.bincount(index, of, bins) for of in (values, truth, None))
     used = count > 0
-    total = np.bincount(index, found, minlength=bins)[used]
-    hits = np.bincount(index, truth, minlength=bins)[used]
-    return total / count[used], hits / count[used], count[used]
+    return total[used] / count[used], hits[used] / count[used], count[used]
 
 
 def expected_calibration_error(
-    probabilities: Any, labels: Any, *, bins: int = 15, strategy: str = "equal_mass"
+    probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"
 ) -> float:
     """Mean gap between the predicted probability and the share of duplicates, over bins.
 
     ``sum over bins of count / n * |share of duplicates - mean probability|`` (Naeini, Cooper and
-    Hauskrecht, 2015). Arguments and errors as `reliability_curve`; say which bins were used beside
-    a figure: equal mass is the steadier.
+    Hauskrecht, 2015). Arguments and errors as `reliability_curve`.
 
     Example:
       >>> expected_calibration_error([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 1])
       0.25
     """
-    probability, share, count = reliability_curve(
-        probabilities, labels, bins=bins, strategy=strategy
-    )
-    return float((count * np.abs(share - probability)).sum() / count.sum())
+    probability, share, count = reliability_curve(probabilities, labels, bins, strategy)
+    return float(np.average(np.abs(share - probability), weights=count))

@@ -102,14 +102,9 @@ def evaluate_scores(scores: Any, labels: Any, threshold: float | None = None) ->
 def metric_values(
     scores: np.ndarray, truth: np.ndarray, threshold: float | None
 ) -> dict[str, float]:
-    """Name of a metric -> its value, NaN where a sample holds one class only.
+    """Name of a metric -> its value, NaN where a sample holds one class only; arguments as checked.
 
     scikit-learn's functions give the same values in ten times the time, which a bootstrap multiplies.
-
-    Args:
-      scores: float64 [n].
-      truth: bool [n].
-      threshold: None leaves out the metrics that need one.
     """
     order = np.argsort(-scores, kind="stable")
     # Equal scores count at the last of them.

@@ -14,23 +14,11 @@ from siamese.errors import MissingDependencyError
 DARK, LIGHT, GREY, RED = "#12436d", "#e8871e", "#6b6b6b", "#a31515"
 
 STYLE: dict[str, Any] = {
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.8,
-    "hatch.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "savefig.dpi": 150,
+    **{"axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"},
+    **{"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
+    **{"axes.axisbelow": True, "grid.color": "#dddddd", "grid.linewidth": 0.6},
+    **{"lines.linewidth": 1.8, "hatch.linewidth": 0.6, "savefig.dpi": 150},
+    **{"legend.frameon": False, "legend.fontsize": 9},
 }
 
 

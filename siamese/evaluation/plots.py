@@ -1,4 +1,7 @@
-"""Plots of an evaluation; each function returns a Matplotlib figure."""
+"""Plots of an evaluation; each function returns a Matplotlib figure.
+
+Scores are float [n], labels bool or 0/1 [n]; a threshold is marked.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +26,17 @@ def _one_plot(title: str, xlabel: str, ylabel: str, **legend: Any) -> Iterator[t
     """A new figure with one pair of axes and, at the end, a legend: (figure, axes)."""
     with new_picture() as figure:
         axes = figure.add_subplot()
-        axes.set(xlabel=xlabel, ylabel=ylabel)
-        axes.set_title(title)
+        axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
         yield figure, axes
         (figure if "outside" in legend["loc"] else axes).legend(**legend)
 
 
 def plot_roc(
     scores: Any, labels: Any, threshold: float | None = None, others: Mapping | None = None
-):
+) -> Any:
     """ROC curve: true positive rate against false positive rate, over all thresholds.
 
-    Args:
-      scores: float [n].
-      labels: bool or 0/1 [n].
-      threshold: marked with a dot.
-      others: name -> float [n], other scores of the same pairs drawn beside, such as word overlap.
+    `others` are further scores of the same pairs by their names, such as word overlap.
     """
     named = {"this model": scores, **(others or {})}
     names = "false positive rate (of the non-duplicates)", "true positive rate (of the duplicates)"
@@ -58,8 +56,8 @@ def plot_roc(
     return figure
 
 
-def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None):
-    """Scores of duplicates and of the others, each as a share of its own class, and the threshold."""
+def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = None) -> Any:
+    """Scores of duplicates and of the others, each as a share of its own class."""
     names = "Scores of both classes", "similarity", "share of the class"
     with _one_plot(*names, loc="best") as (figure, axes):
         values, truth = check_scores(scores, labels)
@@ -68,13 +66,10 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
         hatched = {"facecolor": "none", "hatch": "////", "linestyle": "--", "edgecolor": LIGHT}
         filled = {"facecolor": DARK, "alpha": 0.45, "edgecolor": DARK}
         classes = ("not duplicates", ~truth, hatched), ("duplicates", truth, filled)
-        for name, chosen, look in classes:
+        for name, rows, look in classes:
             look |= {"histtype": "stepfilled", "linewidth": 1.4}
-            look |= {
-                "weights": chosen[chosen] / chosen.sum(),
-                "label": f"{name} ({chosen.sum():,})",
-            }
-            axes.hist(values[chosen], edges, **look)
+            weights, label = rows[rows] / rows.sum(), f"{name} ({rows.sum():,})"
+            axes.hist(values[rows], edges, weights=weights, label=label, **look)
         if threshold is not None:
             label = f"threshold {as_number(threshold, 'threshold'):.3f}"
             axes.axvline(threshold, color="black", linewidth=1.4, label=label)
@@ -82,17 +77,18 @@ def plot_score_histogram(scores: Any, labels: Any, threshold: float | None = Non
     return figure
 
 
-def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"):
+def plot_reliability(
+    probabilities: Any, labels: Any, bins: int = 15, strategy: str = "equal_mass"
+) -> Any:
     """Predicted probability against the true share of duplicates, and how many pairs have which.
 
     Arguments as `siamese.evaluation.calibration.reliability_curve`; the title names the strategy of the
     bins beside the expected calibration error (ECE).
     """
+    probability, share, _ = reliability_curve(probabilities, labels, bins, strategy)
+    error = expected_calibration_error(probabilities, labels, bins, strategy)
     with new_picture() as figure:
         axes, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
-        options = {"bins": bins, "strategy": strategy}
-        probability, share, _ = reliability_curve(probabilities, labels, **options)
-        error = expected_calibration_error(probabilities, labels, **options)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="perfectly calibrated")
         axes.plot(probability, share, "o-", color=DARK, markersize=4, label="this model")
         axes.set(ylabel="share of duplicates", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
@@ -103,20 +99,19 @@ def plot_reliability(probabilities: Any, labels: Any, bins: int = 15, strategy: 
     return figure
 
 
-def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None = None):
+def plot_accuracy_by_threshold(scores: Any, labels: Any, threshold: float | None = None) -> Any:
     """Accuracy, and F1, at every threshold, beside the majority-class baseline."""
     names = "Accuracy against threshold", "threshold", "accuracy, F1"
     with _one_plot(*names, loc="outside lower center", ncols=2) as (figure, axes):
         values, truth = check_scores(scores, labels)
         cuts, above, hits = threshold_cuts(values, truth)
-        n, duplicates = len(truth), truth.sum()
-        accuracy = (hits + (n - above) - (duplicates - hits)) / n
+        duplicates, others = truth.sum(), (~truth).sum()
+        accuracy = (hits + others - (above - hits)) / len(truth)
         axes.plot(cuts, accuracy, "-", color=DARK, drawstyle="steps-pre", label="accuracy")
         f1 = 2 * hits / (above + duplicates)
         axes.plot(cuts, f1, "--", color=LIGHT, drawstyle="steps-pre", label="F1 of duplicates")
-        constant = max(truth.mean(), 1 - truth.mean())
-        always = "yes" if truth.mean() > 0.5 else "no"
-        label = f'always "{always}": {constant:.3f}'
+        constant = max(duplicates, others) / len(truth)
+        label = f'always "{"yes" if duplicates > others else "no"}": {constant:.3f}'
         axes.axhline(constant, color=GREY, linestyle=":", label=label)
         if threshold is not None:
             at = float(np.mean((values > as_number(threshold, "threshold")) == truth))

@@ -28,13 +28,10 @@ from siamese.storage.atomic import explained, write_text_atomically
 
 # What the tables show, in this order, and their titles.
 FIGURES = {
-    "accuracy": "accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "roc_auc": "ROC AUC",
-    "average_precision": "average precision",
+    **{"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1"},
+    **{"roc_auc": "ROC AUC", "average_precision": "average precision"},
 }
+WORST = 15  # mistakes of each kind that the page shows
 
 
 class Evaluation:
@@ -117,52 +114,18 @@ def short_table(evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def worst_mistakes(evaluation: Evaluation, count: int = 15) -> tuple[np.ndarray, np.ndarray]:
+def worst_mistakes(evaluation: Evaluation) -> tuple[np.ndarray, np.ndarray]:
     """The surest wrong answers: (taken for duplicates, missed duplicates), rows, worst first."""
     order = np.argsort(-evaluation.scores, kind="stable")
     answers = evaluation.scores[order] > evaluation.metrics.threshold
     labels = evaluation.labels[order]
-    return order[answers & ~labels][:count], order[~answers & labels][::-1][:count]
-
-
-# Nothing is loaded from anywhere, whatever a question holds.
-_PAGE = Template("""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>siamese: evaluation</title>
-<style>
-body { margin: 0 auto; max-width: 68rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; }
-h2 { font-size: 1.15rem; margin-top: 2.4rem; border-bottom: 2px solid #12436d; }
-pre { overflow-x: auto; }
-li { border-top: 1px solid #ddd; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); }
-figure { margin: .5rem; break-inside: avoid; }
-img { width: 100%; }
-ul { list-style: none; padding: 0; overflow-wrap: anywhere; }
-small, figcaption, footer { color: #555; }
-</style></head>
-<body>
-<h1>Duplicate questions: evaluation</h1>
-<pre>$figures</pre>
-<h2>Pictures</h2><div class="pictures">
-$pictures
-</div>
-<h2>Worst mistakes</h2><p>$mistakes answers are wrong; these are the surest of them.</p>
-<h2>Taken for duplicates, labelled as not</h2>
-$wrongly
-<h2>Labelled duplicates, missed</h2>
-$missed
-<footer>Made by siamese. The page holds questions of the evaluated file.</footer>
-</body></html>
-""")
+    return order[answers & ~labels][:WORST], order[~answers & labels][::-1][:WORST]
 
 
 def write_report(
     directory: os.PathLike | str, evaluation: Evaluation, facts: Mapping[str, Any] | None = None
 ) -> Path:
-    """Writes ``index.html`` into a directory, made if need be, atomically.
+    """Writes ``index.html`` into a directory, made if need be, atomically, and returns its path.
 
     The page quotes questions from the evaluated file: whoever gets the page gets those.
 
@@ -170,9 +133,6 @@ def write_report(
       directory: where to.
       evaluation: see `Evaluation`.
       facts: what was evaluated: name -> value, such as the model and the file.
-
-    Returns:
-      The path of the page.
 
     Raises:
       DataError: where it cannot be written.
@@ -191,7 +151,8 @@ def report_page(evaluation: Evaluation, facts: Mapping[str, Any] | None = None) 
     wrongly, missed = (_pairs(evaluation, rows) for rows in worst_mistakes(evaluation))
     lines = (f"{name}: {value}" for name, value in (facts or {}).items())
     answers = evaluation.scores > evaluation.metrics.threshold
-    return _PAGE.substitute(
+    page = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
+    return Template(page).substitute(
         figures=_text("\n".join([*lines, short_table(evaluation)])),
         pictures="\n".join(_pictures(evaluation)),
         mistakes=f"{np.sum(answers != evaluation.labels):,} of {len(answers):,}",
@@ -214,9 +175,7 @@ def _pictures(evaluation: Evaluation) -> Iterator[str]:
         "there.": plots.plot_accuracy_by_threshold(*pairs, at),
     }
     if evaluation.probabilities is not None:
-        caption = (
-            "Predicted probability against the share of duplicates; on the diagonal they agree."
-        )
+        caption = "Predicted probability, and share of duplicates; on the diagonal they agree."
         pictures[caption] = plots.plot_reliability(evaluation.probabilities, evaluation.labels)
     for caption, figure in pictures.items():
         image = base64.b64encode(to_png(figure)).decode("ascii")

@@ -98,12 +98,11 @@ def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
     relevant = list(relevant)
     numbers: dict[Hashable, int] = {}
     edges = [
-        (query, numbers.setdefault(item, len(numbers)))
+        (query, len(relevant) + numbers.setdefault(item, len(numbers)))
         for query, targets in enumerate(relevant)
         for item in targets
     ]
     ends = np.array(edges, np.int64).reshape(-1, 2)
-    ends[:, 1] += len(relevant)
     return connected_groups(len(relevant) + len(numbers), ends)[: len(relevant)].tolist()
 
 
@@ -116,28 +115,32 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
-    report, found = ReadReport(source_name(path)), {}
+    report = ReadReport(source_name(path))
+    relevance: dict[str, dict[str, float]] = {}
     with open_rows(path, report, names={"query_id"}, by_name_alone=True) as rows:
         for line, _, row in rows:
             if rows.is_plain:
-                parts = " ".join(row.values()).split()
-                if not parts:
+                values = " ".join(row.values()).split()
+                if not values:
                     continue
-                query, _, item, grade = parts if len(parts) == 4 else [None] * 4
             else:
-                row = {normal_name(name): value for name, value in row.items()}
-                query, item, grade = (row.get(name) for name in ("query_id", "id", "relevance"))
-                grade = 1 if grade in (None, "") else grade
+                named = {normal_name(name): value for name, value in row.items()}
+                grade = named.get("relevance")
+                values = [
+                    named.get("query_id"),
+                    0,
+                    named.get("id"),
+                    1 if grade in (None, "") else grade,
+                ]
             try:
-                known = query is not None and item is not None
-                value = float(grade) if known else math.nan
+                query, _, item, grade = values
+                if query is None or item is None or not math.isfinite(grade := float(grade)):
+                    raise ValueError
             except (TypeError, ValueError):
-                value = math.nan
-            if not math.isfinite(value):
                 raise DataError(
                     f"{report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
                     "row with query_id, id, relevance."
-                )
-            if value > 0:
-                found.setdefault(str(query), {})[str(item)] = value
-    return found
+                ) from None
+            if grade > 0:
+                relevance.setdefault(str(query), {})[str(item)] = grade
+    return relevance

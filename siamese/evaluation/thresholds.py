@@ -20,8 +20,8 @@ SLOPE = 20.0, 3.0
 def best_threshold(scores: Any, labels: Any) -> float:
     """The threshold with the highest accuracy on these pairs, over every way to cut the scores.
 
-    A pair counts as a duplicate where its score is above it. A cut lies midway between two neighbouring
-    different scores, or beyond the ends. Choose it on validation pairs and apply it to others.
+    A pair counts as a duplicate where its score is above it. Choose it on validation pairs and apply it to
+    others.
 
     Args:
       scores: float [n].
@@ -40,6 +40,41 @@ def best_threshold(scores: Any, labels: Any) -> float:
     scores, truth = check_scores(scores, labels)
     thresholds, above, hits = threshold_cuts(scores, truth)
     return float(thresholds[np.argmax(2 * hits - above)])  # right answers, but for a constant
+
+
+def threshold_cuts(
+    scores: np.ndarray, truth: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every way to cut the scores: thresholds falling, and what lies above each.
+
+    A cut lies midway between two neighbouring different scores, or beyond the ends.
+
+    Args:
+      scores: float64 [n], finite.
+      truth: bool [n].
+
+    Returns:
+      float64 [cuts] thresholds, int64 [cuts] scores above each, int64 [cuts] duplicates among them.
+
+    Example:
+      >>> t, above, hits = threshold_cuts(np.array([0.25, 0.75]), np.array([False, True]))
+      >>> t[1], above.tolist(), hits.tolist()
+      (np.float64(0.5), [0, 1, 2], [0, 1, 1])
+    """
+    order = np.argsort(-scores, kind="stable")
+    falling, hits = scores[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(np.diff(falling) != 0, True))  # last of each equal run
+    distinct = falling[last]
+    upper, lower = distinct[:-1], distinct[1:]
+    between = upper * 0.5 + lower * 0.5
+    # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being strict. The same
+    # for neighbours in float32, as NumPy rounds a threshold to the float32 scores it compares.
+    short = np.float32
+    blurred = (between.astype(short) == upper.astype(short)) & (upper.astype(short) == upper)
+    between = np.where((between >= upper) | (between < lower) | blurred, lower, between)
+    bottom = np.nextafter(distinct[-1], -np.inf)
+    thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
+    return thresholds, np.append(0, last + 1), np.append(0, hits[last])
 
 
 class FittedThreshold(NamedTuple):
@@ -88,50 +123,16 @@ def fit_threshold(scores: Any, labels: Any, *, resamples: int = 200) -> FittedTh
         )
     low = high = threshold
     if resamples:
-        interval = bootstrap_interval(_border, scores, truth, resamples=resamples)
+        interval = bootstrap_interval(_border, scores, truth, resamples)
         low, high = interval.low, interval.high
-    calibration = Calibration("platt", len(truth), slope, -slope * threshold)
+    calibration = Calibration(len(truth), slope, -slope * threshold)
     return FittedThreshold(threshold, low, high, len(truth), duplicates, calibration)
 
 
 def _border(scores: np.ndarray, truth: np.ndarray) -> float:
     """Where the curve passes 1/2, cut to cosines; NaN where it does not rise without the prior."""
-    if truth.all() or not truth.any():  # A resample may hold one class only.
-        return np.nan
-    if scores[truth].mean() <= scores[~truth].mean():
+    # A resample may hold one class only.
+    if len(set(truth)) < 2 or scores[truth].mean() <= scores[~truth].mean():
         return np.nan
     slope, intercept = platt_curve(scores, truth, SLOPE)
     return float(np.clip(-intercept / slope, -1, 1))
-
-
-def threshold_cuts(
-    scores: np.ndarray, truth: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every way to cut the scores: thresholds falling, and what lies above each.
-
-    Args:
-      scores: float64 [n], finite.
-      truth: bool [n].
-
-    Returns:
-      float64 [cuts] thresholds, int64 [cuts] scores above each, int64 [cuts] duplicates among them.
-
-    Example:
-      >>> t, above, hits = threshold_cuts(np.array([0.25, 0.75]), np.array([False, True]))
-      >>> t[1], above.tolist(), hits.tolist()
-      (np.float64(0.5), [0, 1, 2], [0, 1, 1])
-    """
-    order = np.argsort(-scores, kind="stable")
-    falling, hits = scores[order], np.cumsum(truth[order])
-    last = np.flatnonzero(np.append(np.diff(falling) != 0, True))  # last of each equal run
-    distinct = falling[last]
-    upper, lower = distinct[:-1], distinct[1:]
-    between = upper * 0.5 + lower * 0.5
-    # Neighbouring floats have no midpoint; the lower one cuts as well, `>` being strict. The same
-    # for neighbours in float32, as NumPy rounds a threshold to the float32 scores it compares.
-    short = np.float32
-    blurred = (between.astype(short) == upper.astype(short)) & (upper.astype(short) == upper)
-    between = np.where((between >= upper) | (between < lower) | blurred, lower, between)
-    bottom = np.nextafter(distinct[-1], -np.inf)
-    thresholds = np.concatenate([[distinct[0]], between, [bottom]])  # nothing is above the highest
-    return thresholds, np.append(0, last + 1), np.append(0, hits[last])

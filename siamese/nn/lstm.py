@@ -13,10 +13,7 @@ positions holds 2,000 to 3,000 different words, so it is computed once a word, a
 
 The backward pass is our own. Of the forward pass only gates and cells are kept: the h that a step was given
 is ``o * tanh(c)`` of the step before. The gradient of the gates' sums is used up in the step that makes it;
-so neither is ever stored. And the mean is taken inside the step. What else was tried:
-docs/speed.md.
-
-Where x is bfloat16 the products are too; the cell, the mean and the gradients' sums stay float32.
+so neither is ever stored. And the mean is taken inside the step. What else was tried: docs/speed.md.
 """
 
 from __future__ import annotations
@@ -52,7 +49,7 @@ def lstm_mean(kernel, bias, x, places, mask=None, *, reverse: bool = False):
       >>> lstm_mean(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 3)), places).shape
       (1, 2)
     """
-    return mean_state(kernel, word_products(kernel, bias, x), places, mask, x.dtype, reverse)
+    return mean_state(kernel, word_products(kernel, bias, x), places, mask, reverse)
 
 
 def word_products(kernel, bias, x):
@@ -63,15 +60,15 @@ def word_products(kernel, bias, x):
             f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape [words, {d_in}] "
             f"and a bias of shape {kernel.shape[1:]}; x has shape {x.shape}."
         )
-    return _product(x, jnp.asarray(kernel[:d_in], x.dtype)) + bias
+    return x @ kernel[:d_in] + bias
 
 
-def mean_state(kernel, products, places, mask=None, dtype=jnp.float32, reverse: bool = False):
-    """`lstm_mean` from what `word_products` gives; `dtype` is that of the products inside the steps."""
+def mean_state(kernel, products, places, mask=None, reverse: bool = False):
+    """`lstm_mean` from what `word_products` gives."""
     d_model = kernel.shape[1] // 4
     if mask is not None and mask.shape != places.shape:
         raise ShapeError(f"mask must have shape {places.shape}, as places; it has {mask.shape}.")
-    from_state = jnp.asarray(kernel[-d_model:], dtype)
+    from_state = jnp.asarray(kernel[-d_model:])
     if mask is None:
         return _sum(reverse, from_state, products, places.T, None) / places.shape[1]
     total = _sum(reverse, from_state, products, places.T, jnp.asarray(mask).T[:, :, None])
@@ -85,21 +82,18 @@ def _sum(reverse, kernel, products, places, mask):
 
 
 def _forward(reverse, kernel, products, places, mask, keep=True):
-    dtype = kernel.dtype
-
     def step(carry, inputs):
         h, c, o, total = carry
         places_t, mask_t = inputs
-        z = products[places_t] + _product(h.astype(dtype), kernel)  # [batch, 4 * d]
+        z = products[places_t] + h @ kernel  # [batch, 4 * d]
         i, j, f, o_new = jnp.split(z, 4, axis=-1)
         i, j, f, o_new = _sigmoid(i), jnp.tanh(j), _sigmoid(f), _sigmoid(o_new)
         c_new = c * f + i * j
-        if mask is not None:  # A masked position hands both on, and so h, which is o * tanh(c).
+        if mask is not None:  # A masked position passes both on, and so h, which is o * tanh(c).
             c_new, o_new = (jnp.where(mask_t, new, old) for new, old in ((c_new, c), (o_new, o)))
         h_new = o_new * jnp.tanh(c_new)
         total = total + (h_new if mask is None else jnp.where(mask_t, h_new, 0))
-        kept = tuple(a.astype(dtype) for a in (i, j, f, o_new, c_new)) if keep else None
-        return (h_new, c_new, o_new, total), kept
+        return (h_new, c_new, o_new, total), (i, j, f, o_new, c_new) if keep else None
 
     zero = jnp.zeros((places.shape[1], kernel.shape[0]), products.dtype)
     (*_, total), kept = lax.scan(step, (zero,) * 4, (places, mask), reverse=reverse)
@@ -109,18 +103,15 @@ def _forward(reverse, kernel, products, places, mask, keep=True):
 def _backward(reverse, saved, d_total):
     """Gradients of kernel and products, from that of the sum."""
     kept, kernel, products, places, mask = saved
-    exact, dtype = products.dtype, kernel.dtype
     back, (*_, outputs, cells) = kernel.T, kept
     first = len(places) - 1 if reverse else 0
 
     def step(carry, inputs):
         dh, dc, d_kernel, d_products = carry
-        t, gates_and_cell, places_t, mask_t = inputs
-        i, j, f, o, c = (a.astype(exact) for a in gates_and_cell)
+        t, (i, j, f, o, c), places_t, mask_t = inputs
         before = jnp.where(t == first, t, t + 1 if reverse else t - 1)
-        o_before, c_before = (a[before].astype(exact) for a in (outputs, cells))
-        c_before = jnp.where(t == first, 0, c_before)  # Before the first there is none.
-        h_before = (o_before * jnp.tanh(c_before)).astype(dtype)
+        c_before = jnp.where(t == first, 0, cells[before])  # Before the first there is none.
+        h_before = outputs[before] * jnp.tanh(c_before)
         tanh_c = jnp.tanh(c)
         dh_here = dh + d_total
         dc_here = dc + dh_here * o * (1 - tanh_c * tanh_c)
@@ -136,28 +127,22 @@ def _backward(reverse, saved, d_total):
             axis=-1,
         )  # [batch, 4 * d]
         d_products = d_products.at[places_t].add(dz)
-        dz = dz.astype(dtype)
         # The barrier keeps the transposition apart: folded into the product it takes a slower routine.
-        d_kernel = d_kernel + _product(lax.optimization_barrier(h_before.T), dz)
-        dh_before, dc_before = _product(dz, back), dc_here * f
+        d_kernel = d_kernel + lax.optimization_barrier(h_before.T) @ dz
+        dh_before, dc_before = dz @ back, dc_here * f
         if mask is not None:  # A masked position passes its gradient through.
             dh_before = jnp.where(mask_t, dh_before, dh)
             dc_before = jnp.where(mask_t, dc_before, dc)
         return (dh_before, dc_before, d_kernel, d_products), None
 
-    zero = jnp.zeros(kept[0].shape[1:], exact)
-    start = (zero, zero, jnp.zeros(kernel.shape, exact), jnp.zeros_like(products))
+    zero = jnp.zeros_like(cells[0])
+    start = (zero, zero, jnp.zeros_like(kernel), jnp.zeros_like(products))
     inputs = (jnp.arange(len(places)), kept, places, mask)
     (*_, d_kernel, d_products), _ = lax.scan(step, start, inputs, reverse=not reverse)
-    return d_kernel.astype(dtype), d_products, None, None
+    return d_kernel, d_products, None, None
 
 
 _sum.defvjp(_forward, _backward)
-
-
-def _product(a, b):
-    """The matrix product, with sums in float32 at least."""
-    return jnp.matmul(a, b, preferred_element_type=jnp.promote_types(a.dtype, jnp.float32))
 
 
 def _sigmoid(x):

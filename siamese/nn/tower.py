@@ -157,7 +157,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
         products, at = products_of(weights, x, config), read
     mask = (tokens != PAD) if config.mask_padding else None
     means = [
-        mean_state(weights[f"{name}/kernel"], product, at, mask, x.dtype, reverse)
+        mean_state(weights[f"{name}/kernel"], product, at, mask, reverse)
         for name, product, reverse in zip(config.lstms, products, (False, True))
     ]
     return unit_vectors(jnp, jnp.concatenate(means, axis=-1))

@@ -43,7 +43,7 @@ AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two 
 
 
 class DuplicateDetector(Decisions):
-    """A saved siamese model that answers; needs neither Trax nor TensorFlow; threads may share it.
+    """A saved siamese model that answers; threads may share it.
 
     The vector of a question is ``[sqrt(w_e) * e, sqrt(w_h) * h, sqrt(w_t) * t]``: `e` is the frozen
     encoder's, `h` that of a head, a square matrix over `e`, `t` the learned tower's, all of length 1. So
@@ -121,7 +121,7 @@ class DuplicateDetector(Decisions):
 
     @classmethod
     def pretrained(cls) -> DuplicateDetector:
-        """The default encoder `use`, which is installed with siamese; no label stands behind its threshold.
+        """The default encoder `use`; no label stands behind its threshold.
 
         Example:
           >>> detector = DuplicateDetector.pretrained()
@@ -137,14 +137,10 @@ class DuplicateDetector(Decisions):
         """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
         Args:
-          encoder: a name such as 'use', a path, an object with ``encode(list[str])`` (a
-            sentence-transformers model), or a function; see `siamese.search.encoders.find_encoder`.
+          encoder: a name, a path, an object or a function, see `siamese.search.encoders.find_encoder`,
+            also for what it raises.
           name: what an object is called; models and indexes keep the name.
           threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where None.
-
-        Raises:
-          ArgumentError: something other than an encoder.
-          MissingDependencyError: the encoder's package is not installed.
 
         Example:
           >>> lengths = lambda texts: np.array([[len(text), 10.0] for text in texts])
@@ -166,10 +162,10 @@ class DuplicateDetector(Decisions):
         """
         from siamese.evaluation.thresholds import fit_threshold
 
-        scores = self.score(pairs.question1, pairs.question2)
-        if not self.decides_by_parts:
-            return self.with_fit(fit_threshold(scores, pairs.is_duplicate).to_dict())
-        return self.with_fit(self.calibration.refitted(scores, pairs.is_duplicate))
+        sides, labels = self._pairs(pairs.question1, pairs.question2), pairs.is_duplicate
+        if self.decides_by_parts:
+            return self.with_fit(self.calibration.refitted(self.part_cosines(*sides), labels))
+        return self.with_fit(fit_threshold(cosines_with(*sides), labels).to_dict())
 
     def with_curve(self, pairs: Any) -> DuplicateDetector:
         """The same model, decided by a logistic curve of its parts' cosines, fitted on labelled pairs.
@@ -188,6 +184,13 @@ class DuplicateDetector(Decisions):
         source = fit.get("threshold_from", "labels")
         detector.card = {**self.card, "threshold_fit": dict(fit), "threshold_from": source}
         return detector
+
+    @property
+    def fit(self) -> dict[str, Any]:
+        """Threshold and calibration as plain values, for `with_fit`."""
+        calibration = self.calibration and self.calibration.to_dict()
+        facts = {"threshold": self.threshold, "calibration": calibration}
+        return {**facts, "threshold_from": self.threshold_from}
 
     @property
     def threshold_from(self) -> str:
@@ -233,10 +236,7 @@ class DuplicateDetector(Decisions):
         return model_file.read_model(path, encoder)
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Writes the model's file atomically, in place of an older file; returns its path.
-
-        Args:
-          path: the file; in a directory that exists, ``model.safetensors``.
+        """Writes the model's file (in a directory ``model.safetensors``) atomically; returns its path.
 
         Raises:
           CheckpointError: it cannot be written.
@@ -248,11 +248,7 @@ class DuplicateDetector(Decisions):
     def token_ids(
         self, questions: Iterable[str], show_progress: bool = False
     ) -> Sequence[Sequence[int]]:
-        """The tower's token ids of each question, at most `MAX_TOKENS`.
-
-        Raises:
-          DataError: a question that is not text; names its place.
-        """
+        """The tower's token ids of each question, at most `MAX_TOKENS`."""
         texts = text_list(questions, "encode")
         if len(texts) < MANY:
             return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in texts]
@@ -264,17 +260,12 @@ class DuplicateDetector(Decisions):
         return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
     def cut(self, questions: Iterable[str]) -> int:
-        """How many questions the model does not read to their end.
-
-        A tower reads `MAX_TOKENS` tokens of each (words and marks), the encoder `use` 4,096 subwords.
-        """
+        """How many questions the model does not read to their end, see `MAX_TOKENS` and its encoder."""
         long = [text for text in questions if len(text) > MAX_TOKENS]  # A token has a character.
-        by_tower = by_encoder = 0
-        if self.tower is not None:
-            by_tower = sum(len(self.vocabulary.encode(text)) > MAX_TOKENS for text in long)
-        if self.encoder is not None:
-            by_encoder = self.encoder.cut(map(cleaned, long))
-        return max(by_tower, by_encoder)
+        by_encoder = self.encoder.cut(map(cleaned, long)) if self.encoder else 0
+        if self.tower is None:
+            return by_encoder
+        return max(by_encoder, sum(len(self.vocabulary.encode(t)) > MAX_TOKENS for t in long))
 
     def encode(
         self,
@@ -286,13 +277,11 @@ class DuplicateDetector(Decisions):
     ) -> np.ndarray:
         """The questions' vectors, float32 [questions, d], of length 1; [d] for a single text.
 
-        A question without words has no direction: its vector is zero, and its similarity to every
-        question 0. The answer for a question is the same alone or in company. (A model trained with
-        padding in its mean, as the course's, sees each question padded to a power of two.)
+        A question without words has a zero vector. A vector is the same alone or in company. (A model
+        trained with padding in its mean, as the course's, sees each question padded to a power of two.)
 
         Args:
-          questions: one text, a list or a column of texts, or a table with one column of questions. Each
-            distinct one is encoded once.
+          questions: one text, a list or a column of texts, or a table with one column of questions.
           batch_size: how many are encoded at once; what takes seconds where None.
           show_progress: show a bar on standard error for work of over two seconds.
           processes: how many cores a pretrained encoder works on; every core where None.
@@ -341,12 +330,9 @@ class DuplicateDetector(Decisions):
         return unit_rows(np.concatenate([w * part for w, part in zip(weights, parts)], axis=1))
 
     def similarity(self, question1, question2):
-        """Cosine similarity of two questions (a float), or of two lists pair by pair (float32 [n]).
+        """The cosine of two questions (a float), or of two lists pair by pair (float32 [n]).
 
-        One question against a list is compared with each of the list.
-
-        Raises:
-          ArgumentError: lists of different lengths.
+        One question is compared with each of a list; lists of different lengths are an ArgumentError.
         """
         return _answer(question1, question2, cosines_with(*self._pairs(question1, question2)))
 
@@ -370,10 +356,7 @@ class DuplicateDetector(Decisions):
         return float(probabilities[0]) if np.ndim(scores) == 0 else probabilities
 
     def predict(self, question1, question2, threshold: float | None = None):
-        """Whether two questions (or two lists, pair by pair) have a score above the threshold.
-
-        That is the model's own where `threshold` is None.
-        """
+        """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
         answer = self.score(question1, question2) > self.border(threshold)
         return bool(answer) if np.ndim(answer) == 0 else answer
 
@@ -385,14 +368,14 @@ class DuplicateDetector(Decisions):
 
     def _pairs(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
         """The vectors of pairs, float32 [pairs, d] for each side."""
-        first, second = (
+        sides = [
             [side] if isinstance(side, str) else text_list(side, "similarity")
             for side in (question1, question2)
-        )
-        if isinstance(question1, str):
-            first *= len(second)
-        elif isinstance(question2, str):
-            second *= len(first)
+        ]
+        if isinstance(question1, str) != isinstance(question2, str):
+            one = int(isinstance(question2, str))
+            sides[one] *= len(sides[1 - one])
+        first, second = sides
         if len(first) != len(second):
             raise ArgumentError(
                 f"Questions are compared pair by pair: {len(first)} first and {len(second)} second ones."
@@ -409,10 +392,7 @@ class DuplicateDetector(Decisions):
     # ---- Words ----
 
     def unknown_words(self, question: str) -> list[str]:
-        """The question's words that the model has never seen, in order: a usual reason for surprise.
-
-        None where there is an encoder, which reads every word.
-        """
+        """The question's words that the model has never seen, in order; an encoder reads every word."""
         if self.encoder is not None:
             return []
         words = word_tokenize(self.vocabulary.read(question))
@@ -421,9 +401,8 @@ class DuplicateDetector(Decisions):
     def without_known_words(self, questions: Sequence[str]) -> np.ndarray:
         """Which questions have no word that the model knows, bool [questions]: it cannot tell them apart.
 
-        A mark is no word. None where there is an encoder, which reads every word.
+        A mark is no word. An encoder reads every word.
         """
-        questions = text_list(questions, "without_known_words")
         if self.encoder is not None:
             return np.zeros(len(questions), bool)
 
@@ -431,15 +410,11 @@ class DuplicateDetector(Decisions):
             return any(w in self.vocabulary and any(map(str.isalnum, w)) for w in words)
 
         # Most texts have a known word between blanks; the others are read as the tower reads them.
-        lower = str.lower if self.vocabulary.folded else str
-        return ~np.array(
-            [
-                has_known(lower(text).split())
-                or has_known(word_tokenize(self.vocabulary.read(text)))
-                for text in questions
-            ],
-            bool,
+        lower, read = str.lower if self.vocabulary.folded else str, self.vocabulary.read
+        known = (
+            has_known(lower(t).split()) or has_known(word_tokenize(read(t))) for t in questions
         )
+        return ~np.fromiter(known, bool)
 
 
 def _answer(question1: Any, question2: Any, values: np.ndarray) -> Any:

@@ -5,7 +5,6 @@ use            Google's multilingual universal sentence encoder, 512 numbers. It
 wordllama      static vectors of subwords, 256 numbers. Tables must say that they were trained on Quora's
                duplicates.
 A+B            both: the cosine of two texts is the mean of their cosines by A and by B.
-FILE           word vectors in the text format of word2vec or GloVe, also .gz
 FOLDER, NAME   an installed model of sentence-transformers
 object         anything with ``encode(list[str])``, or a function
 
@@ -16,16 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gzip
 import hashlib
 import importlib.util
 import json
 import os
-import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +32,6 @@ USE, WORDLLAMA = "use", "wordllama"
 PROBE = "How far is it from here to the station?"  # Its vector stands for invisible weights.
 PROBED = "probe "  # Begins the fingerprint of an encoder whose weights are not visible.
 SAME = 0.99  # The least cosine of two probes by one encoder: devices round differently.
-
-_UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
-# A file of word vectors starts with a word and two numbers at least; word2vec's counts may precede them.
-_WORD_VECTOR = re.compile(rb"(?:\d+ \d+ *\r?\n)?\S+(?: -?\d[-+.\de]*){2,} *[\r\n]")
 
 
 class FrozenEncoder:
@@ -57,14 +49,10 @@ class FrozenEncoder:
         self.name, self.fingerprint, self.size, self._vectors = name, fingerprint, size, vectors
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> np.ndarray:
-        """The texts' vectors, float32 [texts, size], of length 1.
+        """The texts' vectors, float32 [texts, size], of length 1, on so many cores (None: all).
 
         The row of a blank text is zero, and so is that of a text without any known token. A text's vector
         is the same alone or in company (to 1e-6).
-
-        Args:
-          texts: a list of texts.
-          processes: how many cores to use at most; all where None.
 
         Raises:
           ArgumentError: `texts` is one text, or an encoder returns other than finite numbers [texts, size].
@@ -99,8 +87,7 @@ def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> Froz
       name: what to call an object; its class's or function's name where None.
 
     Raises:
-      MissingDependencyError: a package is not installed; the message has the command to install it.
-      DataError: a file is missing, damaged or has another format.
+      MissingDependencyError, DataError: a package or a file is missing or damaged.
       ArgumentError: no specification, or an object that returns something other than vectors.
 
     Example:
@@ -114,8 +101,6 @@ def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> Froz
     spec = os.fspath(spec)
     if spec in (USE, WORDLLAMA):
         return _use() if spec == USE else _wordllama()
-    if os.path.isfile(spec):
-        return _word_vectors(Path(spec))
     if "+" in spec and not os.path.exists(spec):
         return _joined([find_encoder(part) for part in spec.split("+")])
     return _sentence_transformer(spec)
@@ -124,9 +109,7 @@ def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> Froz
 def is_encoder_name(spec: str | os.PathLike) -> bool:
     """Whether a text specifies an encoder, rather than the path of a saved model; loads nothing.
 
-    Args:
-      spec: a name or a path. A file counts if it starts with a word and its vector, a folder if
-        sentence-transformers wrote it, another name where sentence-transformers is installed.
+    A folder counts if sentence-transformers wrote it, another name where that package is installed.
 
     Example:
       >>> is_encoder_name("use+wordllama"), is_encoder_name("model.safetensors")
@@ -135,12 +118,8 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
     spec = os.fspath(spec)
     if spec in (USE, WORDLLAMA):
         return True
-    if os.path.isdir(spec):
+    if os.path.exists(spec):
         return os.path.isfile(os.path.join(spec, "modules.json"))
-    if os.path.isfile(spec):
-        with contextlib.suppress(*_UNREADABLE), _opened(Path(spec)) as file:
-            return _WORD_VECTOR.match(file.read(1 << 16)) is not None
-        return False
     if "+" in spec:
         return all(map(is_encoder_name, spec.split("+")))
     return bool(spec) and importlib.util.find_spec("sentence_transformers") is not None
@@ -167,23 +146,6 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
 
     name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
     return FrozenEncoder(name, hashlib.sha256(fingerprints.encode()).hexdigest(), size, vectors)
-
-
-def _static(name: str, fingerprint: str, table: np.ndarray, token_ids: Callable) -> FrozenEncoder:
-    """A text's vector is the mean of its tokens' rows in a table, scaled to length 1.
-
-    `token_ids` makes a `Ragged` of rows of the table from texts and the number of processes.
-    """
-
-    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
-        from scipy.sparse import csr_array
-
-        ids = token_ids(texts, processes)
-        ones = np.ones(len(ids.values), np.float32)
-        counts = csr_array((ones, ids.values, ids.offsets), shape=(len(texts), len(table)))
-        return unit_rows(counts @ table)
-
-    return FrozenEncoder(name, fingerprint, table.shape[1], vectors)
 
 
 def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> FrozenEncoder:
@@ -242,63 +204,32 @@ def _wordllama() -> FrozenEncoder:
         from safetensors.numpy import load
         from tokenizers import Tokenizer
 
-        from siamese.nn.ragged import Ragged
-
         weights = (folder / "weights/l2_supercat_256.safetensors").read_bytes()
         tokens = (folder / "tokenizers/l2_supercat_tokenizer_config.json").read_bytes()
-        (rows,) = load(weights).values()
+        (table,) = load(weights).values()
         tokenizer = Tokenizer.from_buffer(tokens)
-    rows = rows.astype(np.float32)
+    table = table.astype(np.float32)
     # Long rows are shortened most, so that no single token rules the mean.
-    rows /= np.sqrt(np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+    table /= np.sqrt(np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12))
 
-    def token_ids(texts: list[str], processes: int | None) -> Ragged:
+    def vectors(texts: list[str], processes: int | None) -> np.ndarray:
+        """The mean of a text's tokens' rows, scaled to length 1."""
+        from scipy.sparse import csr_array
+
         texts = list(map(valid_unicode, texts))
-        tokens = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return Ragged.from_lists([text.ids for text in tokens])
+        rows = [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        ids = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
+        ends = np.cumsum([0, *map(len, rows)])
+        counts = csr_array(
+            (np.ones(len(ids), np.float32), ids, ends), shape=(len(rows), len(table))
+        )
+        return unit_rows(counts @ table)
 
-    return _static(WORDLLAMA, fingerprint_of(weights, tokens), rows, token_ids)
-
-
-def _word_vectors(path: Path) -> FrozenEncoder:
-    from siamese.data.tokens import tokenize_questions
-
-    digest, rows, size, number = hashlib.sha256(), {}, 0, 0
-    try:
-        with _opened(path) as file, np.errstate(over="ignore"):
-            for number, line in enumerate(file, 1):
-                digest.update(line)
-                word, *numbers = line.decode().rstrip().split(" ")
-                row = np.array(numbers, np.float32)
-                if number == 1 and len(row) == 1:
-                    continue  # word2vec's first line: how many words, how many numbers
-                size = size or len(row)
-                if not word or not size or len(row) != size or not np.isfinite(row).all():
-                    raise ValueError(f"it must have a word and {size or 'its'} finite numbers")
-                rows.setdefault(word, row)
-        if not rows:
-            raise ValueError("there is no word")
-    except _UNREADABLE as error:
-        raise DataError(f"{path} has no word vectors. Line {number}: {error}.") from error
-    table = np.stack([np.zeros(size, np.float32), *rows.values()])  # first that of unknown words
-    ids = dict(zip(rows, range(1, len(table))))
-
-    def token_ids(texts: list[str], processes: int | None):
-        tokens = tokenize_questions(texts, progress=False)
-        known = {word: ids.get(word) or ids.get(word.lower(), 0) for word in tokens.words}
-        return tokens.encode(known).take(tokens.rows)
-
-    return _static(str(path), digest.hexdigest(), table, token_ids)
-
-
-def _opened(path: Path) -> BinaryIO:
-    return gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
+    return FrozenEncoder(WORDLLAMA, fingerprint_of(weights, tokens), table.shape[1], vectors)
 
 
 def _sentence_transformer(spec: str) -> FrozenEncoder:
-    problem = (
-        f"{spec!r} is neither {USE!r}, nor {WORDLLAMA!r}, nor an existing file of word vectors"
-    )
+    problem = f"{spec!r} is neither {USE!r} nor {WORDLLAMA!r}"
     try:
         from sentence_transformers import SentenceTransformer
 

@@ -44,30 +44,18 @@ class Explanation(NamedTuple):
     words2: list[WordEffect]
 
     @property
-    def unknown_words(self) -> list[str]:
-        """Words that the model has never seen."""
-        return [w.word for w in (*self.words1, *self.words2) if not w.known]
-
-    @property
     def unknown_note(self) -> str:
-        """A sentence that names these words; empty where there are none."""
-        words = ", ".join(dict.fromkeys(map(harmless, self.unknown_words[:MOST_WORDS])))
-        note = f"Never seen by the model: {words}. It cannot know what such words mean."
-        return note if words else ""
+        """A sentence that names words that the model has never seen; empty where there are none."""
+        unknown = [harmless(w.word) for w in (*self.words1, *self.words2) if not w.known]
+        words = ", ".join(dict.fromkeys(unknown[:MOST_WORDS]))
+        return words and f"Never seen by the model: {words}. It cannot know what such words mean."
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         words1, words2 = ([rounded(w._asdict()) for w in ws] for ws in (self.words1, self.words2))
-        values = {**self._asdict(), "words1": words1, "words2": words2}
-        return rounded({**values, "unknown_words": self.unknown_words})
+        return rounded({**self._asdict(), "words1": words1, "words2": words2})
 
     def __str__(self) -> str:
-        kind = "duplicate" if self.is_duplicate else "not a duplicate"
-        verdict = f"cosine {self.similarity:.3f}, threshold {self.threshold:.3f}: {kind}"
-        return f"{verdict}\n\n{self.words()}"
-
-    def words(self) -> str:
-        """A table of text: each word, its effect, and a bar."""
         words = (*self.words1, *self.words2)
         width = max(len(harmless(w.word)) for w in words)
         largest = max(abs(w.effect or 0) for w in words) or 1
@@ -75,12 +63,12 @@ class Explanation(NamedTuple):
         for question, side in ((self.question1, self.words1), (self.question2, self.words2)):
             lines.append(f"  {harmless(question)}")
             for word, effect, known in side:
-                shown = "the only word"
+                bar = "the only word"
                 if effect is not None:
                     sign = "+" if effect > 0 else "-"
-                    shown = f"{effect:+.3f}  {sign * round(BAR * abs(effect) / largest)}"
-                shown += "" if known else "  (never seen by the model)"
-                lines.append(f"    {harmless(word):<{width}}  {shown}")
+                    bar = f"{effect:+.3f}  {sign * round(BAR * abs(effect) / largest)}"
+                note = "" if known else "  (never seen by the model)"
+                lines.append(f"    {harmless(word):<{width}}  {bar}{note}")
             lines.append("")
         return "\n".join([*lines, f"  {self.unknown_note}"]).rstrip()
 

@@ -29,38 +29,43 @@ class Member(NamedTuple):
     is_central: bool
 
 
-def duplicate_groups(
-    vectors: Any, threshold: float | None = None, *, largest: int | None = None
-) -> list[list[Member]]:
+def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[Member]]:
     """Groups of duplicate questions in a whole list, by average linkage (`siamese.search.linkage`).
 
     Args:
       vectors: float32 [n, d], of length 1, or a `QuestionIndex` (answers bind its method `groups` alone).
       threshold: groups are joined where their mean cosine is above it; needed for vectors, and the
         index's own where None.
-      largest: a bound on the questions of a group.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
       group the central question first, then by falling similarity to it.
 
     Raises:
-      ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
+      ArgumentError: a threshold outside -1 to 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8]], np.float32)
       >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
-    decide = None
-    if hasattr(vectors, "entries"):
-        index, entries, detector = vectors, vectors.entries, vectors.detector
+    if hasattr(vectors, "snapshot"):
+        entries, vectors, detector, *_ = vectors.snapshot()
         unknown = detector.without_known_words([entry["question"] for entry in entries])
-        vectors = np.where(unknown[:, None], np.float32(0), index.vectors)
-        threshold, decide = detector.rule(threshold)
-    elif threshold is None:
+        return groups_of(vectors, linked_labels(vectors, unknown, *detector.rule(threshold)))
+    if threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
-    return groups_of(vectors, average_linkage(vectors, threshold, largest, decide=decide))
+    return groups_of(vectors, average_linkage(vectors, threshold))
+
+
+def linked_labels(
+    vectors: np.ndarray, unknown: np.ndarray, threshold: float, decide: Callable | None
+) -> np.ndarray:
+    """Groups by `average_linkage`, int64 labels [n]; the `unknown`, bool [n], are left alone."""
+    labels = np.arange(len(vectors))
+    some = vectors[~unknown] if unknown.any() else vectors
+    labels[~unknown] = average_linkage(some, threshold, decide=decide) + len(vectors)
+    return labels
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
@@ -106,8 +111,8 @@ def bound_labels(
       labels: int64 [n].
       same: int64 [pairs, 2], places of questions.
       different: likewise; they do not contradict the former.
-      threshold: that of the groups.
-      decide: see `siamese.search.linkage.average_linkage`.
+      threshold: as of `siamese.search.linkage.average_linkage`.
+      decide: likewise.
     """
     n = len(labels)
     linked = connected_groups(n, same)
@@ -130,7 +135,6 @@ def join_groups(
     new: np.ndarray,
     own: np.ndarray,
     threshold: float,
-    largest: int | None = None,
     decide: Callable | None = None,
 ) -> np.ndarray:
     """The group of each new question: that with the largest mean cosine above a threshold, or its own.
@@ -140,22 +144,18 @@ def join_groups(
       labels: int64 [n], the group of each.
       new: float32 [m, d], of length 1; they join one after the other, and may join each other.
       own: int64 [m], the label of each where it joins none.
-      threshold: that of the groups.
-      largest: a bound on the questions of a group.
-      decide: see `siamese.search.linkage.average_linkage`.
+      threshold: as of `siamese.search.linkage.average_linkage`.
+      decide: likewise.
     """
-    joined = np.array(own)
-    for at, vector in enumerate(new):
-        old, recent = vectors @ vector, new[:at] @ vector
-        near = np.concatenate([labels[old > threshold], joined[:at][recent > threshold]])
-        best = threshold
-        for label in np.unique(near):
-            members = np.concatenate([vectors[labels == label], new[:at][joined[:at] == label]])
-            mean = members.mean(axis=0)
-            full = largest is not None and len(members) >= largest
-            if mean @ vector > best and not full and (decide is None or decide(mean[None], vector)):
-                best, joined[at] = mean @ vector, label
-    return joined
+    vectors, labels = np.concatenate([vectors, new]), np.append(labels, own)
+    for at in range(len(labels) - len(own), len(labels)):
+        vector, best = vectors[at], threshold
+        near = np.flatnonzero(vectors[:at] @ vector > threshold)
+        for label in np.unique(labels[near]):
+            mean = vectors[:at][labels[:at] == label].mean(axis=0)
+            if mean @ vector > best and (decide is None or decide(mean[None], vector[None])):
+                best, labels[at] = mean @ vector, label
+    return labels[len(labels) - len(own) :]
 
 
 def group_rows(

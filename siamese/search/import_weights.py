@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -65,45 +64,19 @@ def import_weights(
 
 
 def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
-    """A vocabulary from a file: a JSON object or list, or one word a line.
-
-    Args:
-      path: a JSON object, word -> id, as ``json.dump(vocab)`` of the course's dict; a JSON list; or text.
-        Lists and lines start with id 1, which is ``<PAD>``, or with id 2 where they leave ``<PAD>`` out.
+    """A vocabulary from a JSON object, word -> id, as ``json.dump(vocab)`` of the course's dict writes it.
 
     Raises:
-      DataError: none of these, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
+      DataError: no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     try:
-        text = Path(path).read_text("utf-8-sig")
+        ids = json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
         raise DataError(explain(error, path, "read the vocabulary")) from error
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text, so not a vocabulary.") from None
-    words: Any = text.rstrip("\n").split("\n") if text.strip() else []
-    start = text.lstrip()[:1]
-    try:
-        words = json.loads(text) if start in ("{", "[") else words
     except (ValueError, RecursionError) as error:
-        if start == "{":  # A word list may well start with a bracket as its first word.
-            raise DataError(f"{path} is not complete JSON ({error}).") from None
-    if isinstance(words, dict):
-        words = _in_order(words, path)
-    if not words:
-        raise DataError(f"{path} holds no words.")
-    seen: set[str] = set()
-    for number, word in enumerate(words, start=1):
-        if not isinstance(word, str) or not word or word in seen or (word == PAD and number > 1):
-            raise DataError(
-                f"{path}, word {number:,}: {word!r:.40} must be text, stand there once, and be "
-                f"{PAD} only if it is the first."
-            )
-        seen.add(word)
-    return Vocabulary.from_words(words)
-
-
-def _in_order(ids: dict[str, Any], path: str | os.PathLike) -> list[str]:
-    """The words of a JSON object, word -> id, in the order of their ids."""
+        raise DataError(f"{path} is not complete JSON in UTF-8 ({error}).") from None
+    if not isinstance(ids, dict):
+        raise DataError(f"{path} is no JSON object, word -> id. Write it by json.dump(vocab).")
     word_of = {number: word for word, number in ids.items() if type(number) is int}
     words = [word_of.get(number) for number in range(PAD_ID, len(ids) + PAD_ID)]
     if None in words or words[:1] != [PAD]:
@@ -112,4 +85,4 @@ def _in_order(ids: dict[str, Any], path: str | os.PathLike) -> list[str]:
             f"{path}: ids must be those of the course, {PAD} 1 and then every number once; "
             f"no word, or another one, has the id {wrong}."
         )
-    return words
+    return Vocabulary.from_words(words)

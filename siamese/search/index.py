@@ -16,21 +16,32 @@ from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import index_file, index_groups
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, groups_of
+from siamese.search.groups import Member, groups_of, linked_labels
 from siamese.search.index_file import IndexFile, as_text, settings, write_settings
-from siamese.search.lexical import DEPTH, words_in
+from siamese.search.lexical import words_in
 from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
 
-__all__ = ["Added", "Hit", "QuestionIndex"]
+__all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
 
 class Added(NamedTuple):
-    """What `QuestionIndex.add` did: each question's id; how many were new, replaced one, were there."""
+    """What `QuestionIndex.add` did."""
 
-    ids: list[str]
+    ids: list[str]  # of each question
     added: int
     replaced: int
-    skipped: int
+    skipped: int  # They were there.
+
+
+class Snapshot(NamedTuple):
+    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
+
+    entries: list[dict[str, Any]]  # id, question and columns of each question
+    vectors: np.ndarray  # float32 [questions, d]
+    detector: DuplicateDetector
+    groups: list[list[Member]]
+    threshold: float | None  # of the groups
+    stale: str  # a sentence where the model decides otherwise now than when they were made
 
 
 class QuestionIndex:
@@ -46,9 +57,9 @@ class QuestionIndex:
       'How old are you?'
     """
 
-    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State, facts: Mapping):
-        """Takes an open file, its model, questions and settings; for `build` and `open`."""
-        self._model, self._file, self._state, self._facts = detector, file, state, facts
+    def __init__(self, detector: DuplicateDetector, file: IndexFile, state: State):
+        """For `build` and `open`: an open file, its model, questions and settings."""
+        self._model, self._file, self._state = detector, file, state
         self._version: Any = None  # of the file when it was last read
         self._columns: list[dict] | None = None  # of each question, once they were asked for
         len(self)  # reads what the file has
@@ -105,15 +116,13 @@ class QuestionIndex:
         questions, ids, columns = index_file.checked(questions, ids, columns)
         options = {"processes": processes, "show_progress": show_progress}
         vectors = index_file.encoded(detector, questions, range(len(questions)), **options)
-        ids, columns = ids or [None] * len(questions), columns or ["{}"] * len(questions)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
                 write_settings(db, **index_file.model_facts(detector, path, model))
                 # What is in memory is not stored a second time.
-                options = {"encoded": path is not None}
-                _, state = index_file.insert(db, questions, ids, columns, vectors, **options)
-                facts = settings(db)
-            return cls(detector, file, state, facts)
+                stored = path is not None
+                _, state = index_file.insert(db, questions, ids, columns, vectors, stored)
+            return cls(detector, file, state)
 
     @classmethod
     def open(cls, path: str | os.PathLike, detector: Any = None) -> QuestionIndex:
@@ -132,7 +141,7 @@ class QuestionIndex:
                 facts = settings(db)
                 loading = pool.submit(index_file.detector_of, path, facts, detector)
                 state = State.empty(facts["size"]).followed(db)  # meanwhile
-            return cls(loading.result(), file, state, facts)
+            return cls(loading.result(), file, state)
 
     # ---- Changing ----
 
@@ -172,9 +181,10 @@ class QuestionIndex:
             encode(new)  # Others may have removed some since.
             index_file.delete(db, replaced)
             db.executemany("update question set columns = ? where row = ?", changed)
-            parts = questions, known, columns or ["{}"] * len(questions), vectors
-            parts = ([part[at] for at in new] for part in parts)
-            new_ids, _ = index_file.insert(db, *parts)
+            some = (
+                [part[at] for at in new] if part else None for part in (questions, ids, columns)
+            )
+            new_ids, _ = index_file.insert(db, *some, [vectors[at] for at in new])
         for at, i in zip(new, new_ids):
             known[at] = i
         fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
@@ -194,11 +204,9 @@ class QuestionIndex:
         return len(rows)
 
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
-        """Stores a threshold and a calibration of the index's own, which other processes follow.
+        """Stores a threshold and a calibration of the index's own; {} brings back those of the model.
 
-        Args:
-          fit: as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it; its detector is
-            replaced by one with these.
+        `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it.
         """
         with self._moment(change=True) as db:
             write_settings(db, fit=dict(fit))
@@ -219,7 +227,7 @@ class QuestionIndex:
     # ---- Groups and answers ----
 
     def groups(
-        self, threshold: float | None = None, *, largest: int | None = None, regroup: bool = False
+        self, threshold: float | None = None, *, regroup: bool = False
     ) -> list[list[Member]]:
         """The groups of duplicates among the questions, by average linkage; they are stored.
 
@@ -230,52 +238,65 @@ class QuestionIndex:
         Args:
           threshold: as the model's, see `DuplicateDetector.scores_of`; that of the stored groups where
             None, else the index's own.
-          largest: a bound on the questions of a group.
           regroup: make them again.
 
         Returns:
           As `siamese.search.groups.duplicate_groups`; a member's `row` is its place in `entries`.
 
         Raises:
-          ArgumentError: stored groups were made with another threshold or bound.
+          ArgumentError: stored groups were made with another threshold.
           DataError: answers that contradict each other.
         """
-        labels = None
-        with self._moment() as db:
-            state = self._state
-            if self._facts.get("grouping") and not regroup:
-                options = {"threshold": threshold, "largest": largest}
-                labels = index_groups.read_labels(db, state, self._detector, **options)
-            else:
-                detector = self._detector
-                cut = detector.threshold if threshold is None else float(threshold)
-                texts = [text for (text,) in db.execute("select text from question order by row")]
-        if labels is None:
-            unknown, change = self._model.without_known_words(texts), not self._file.read_only
-            rule = detector.rule(cut)
-            linked = index_groups.make_labels(state, unknown, rule, largest)
-            with self._moment(change) as db:
-                labels = index_groups.bound(db, state, linked, rule)
-                if change:
-                    options = {"threshold": cut, "largest": largest}
-                    index_groups.write_labels(db, state, linked, self._state, **options)
-        return groups_of(state.vectors, labels)
+        return self.grouped(threshold, regroup=regroup).groups
 
-    @property
-    def grouping(self) -> dict[str, Any] | None:
-        """The threshold and the bound (`largest`) of the stored groups; None where there are none."""
-        with self._moment():
-            return self._facts.get("grouping")
+    def grouped(self, threshold: float | None = None, *, regroup: bool = False) -> Snapshot:
+        """`groups`, with the questions and vectors of the same moment."""
+        with self._moment() as db:
+            state, detector, stored = self._state, self._detector, self._facts.get("grouping")
+            if stored and not regroup:
+                linked = index_groups.read_labels(db, state, threshold)
+                return self._snapshot(db, linked, stored, threshold is None)
+            texts = [text for (text,) in db.execute("select text from question order by row")]
+        cut = detector.threshold if threshold is None else float(threshold)
+        grouping = {"threshold": cut, "curve": detector.curve_name}
+        unknown, change = detector.without_known_words(texts), not self._file.read_only
+        linked = linked_labels(state.vectors, unknown, *detector.rule(cut))
+        with self._moment(change) as db:
+            if change:
+                index_groups.write_labels(db, state, linked, self._state, **grouping)
+                index_groups.extend(db, self._state, self._detector)
+                linked = index_groups.read_labels(db, self._state)
+            if change or self._state is state:
+                return self._snapshot(db, linked, grouping)
+        return self.grouped(threshold, regroup=regroup)
+
+    def snapshot(self) -> Snapshot:
+        """The questions, vectors and model of one moment, without groups."""
+        with self._moment() as db:
+            return self._snapshot(db)
+
+    def _snapshot(
+        self, db: Any, linked: Any = None, grouping: Any = None, compare: bool = False
+    ) -> Snapshot:
+        """A snapshot, with the groups that were `linked` and obey the answers where there is a grouping."""
+        state, detector = self._state, self._detector
+        entries = [*map(index_file.entry, db.execute("select * from question order by row"))]
+        groups, stale, cut = [], "", grouping and grouping["threshold"]
+        if grouping:
+            labels = index_groups.bound(db, state, linked, detector.rule(cut))
+            groups = groups_of(state.vectors, labels)
+            if grouping["curve"] != detector.curve_name:
+                stale = "These groups were made before the model's curve was fitted anew."
+            elif compare and cut != detector.threshold:
+                own = f"the index's is {detector.threshold:.3f} now"
+                stale = f"These groups were made with the threshold {cut:.3f}; {own}."
+        return Snapshot(entries, state.vectors, detector, groups, cut, stale)
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
-        """Stores what you said of pairs of questions; they bind the groups. Returns how many it stored.
+        """Stores what you said of pairs, `QuestionPairs`; they bind the groups. Returns how many it stored.
 
         A pair is left out where the index lacks one of its questions (or one with the same text but for
-        case, blanks and quotes).
-
-        Args:
-          pairs: `QuestionPairs`.
-          forget: take back the answers to these pairs instead.
+        case, blanks and quotes). With `forget` the answers to these pairs are taken back instead.
         """
         with self._moment(change=True) as db:
             return index_groups.add_answers(db, pairs, forget)
@@ -310,8 +331,7 @@ class QuestionIndex:
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Each question as a dict: id, question, columns. It reads all of them."""
-        with self._moment() as db:
-            return list(map(index_file.entry, db.execute("select * from question order by row")))
+        return self.snapshot().entries
 
     def search(
         self,
@@ -321,8 +341,6 @@ class QuestionIndex:
         mode: str = "hybrid",
         threshold: float | None = None,
         where: Mapping[str, Any] | None = None,
-        min_probability: float | None = None,
-        merge_same: bool = False,
         vector_weight: float | None = None,
     ):
         """The k best questions of the index, best first; none for a question without words.
@@ -335,33 +353,26 @@ class QuestionIndex:
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
           where: only questions whose columns have these values, compared as text; of a column that holds
             a list, one of its values.
-          min_probability: only hits at least so probable, among the first 300 or k.
-          merge_same: of hits with the same text only the first; its `same` has the others' ids.
           vector_weight: the weight of the cosine in hybrid search; the index's own where None.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists.
 
         Raises:
-          ArgumentError: k below 1, another mode, a column that no question has, no probabilities.
+          ArgumentError: k below 1, another mode, a column that no question has.
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
         queries = self._model.encode(asked)
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
-        depth = max(k, DEPTH) if merge_same or min_probability is not None else k
         while True:
             with self._moment() as db:
                 state, detector, weight = self._state, self._detector, self._facts["vector_weight"]
                 stems = index_file.stem_numbers(db, words)
                 skip = self._left_out(db, where or {})
-            if min_probability is not None and detector.calibration is None:
-                raise ArgumentError(
-                    "This model has no calibration, so no probabilities to choose by."
-                )
             weight = weight if vector_weight is None else vector_weight
-            rankings = [*ranked(state, queries, stems, depth, mode, skip, weight)]
+            rankings = [*ranked(state, queries, stems, k, mode, skip, weight)]
             rows = {row for ranking in rankings for row in ranking[0].tolist()}
             with self._moment() as db:
                 entries = {row[0]: row for row in index_file.rows_where(db, "row", rows)}
@@ -371,8 +382,7 @@ class QuestionIndex:
         for ranking, query in zip(rankings, queries):
             vectors = state.vectors[np.searchsorted(state.rows, ranking[0])]
             judged = detector.judged(vectors, query[None], threshold)
-            hits = hits_of(ranking, judged, entries, k, min_probability, merge_same)
-            answers.append(hits if query.any() else [])
+            answers.append(hits_of(ranking, judged, entries) if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
 
     def _left_out(self, db: Any, where: Mapping[str, Any]) -> np.ndarray:
@@ -382,28 +392,20 @@ class QuestionIndex:
             self._columns = [json.loads(columns) for (columns,) in db.execute(query)]
         fits = np.ones(len(self._state.rows), bool)
         for column, value in where.items():
-            values = [columns.get(column, []) for columns in self._columns]
             if self._columns and not any(column in columns for columns in self._columns):
-                names = ", ".join(sorted({name for columns in self._columns for name in columns}))
+                names = ", ".join(sorted(set().union(*self._columns)))
                 raise ArgumentError(
                     f"The index has no column {column!r}. It has {names or 'none'}."
                 )
-            wanted = as_text(value)
-            fits &= [wanted in map(as_text, v if isinstance(v, list) else [v]) for v in values]
+            values = (columns.get(column, []) for columns in self._columns)
+            lists = (v if isinstance(v, list) else [v] for v in values)
+            fits &= [as_text(value) in map(as_text, some) for some in lists]
         return np.flatnonzero(~fits)
 
     def export(self, path: str | os.PathLike) -> int:
-        """Writes the questions as a Parquet file, for engines beyond one machine; returns how many.
-
-        Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
-        name with ``column_`` before it) and ``vector`` (a list of d float32).
-
-        Raises:
-          MissingDependencyError: pyarrow is not installed.
-          ArgumentError: the file cannot be written.
-        """
-        with self._file.lock:
-            return index_file.export_parquet(path, self.entries, self.vectors)
+        """Writes the questions as a Parquet file; see `siamese.search.index_file.export_parquet`."""
+        entries, vectors, *_ = self.snapshot()
+        return index_file.export_parquet(path, entries, vectors)
 
     # ---- The file ----
 
@@ -411,7 +413,7 @@ class QuestionIndex:
     def _moment(self, change: bool = False) -> Iterator[Any]:
         """A transaction; state and settings are those of its moment, and of the end of a change."""
         with self._file.lock:
-            before = self._state, self._facts
+            before = self._state
             try:
                 with self._file.transaction(change) as db:
                     if self._file.version != self._version:
@@ -422,17 +424,17 @@ class QuestionIndex:
                         self._read(db)
                         index_groups.extend(db, self._state, self._detector)
             except BaseException:
-                (self._state, self._facts), self._version = before, None
+                self._state, self._version = before, None
                 raise
 
     def _read(self, db: Any) -> None:
         """Takes settings and questions from the file, in a transaction."""
-        facts = settings(db)
+        self._facts = facts = settings(db)
         if self._model.checksum != facts["model_checksum"]:
             raise CheckpointError(
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
                 f"model that made it. {index_file.REMAKE}"
             )
-        fit, removed = facts.get("fit"), facts["removals"] != self._facts["removals"]
+        fit = facts.get("fit")
         self._detector = self._model.with_fit(fit) if fit else self._model
-        self._state, self._facts, self._columns = self._state.followed(db, removed), facts, None
+        self._state, self._columns = self._state.followed(db), None

@@ -15,6 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 from urllib.parse import quote
 
@@ -50,7 +51,6 @@ create trigger removed after delete on question begin
     delete from answer where old.row in (row1, row2);
     delete from grouped where row = old.row;
     update grouped set first = (select min(row) from grouped where first = old.row) where first = old.row;
-    update setting set value = value + 1 where name = 'removals';
 end;
 """
 INSIDE = "in (select value from json_each(?))"
@@ -193,7 +193,7 @@ class IndexFile:
     def made(self) -> Iterator[sqlite3.Connection]:
         """A transaction that replaces what the file holds by empty tables; others share the file after it.
 
-        The numbers of rows and removals go on, so that no reader takes a new question for an older one.
+        The numbers of rows go on, so that no reader takes a new question for an older one.
         """
         with self.transaction(change=True) as db:
             query = (
@@ -201,13 +201,12 @@ class IndexFile:
             )
             tables = [name for (name,) in db.execute(query)]
             last = last_row(db) if tables else 0
-            removals = settings(db).get("removals", 0) if tables else 0
             for name in tables:
                 db.execute(f"drop table {name}")
             for statement in re.split(r"(?m)^(?=create)", SCHEMA):
                 db.execute(statement)
             db.execute("insert into sqlite_sequence values ('question', ?)", (last,))
-            write_settings(db, next_id=0, removals=removals + 1)
+            write_settings(db, next_id=0)
             db.execute(f"pragma application_id = {APPLICATION}")
             db.execute(f"pragma user_version = {VERSION}")
             yield db
@@ -333,28 +332,27 @@ def compared(
 def insert(
     db: sqlite3.Connection,
     questions: Sequence[str],
-    ids: Sequence[str | None],
-    columns: Sequence[str],
+    ids: Sequence[str] | None,
+    columns: Sequence[str] | None,
     vectors: Sequence[np.ndarray],
-    *,
-    encoded: bool = True,
+    stored: bool = True,
 ) -> tuple[list[str], State]:
-    """Adds questions; returns their ids, the next free number for None, and what is searched.
+    """Adds questions; returns their ids, the next free numbers for None, and what is searched.
 
-    Only where `encoded` are stems and vectors stored.
+    Only where `stored` are stems and vectors written.
     """
     following = settings(db)["next_id"]
-    ids = [str(following + n) if i is None else i for n, i in enumerate(ids)]
+    ids = ids or list(map(str, range(following, following + len(questions))))
     numbers = [int(i) + 1 for i in ids if i.isdecimal() and len(i) < 18]
     write_settings(db, next_id=max([following, *numbers]))
     rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
-    entries = zip(rows.tolist(), ids, map(text_key, texts), questions, columns)
+    entries = zip(rows.tolist(), ids, map(text_key, texts), questions, columns or repeat("{}"))
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
     words = stems_of(texts)
     distinct = dict.fromkeys(stem for stems in words for stem in stems)
     db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
     stems = stem_numbers(db, words)
-    if encoded:
+    if stored:
         blobs = ((part.tobytes() for part in parts) for parts in (stems, vectors))
         db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
     lengths = np.array(list(map(len, words)), np.int64)
@@ -373,23 +371,27 @@ def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
 def export_parquet(
     path: str | os.PathLike, entries: list[dict[str, Any]], vectors: np.ndarray
 ) -> int:
-    """`QuestionIndex.export` of its entries and vectors."""
+    """Writes an index's questions as a Parquet file, for engines beyond one machine; returns how many.
+
+    Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
+    name with ``column_`` before it) and ``vector`` (a list of d float32).
+
+    Raises:
+      MissingDependencyError: pyarrow is not installed.
+      ArgumentError: the file cannot be written.
+    """
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
-
-    def text(value: Any) -> str | None:  # UTF-8 has no lone surrogates.
-        return None if value is None else valid_unicode(as_text(value))
-
-    own, rows = ("id", "question", "vector"), []
-    for one in entries:
-        columns = {f"column_{n}" if n in own else n: v for n, v in one["columns"].items()}
-        rows.append({"id": one["id"], "question": one["question"], **columns})
-    table = {}
-    for name in dict.fromkeys([*own[:2], *(name for row in rows for name in row)]):
-        table[text(name)] = pyarrow.array([text(row.get(name)) for row in rows], pyarrow.string())
+    table = {name: [entry[name] for entry in entries] for name in ("id", "question")}
+    for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
+        values = (entry["columns"].get(name) for entry in entries)
+        new = valid_unicode(name)  # UTF-8 has no lone surrogates.
+        new = f"column_{new}" if new in ("id", "question", "vector") else new
+        table[new] = [None if value is None else valid_unicode(as_text(value)) for value in values]
+    table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
     flat = pyarrow.array(vectors.ravel())
     table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     with open_atomically(path, ArgumentError) as file:
@@ -405,20 +407,15 @@ def model_facts(
 ) -> dict[str, Any]:
     """What a file says of its model: checksum, encoder, places; for an encoder alone its threshold."""
     weight = VECTOR_WEIGHT if detector.encoder is None else ENCODER_VECTOR_WEIGHT
-    facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector)}
-    facts |= {"size": detector.output_size, "vector_weight": weight, "model": []}
+    facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector), "model": []}
+    facts |= {"size": detector.output_size, "vector_weight": weight}
     if model is not None and os.path.exists(model):  # Else it is an encoder's name.
         where = model_path(model).resolve()
         # Relative first, so that model and index can be moved together.
         folder = os.path.dirname(os.path.realpath(path or "."))
         facts["model"] = [os.path.relpath(where, folder), str(where)]
     elif detector.tower is None:
-        calibration = detector.calibration
-        facts["fit"] = {
-            "threshold": detector.threshold,
-            "calibration": calibration.to_dict() if calibration else None,
-            "threshold_from": detector.threshold_from,
-        }
+        facts["fit"] = detector.fit
     return facts
 
 

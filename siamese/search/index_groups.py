@@ -14,50 +14,33 @@ from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import bound_labels, join_groups
 from siamese.search.index_file import INSIDE, rows_where, settings, text_key, write_settings
-from siamese.search.linkage import average_linkage
 from siamese.search.nearest import similar_rows
 from siamese.search.ranking import State
 
 
-def read_labels(
-    db: sqlite3.Connection, state: State, detector: DuplicateDetector, **options: Any
-) -> np.ndarray:
-    """The stored groups, which obey the answers: int64 labels [questions], equal ones are a group.
+def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = None) -> np.ndarray:
+    """The stored groups, without the answers: int64 labels [questions], equal ones are a group.
 
     Raises:
-      ArgumentError: they were made with another of the options `threshold` and `largest`.
+      ArgumentError: they were made with another threshold than one that is not None.
     """
-    grouping = settings(db)["grouping"]
-    for name, value in options.items():
-        if value is not None and value != grouping[name]:
-            raise ArgumentError(
-                f"The index has groups with {name} {grouping[name]}. Make them again with {value}: "
-                f"siamese duplicates INDEX --{name} {value} --regroup."
-            )
+    stored = settings(db)["grouping"]["threshold"]
+    if threshold not in (None, stored):
+        raise ArgumentError(
+            f"The index has groups with threshold {stored}. Make them again with {threshold}: "
+            f"siamese duplicates INDEX --threshold {threshold} --regroup."
+        )
     grouped = db.execute("select row, first from grouped").fetchall()
     places = np.searchsorted(state.rows, np.array(grouped, np.int64).reshape(-1, 2))
     labels = np.arange(len(state.rows))
     labels[places[:, 0]] = places[:, 1]
-    return bound(db, state, labels, detector.rule(grouping["threshold"]))
-
-
-def make_labels(
-    state: State, unknown: np.ndarray, rule: tuple[float, Any], largest: int | None
-) -> np.ndarray:
-    """Groups by average linkage, int64 labels; `unknown`, bool [questions], are left alone.
-
-    `rule` is that of `DuplicateDetector.rule`.
-    """
-    labels, (cut, decide) = np.arange(len(unknown)), rule
-    vectors = state.vectors[~unknown] if unknown.any() else state.vectors
-    labels[~unknown] = average_linkage(vectors, cut, largest, decide=decide) + len(unknown)
     return labels
 
 
 def bound(
     db: sqlite3.Connection, state: State, labels: np.ndarray, rule: tuple[float, Any]
 ) -> np.ndarray:
-    """Groups that obey the answers, int64 labels, from groups that do not; `rule` as in `make_labels`."""
+    """Groups that obey the answers, int64 labels, from groups that do not; see `DuplicateDetector.rule`."""
     answers = read_answers(db)
     answers = answers[np.isin(answers[:, :2], state.rows).all(axis=1)]
     pairs, same = np.searchsorted(state.rows, answers[:, :2]), answers[:, 2] == 1
@@ -69,15 +52,13 @@ def write_labels(
 ) -> None:
     """Replaces the groups, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
-    if not live.any():
-        return
     rows, labels = state.rows[live], labels[live]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     several = np.bincount(inverse)[inverse] > 1
     values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
-    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
+    write_settings(db, grouping={**grouping, "last": int(rows.max(initial=0))})
 
 
 def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:
@@ -99,14 +80,13 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
     near = known(rows[similar_rows(vectors[:n], vectors[new], cut)]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
-    firsts = np.array(list(first_of.values()), np.int64)
-    old = vectors[np.searchsorted(rows, np.array(list(first_of), np.int64))]
-    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
-    options = cut, grouping["largest"], decide
-    joined = join_groups(old, firsts, vectors[new], rows[new], *options).tolist()
+    old = vectors[np.searchsorted(rows, np.array([*first_of], np.int64))]
+    firsts = np.array([*first_of.values()], np.int64)
+    joined = join_groups(old, firsts, vectors[new], rows[new], cut, decide).tolist()
     pairs = [(row, first) for row, first in zip(rows[new].tolist(), joined) if row != first]
     values = [*pairs, *((first, first) for _, first in pairs)]
     db.executemany("insert or ignore into grouped values (?, ?)", values)
+    write_settings(db, grouping={**grouping, "last": int(rows[-1])})
 
 
 # ---- Answers ----

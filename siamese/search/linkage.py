@@ -13,9 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
 from siamese.errors import ArgumentError
-from siamese.search.nearest import EQUAL, blocks, decided, row_products
+from siamese.search.nearest import EQUAL, blocks, in_blocks
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -29,20 +28,16 @@ def strongest_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """All pairs whose cosine is above a threshold, each once; of more than twice `MOST_PAIRS` the best.
 
-    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`, and
-    worked out only where the bound is above the threshold. That takes up to half as much memory again.
+    Where that saves work, cosines are first bounded from above by fewer numbers, see `upper_bounds`.
 
     Args:
       vectors: float32 [n, d], of length 1.
-      threshold: a cosine.
+      threshold: a cosine from -1 to 1, else an ArgumentError.
       allowed: takes rows i and rows j, int64 [m] each, and returns which pairs count, bool [m].
 
     Returns:
       Rows int64 [m], rows int64 [m] (the larger of each pair), cosines float32 [m], and the cosine above
       which no pair is missing.
-
-    Raises:
-      ArgumentError: a threshold outside -1 to 1.
     """
     if not -1 <= threshold <= 1:
         raise ArgumentError(f"threshold is a cosine, from -1 to 1; it is {threshold!r}.")
@@ -50,7 +45,7 @@ def strongest_pairs(
     bounds = upper_bounds(vectors, least)
     shorter = vectors if bounds is None else bounds
     buffer = np.empty(ROWS * COLUMNS, np.float32)
-    pairs, count = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))], 0
+    pairs, count = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0, np.float32),)], 0
     for start, other in product(range(0, len(vectors), ROWS), range(0, len(vectors), COLUMNS)):
         rows, columns = shorter[start : start + ROWS], shorter[other : other + COLUMNS]  # [r, k]
         if other + len(columns) <= start:  # These pairs were looked at in the other order.
@@ -59,9 +54,10 @@ def strongest_pairs(
         scores = buffer[: len(rows) * len(columns)].reshape(len(rows), len(columns))
         np.matmul(rows, columns.T, out=scores)
         i, j = np.divmod(np.flatnonzero(scores > least - ROUNDING), len(columns))
-        cosines = scores[i, j] if bounds is None else None
+        cosines = scores[i, j]
         i, j = i + start, j + other
-        cosines = row_products(vectors, i, vectors, j) if cosines is None else cosines
+        if bounds is not None:
+            cosines = in_blocks(lambda a, b: np.vecdot(vectors[a], vectors[b]), i, j)
         best = (cosines > least) & (i < j)
         best = best if allowed is None else best & allowed(i, j)
         pairs.append((i[best].astype(np.int32), j[best].astype(np.int32), cosines[best]))
@@ -105,7 +101,6 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
 def average_linkage(
     vectors: np.ndarray,
     threshold: float,
-    largest: int | None = None,
     *,
     parts: np.ndarray | None = None,
     apart: np.ndarray | None = None,
@@ -116,12 +111,12 @@ def average_linkage(
     The groups are those of ``scipy.cluster.hierarchy.linkage(vectors, "average", "cosine")`` (UPGMA:
     Sokal and Michener, 1958), which keeps all pairs in memory and joins the most similar groups, again and
     again. Here all groups that are each other's most similar are joined at once. The result is the same,
-    since the mean with a union is never above the better of the means with its parts (Murtagh, 1983).
+    since the mean with a union is never above the better of the means with its parts (Murtagh, 1983);
+    with `apart` or `decide` another order of joins may give other groups.
 
     Args:
       vectors: float32 [n, d], of length 1.
       threshold: groups are joined where their mean cosine is above it.
-      largest: a bound on the questions of a group: what would be larger is not joined.
       parts: int64 [n]; questions of equal numbers are together from the start.
       apart: int64 [pairs, 2], rows that never share a group.
       decide: of the mean vectors of groups, float32 [m, d] twice, whether these may be joined: bool [m].
@@ -130,21 +125,20 @@ def average_linkage(
       int64 [n], groups numbered from 0.
 
     Raises:
-      ArgumentError: a threshold outside -1 to 1, or `largest` below 1.
+      ArgumentError: a threshold outside -1 to 1.
 
     Example:
       >>> vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1]], np.float32)
       >>> average_linkage(vectors, 0.7).tolist()  # 0 to 3 are chained by 0.8, 0.96, 0.8
       [0, 1, 1, 2]
     """
-    limit = np.inf if largest is None else whole_number(largest, "largest", 1)
     apart = np.zeros((0, 2), np.int64) if apart is None else apart
     _, labels = np.unique(np.arange(len(vectors)) if parts is None else parts, return_inverse=True)
     sizes = np.bincount(labels)
-    sums = (
-        np.array(vectors) if parts is None else np.zeros((len(sizes), vectors.shape[1]), np.float32)
-    )
-    if parts is not None:
+    if parts is None:
+        sums = np.array(vectors)
+    else:
+        sums = np.zeros((len(sizes), vectors.shape[1]), np.float32)
         np.add.at(sums, labels, vectors)
 
     def key(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -152,19 +146,22 @@ def average_linkage(
 
     def allowed(i: np.ndarray, j: np.ndarray) -> np.ndarray:
         never = key(*labels[apart].T)
-        may = (sizes[i] + sizes[j] <= limit) & ~np.isin(key(i, j), never)
+        may = ~np.isin(key(i, j), never)
         if decide is not None:
-            may[may] = decided(decide, sums, i[may], j[may], sizes)
+            may[may] = in_blocks(lambda a, b: decide(means(a), means(b)), i[may], j[may])
         return may
+
+    def means(rows: np.ndarray) -> np.ndarray:
+        return sums[rows] / sizes[rows, None].astype(np.float32)
 
     random = np.random.default_rng(0)
     least = np.inf
     while least > threshold:
         # The best of too many pairs decide the joins down to the last of them; then again, with the
         # groups of that moment.
-        means = sums if len(sums) == len(vectors) else sums / sizes[:, None].astype(np.float32)
-        i, j, cosines, least = strongest_pairs(means, threshold, allowed)
-        del means  # as large as the list
+        groups = sums if len(sums) == len(vectors) else means(np.arange(len(sums)))
+        i, j, cosines, least = strongest_pairs(groups, threshold, allowed)
+        del groups  # as large as the list
         while len(i):
             a, b = _each_others_best(i, j, cosines, len(sizes), random)
             sums[a] += sums[b]
@@ -172,17 +169,16 @@ def average_linkage(
             sizes[b] = 0
             group = np.arange(len(sizes))
             group[b] = a
-            labels = group[labels]
-            i, j = group[i], group[j]
-            grown = np.isin(group, a)
+            labels, i, j = group[labels], group[i], group[j]
+            grown = np.isin(np.arange(len(sizes)), a)
             changed = grown[i] | grown[j]
             one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
             new = allowed(one, two)
             one, two = one[new], two[new]
-            means = row_products(sums, one, sums, two) / (sizes[one] * sizes[two])
-            new = means > least
+            mean = in_blocks(lambda a, b: np.vecdot(means(a), means(b)), one, two)
+            new = mean > least
             i, j = np.append(i[~changed], one[new]), np.append(j[~changed], two[new])
-            cosines = np.append(cosines[~changed], means[new])
+            cosines = np.append(cosines[~changed], mean[new])
         left = sizes > 0
         labels = (np.cumsum(left) - 1)[labels]
         sums, sizes = sums[left], sizes[left]

@@ -19,7 +19,8 @@ QUERIES_PER_CALL = 512
 SCORES_PER_BLOCK = 1 << 19  # 2 MiB of scores at a time stay in the processor's cache
 MOST_ROWS_PER_BLOCK = 1 << 12  # in the cache too
 NUMBERS_PER_RANK = 1 << 20  # 4 MiB of candidates' vectors at a time
-CANDIDATES = 50  # of each question, for matches one-to-one
+EQUAL = 1 - 1e-6  # Equal texts have a cosine above it, which rounding may keep below 1.
+NONE = np.zeros(0, np.int64)
 
 
 def blocks(vectors: np.ndarray, rows_per_block: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -28,41 +29,16 @@ def blocks(vectors: np.ndarray, rows_per_block: int) -> Iterator[tuple[int, np.n
         yield start, vectors[start : start + rows_per_block]
 
 
-NONE = np.zeros(0, np.int64)
-EQUAL = 1 - 1e-6  # Equal texts have a cosine above it, which rounding may keep below 1.
-
-
 def cosines_with(vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
     """The products of vectors of length 1, at most 1: rounding alone would exceed it."""
     return np.clip(np.vecdot(vectors, others), -1, 1)
 
 
-def row_products(
-    vectors: np.ndarray, i: np.ndarray, others: np.ndarray, j: np.ndarray
-) -> np.ndarray:
-    """The products of the rows i of vectors with the rows j of others, float32; some at a time."""
-    products = np.empty(len(i), np.float32)
-    for start in range(0, len(i), MOST_ROWS_PER_BLOCK):
-        part = slice(start, start + MOST_ROWS_PER_BLOCK)
-        products[part] = np.vecdot(vectors[i[part]], others[j[part]])
-    return products
-
-
-def decided(
-    decide: Callable, vectors: np.ndarray, i: np.ndarray, j: np.ndarray, sizes: Any = None
-) -> np.ndarray:
-    """decide(vectors[i], vectors[j]), bool [n], for many rows, some at a time.
-
-    With `sizes`, int64 [rows], the vectors are sums of so many, and their means are decided about.
-    """
-    answers = np.empty(len(i), bool)
-    for start in range(0, len(i), MOST_ROWS_PER_BLOCK):
-        part = slice(start, start + MOST_ROWS_PER_BLOCK)
-        sides = [vectors[rows[part]] for rows in (i, j)]
-        if sizes is not None:
-            sides = [side / sizes[rows[part], None] for side, rows in zip(sides, (i, j))]
-        answers[part] = decide(*sides)
-    return answers
+def in_blocks(function: Callable, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """function(i, j), an array [n], for many rows i and j, int64 [n] each, some at a time."""
+    starts = range(0, max(1, len(i)), MOST_ROWS_PER_BLOCK)
+    parts = (slice(start, start + MOST_ROWS_PER_BLOCK) for start in starts)
+    return np.concatenate([function(i[part], j[part]) for part in parts])
 
 
 def similar_rows(vectors: np.ndarray, others: np.ndarray, threshold: float) -> np.ndarray:
@@ -79,14 +55,13 @@ def top_k(
     """The k rows with the largest dot product for each query, by looking at all of them.
 
     Args:
-      vectors: float32 [rows, d], the rows to look through; may be mapped from a file.
+      vectors: float32 [rows, d].
       queries: float32 [queries, d].
       k: how many rows to find, at most.
       skip: int64, rising; rows that do not count.
 
     Returns:
-      int64 [queries, k] rows and float32 [queries, k] dot products, best first; of equal products
-      the first row comes first.
+      int64 [queries, k] rows and float32 [queries, k] products, best first, of equal ones the first row.
 
     Example:
       >>> vectors = np.eye(3, dtype=np.float32)
@@ -165,24 +140,9 @@ def _tile_maxima(vectors: np.ndarray, queries: np.ndarray, skip: np.ndarray) -> 
 
 
 def match_questions(
-    detector: Any,
-    questions: Sequence[str],
-    others: Sequence[str],
-    *,
-    k: int = 1,
-    one_to_one: bool = False,
-    threshold: float | None = None,
+    detector: Any, questions: Sequence[str], others: Sequence[str], *, k: int = 1
 ) -> list[list[tuple[int, float]]]:
-    """For each question its best matches in another list, best first; none for one without words.
-
-    Args:
-      detector: the model.
-      questions: the texts that are to be matched.
-      others: the texts to match them with.
-      k: how many matches of each.
-      one_to_one: at most one match of each, above the threshold, and no question matched twice, chosen
-        for all at once; see `assign`. Looks at the 50 best of each question.
-      threshold: score above which two questions may be matched one-to-one; the model's own where None.
+    """For each question its k best matches in another list, best first; none for one without words.
 
     Returns:
       For each question (place in `others`, cosine) of its matches.
@@ -193,55 +153,9 @@ def match_questions(
     Example:
       >>> matches = match_questions(detector, ["How old are you?"], faq)  # doctest: +SKIP
     """
-    k = CANDIDATES if one_to_one else whole_number(k, "k", 1)
-    asked, kept = detector.encode(questions), detector.encode(others)
-    rows, products = top_k(kept, asked, k, np.flatnonzero(~kept.any(axis=1)))  # [n, k]
-    cosines = np.minimum(products, 1)
-    chosen = np.broadcast_to(asked.any(axis=1)[:, None], rows.shape)  # [n, k]
-    if one_to_one and len(asked):
-        scores = np.stack([detector.scores_of(kept[r], q[None]) for r, q in zip(rows, asked)])
-        best = assign(rows, scores, len(others), detector.border(threshold))
-        chosen = chosen & (best[:, None] == np.arange(rows.shape[1]))
-    return [
-        list(zip(r[good].tolist(), c[good].tolist())) for r, c, good in zip(rows, cosines, chosen)
-    ]
-
-
-def assign(rows: np.ndarray, scores: np.ndarray, size: int, threshold: float) -> np.ndarray:
-    """Gives each question at most one of its candidates, and each candidate to one question at most.
-
-    Of all such assignments it is the one in which the scores, each less the threshold, have the
-    largest sum (`scipy.sparse.csgraph.min_weight_full_bipartite_matching`: Jonker and Volgenant, 1987).
-    It is the best of all where every row of the other list is a candidate, else among the candidates.
-
-    Args:
-      rows: int64 [n, k]; candidates of each question among `size` rows, none twice.
-      scores: float32 [n, k].
-      size: rows of the other list.
-      threshold: candidates whose score is not above it do not count.
-
-    Returns:
-      int64 [n]; the candidate's place in `rows`, -1 for none.
-
-    Example:
-      >>> rows, scores = np.array([[0, 1], [0, 1]]), np.array([[0.9, 0.8], [0.8, 0.1]], np.float32)
-      >>> assign(rows, scores, 2, 0.5).tolist()
-      [1, 0]
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-
-    n = len(rows)
-    good = scores > threshold  # [n, k]
-    question, place = np.nonzero(good)
-    # Each question may also take a column of its own, which stands for no partner: so there always is
-    # an assignment. Weights must not be 0; they are 3 for no partner and less for a good one.
-    weights = 3 - np.append(scores[good].astype(np.float64) - threshold, np.zeros(n))
-    across = np.append(question, np.arange(n))
-    down = np.append(rows[good], size + np.arange(n))
-    graph = csr_array((weights, (across, down)), shape=(n, size + n))
-    _, chosen = min_weight_full_bipartite_matching(graph)  # [n]
-    found = np.full(n, -1)
-    kept = rows[good] == chosen[question]
-    found[question[kept]] = place[kept]
-    return found
+    asked, stored = detector.encode(questions), detector.encode(others)
+    rows, products = top_k(
+        stored, asked, whole_number(k, "k", 1), np.flatnonzero(~stored.any(axis=1))
+    )
+    matches = zip(rows.tolist(), np.minimum(products, 1).tolist(), asked.any(axis=1))
+    return [list(zip(places, cosines)) if words else [] for places, cosines, words in matches]

@@ -6,7 +6,9 @@ questions are duplicates is better read off the parts one by one: see docs/quali
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration, logistic
+from siamese.evaluation.metrics import check_scores
 from siamese.evaluation.thresholds import SLOPE, fit_threshold
 from siamese.search.nearest import EQUAL, cosines_with
 
@@ -25,11 +28,12 @@ class PartsCurve:
     """Turns the cosines of a model's parts into the probability of being a duplicate.
 
     Attributes:
-      n: pairs it was fitted on.
+      n: pairs it was last fitted on.
       intercept, weights: of the logistic regression; the weights are those of `with_products`.
       borders: probabilities, rising.
       cosines: the cosine of whole vectors above which all but `LEFT_OUT` of the pairs lie that have at
         least these probabilities.
+      steepness, shift: what `refitted` makes of the logits: steepness * logit + shift.
     """
 
     n: int
@@ -37,48 +41,53 @@ class PartsCurve:
     weights: tuple[float, ...]
     borders: tuple[float, ...]
     cosines: tuple[float, ...]
+    steepness: float = 1.0
+    shift: float = 0.0
 
     def __post_init__(self):
-        numbers = [self.intercept, *self.weights, *self.borders, *self.cosines]
-        if not np.isfinite(numbers).all() or len(self.borders) != len(self.cosines):
+        numbers = [self.intercept, *self.weights, *self.borders, *self.cosines, self.shift]
+        good = np.isfinite(numbers).all() and len(self.borders) == len(self.cosines)
+        if not good or not 0 < self.steepness < np.inf:
             raise CheckpointError("The curve of the parts is damaged: train the model again.")
+
+    def logits(self, cosines: np.ndarray) -> np.ndarray:
+        """The model's own logits, float64 [n], before `steepness` and `shift`."""
+        return with_products(cosines) @ np.array(self.weights) + self.intercept
 
     def __call__(self, cosines: np.ndarray) -> np.ndarray:
         """The probabilities, float64 [n], of pairs with these cosines of their parts, [n, parts]."""
-        logits = with_products(cosines) @ np.array(self.weights) + self.intercept
-        return logistic(logits)
+        return logistic(self.steepness * self.logits(cosines) + self.shift)
 
     def candidate_cut(self, probability: float) -> float:
         """The cosine of whole vectors above which nearly all pairs of this probability lie."""
-        return min(float(np.interp(probability, self.borders, self.cosines, left=-1)), EQUAL)
+        p = np.clip(probability, 1e-12, 1 - 1e-12)
+        own = logistic((np.log(p / (1 - p)) - self.shift) / self.steepness)
+        return min(float(np.interp(own, self.borders, self.cosines, left=-1)), EQUAL)
 
-    def refitted(self, probabilities: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
-        """The curve with another intercept and steepness, of labelled pairs with these probabilities.
+    def refitted(self, cosines: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+        """The curve with another intercept and steepness, of labelled pairs; former ones do not count.
+
+        Args:
+          cosines: float [n, parts].
+          labels: bool [n].
 
         Returns:
-          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`; the interval is that of the former
-          probability at which the curve passes 1/2.
+          As `siamese.evaluation.thresholds.FittedThreshold.to_dict`, with the threshold 0.5; and `former`,
+          the present curve's probability where the new one passes 1/2; the interval is on that scale.
 
         Raises:
           DataError: see `siamese.evaluation.thresholds.fit_threshold`.
         """
-        p = np.clip(probabilities, 1e-12, 1 - 1e-12)
         # The logits on the scale of a cosine: the curve as it is has the slope expected of one.
-        scores = 0.5 + np.log(p / (1 - p)) / SLOPE[0]
-        fit = fit_threshold(scores, labels)
-        curve, factor = fit.calibration, fit.calibration.slope / SLOPE[0]
-        borders = np.array(self.borders)
-        logits = factor * np.log(borders / (1 - borders)) + curve.slope * 0.5 + curve.intercept
-        low, high = (logistic(SLOPE[0] * (x - 0.5)) for x in (fit.low, fit.high))
-        calibration = replace(
-            self,
-            n=len(p),
-            intercept=factor * self.intercept + curve.slope * 0.5 + curve.intercept,
-            weights=tuple(factor * weight for weight in self.weights),
-            borders=tuple(logistic(logits).tolist()),
-        )
-        facts = {"threshold": 0.5, "low": float(low), "high": float(high)}
-        return {**fit.to_dict(), **facts, "calibration": calibration.to_dict()}
+        fit = fit_threshold(0.5 + self.logits(cosines) / SLOPE[0], labels)
+        curve = fit.calibration
+        new = {"steepness": curve.slope / SLOPE[0], "shift": curve.slope * 0.5 + curve.intercept}
+        calibration = replace(self, n=fit.pairs, **new).to_dict()
+        places = {"former": fit.threshold, "low": fit.low, "high": fit.high}
+        for name, score in places.items():
+            own = SLOPE[0] * (score - 0.5)
+            places[name] = float(logistic(self.steepness * own + self.shift))
+        return fit.to_dict() | places | {"threshold": 0.5, "calibration": calibration}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold; see `calibration_of`."""
@@ -109,8 +118,12 @@ def fit_parts(part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray)
     Args:
       part_cosines: float [n, parts].
       cosines: float [n], of the whole vectors.
-      labels: bool [n].
+      labels: bool [n], both of them.
+
+    Raises:
+      DataError: see `siamese.evaluation.metrics.check_scores`.
     """
+    cosines, labels = check_scores(cosines, labels)
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -143,6 +156,11 @@ def with_products(cosines: np.ndarray) -> np.ndarray:
     return np.concatenate([cosines, cosines[:, one] * cosines[:, two]], axis=1)
 
 
+def _shares_present(vectors: np.ndarray, shares: np.ndarray, places: Iterable[slice]) -> np.ndarray:
+    """The sum of the shares of the parts that each vector, [n, d], has numbers of: float32 [n]."""
+    return np.stack([vectors[:, place].any(axis=1) for place in places], axis=1) @ shares
+
+
 class Decisions:
     """What a model decides about pairs of its vectors, by its threshold, shares and calibration."""
 
@@ -163,6 +181,13 @@ class Decisions:
         return hasattr(self.calibration, "candidate_cut")
 
     @property
+    def curve_name(self) -> str | None:
+        """What tells the curve of the parts from others; None where the cosine decides."""
+        if not self.decides_by_parts:
+            return None
+        return hashlib.sha256(json.dumps(self.calibration.to_dict()).encode()).hexdigest()[:16]
+
+    @property
     def measure(self) -> str:
         """What the threshold is compared with: 'cosine' or 'probability'."""
         return "probability" if self.decides_by_parts else "cosine"
@@ -170,13 +195,15 @@ class Decisions:
     def part_cosines(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The cosines of each part, float32 [n, parts], of pairs of vectors, [n, d] each.
 
+        A part that has no vector for a text has the cosine 0, and those of the other parts are their own.
         Of the mean vectors of two groups they are the mean cosines over the groups' pairs.
         """
-        products = [
-            np.vecdot(vectors[:, place], others[..., place]) / self.shares[part]
-            for part, place in self.places.items()
-        ]
-        return np.clip(np.stack(products, axis=1), -1, 1)
+        shares, places = np.array([*self.shares.values()], np.float32), self.places.values()
+        products = [np.vecdot(vectors[:, place], others[..., place]) for place in places]
+        # A vector without some part was made longer, to length 1: see `DuplicateDetector.joined`.
+        lengths = [_shares_present(side, shares, places) for side in (vectors, others)]
+        scale = np.sqrt(lengths[0] * lengths[1])[:, None]
+        return np.clip(np.stack(products, axis=1) / shares * scale, -1, 1)
 
     def scores_of(self, vectors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """What decides about pairs of vectors, [n, d] each: float [n], compared with the threshold.

@@ -73,19 +73,19 @@ class State:
         parts = {n: np.concatenate([getattr(self, n), getattr(more, n)]) for n in names}
         return State(vectors=base[:end], **parts)
 
-    def followed(self, db: sqlite3.Connection, removed: bool = False) -> State:
-        """With the questions that the file has after the last row; some were removed where `removed`."""
+    def followed(self, db: sqlite3.Connection) -> State:
+        """With the questions that the file has after the last row, without those that are gone."""
+        last = int(self.rows.max(initial=0))
+        query = "select count(*), count(*) filter (where row > ?) from question"
+        size, count = db.execute(query, (last,)).fetchone()
         state = self
-        if removed:
+        if size - count < len(self.rows):
             rows = np.array(db.execute("select row from question").fetchall(), np.int64)
             live = np.isin(self.rows, rows)
             stems = self.stems[np.repeat(live, self.lengths)]
             state = State(self.rows[live], self.vectors[live], stems, self.lengths[live])
-        last = int(state.rows.max(initial=0))
-        query = "select count(*) from question where row > ?"
-        (count,) = db.execute(query, (last,)).fetchone()
-        size = self.vectors.shape[1]
-        return state.extended(_read_encoded(db, last, count, size)) if count else state
+        width = self.vectors.shape[1]
+        return state.extended(_read_encoded(db, last, count, width)) if count else state
 
 
 def _read_encoded(db: sqlite3.Connection, last: int, count: int, size: int) -> State:
@@ -152,27 +152,20 @@ def hits_of(
     ranking: tuple[np.ndarray, ...],
     judged: list[tuple[float, float | None, bool]],
     entries: Mapping[int, Mapping[str, Any]],
-    k: int,
-    least: float | None,
-    merge: bool,
 ) -> list[Hit]:
-    """The first k hits of a query at least so probable, one of each folded text where they `merge`.
+    """The hits of a query.
 
     `ranking` is what `ranked` has for it; `judged` are cosine, probability and whether it is a duplicate,
     of each row, and `entries` the rows' questions, as in `QuestionIndex.entries`.
     """
     rows, _, *ranks = (part.tolist() for part in ranking)
-    hits = [
-        Hit(one["id"], one["question"], *answer, one["columns"], *(rank or None for rank in own))
-        for one, answer, *own in zip(map(entries.get, rows), judged, *ranks)
-        if least is None or answer[1] >= least
-    ]
-    hits, same = hits if merge else hits[:k], defaultdict(list)
-    texts = [folded(hit.question) for hit in hits]
-    for text, hit in zip(texts, hits):
-        same[text].append(hit.id)
-    return [
-        hit._replace(same=tuple(i for i in same[text] if i != hit.id))
-        for text, hit in zip(texts, hits)
-        if not merge or hit.id == same[text][0]
-    ][:k]
+    same, hits = defaultdict(list), []
+    texts = [folded(entries[row]["question"]) for row in rows]
+    for row, text in zip(rows, texts):
+        same[text].append(entries[row]["id"])
+    for row, text, answer, *own in zip(rows, texts, judged, *ranks):
+        i, question, columns = entries[row].values()
+        ranks = (rank or None for rank in own)
+        others = tuple(other for other in same[text] if other != i)
+        hits.append(Hit(i, question, *answer, columns, *ranks, others))
+    return hits

@@ -50,7 +50,12 @@ def problems(*codes: int) -> dict[int, dict[str, Any]]:
 
 
 def make_app(
-    index: QuestionIndex, *, host: str = "::1", key: str | None = None, names: Sequence[str] = ()
+    index: QuestionIndex,
+    *,
+    host: str = "::1",
+    key: str | None = None,
+    names: Sequence[str] = (),
+    about: str = "",
 ) -> FastAPI:
     """The application (ASGI), which closes the index at its end; see `serve` for the arguments.
 
@@ -79,7 +84,7 @@ def make_app(
     documented = [Depends(HTTPBearer(auto_error=False))] if key else []
     locked = problems(401) if key else {}
     v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 413, 422, 429, 503))
-    _add_questions(v1, index)
+    _add_questions(v1, index, about)
     _add_labels(v1, index)
     app.include_router(v1, dependencies=documented, responses=locked)
 
@@ -105,7 +110,7 @@ def make_app(
     return app
 
 
-def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
+def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
     """Declares the paths that ask about questions and change them."""
 
     @v1.post("/similarity", response_model=schema.Answers)
@@ -122,13 +127,11 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         explanation = explain(index.detector, body.question1, body.question2)
         return answered({**explanation.as_dict(), "note": explanation.unknown_note})
 
-    @v1.post("/search", response_model=schema.Hits, responses=problems(404, 409))
+    @v1.post("/search", response_model=schema.Hits, responses=problems(404))
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
         if not any(len(body.questions) <= most and body.k <= k for most, k in schema.SIZES):
             raise HTTPException(413, PROBLEMS[413])
-        if body.min_probability is not None and index.detector.calibration is None:
-            raise HTTPException(409, "The index has no calibration, so no probabilities.")
         results = index.search(**dict(body))
         # Question by question: no call holds the other threads up for long.
         parts = (json_text([rounded(hit._asdict()) for hit in hits]) for hits in results)
@@ -152,25 +155,20 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     @v1.post("/groups", response_model=schema.Groups)
     def groups(body: schema.Page) -> Response:
         """The groups of duplicates, a row a question; the first request makes them."""
-        while True:
-            vectors = index.vectors
-            members, entries = index.groups(), index.entries
-            if index.vectors is vectors:  # Both are of one moment.
-                break
-        counts = {"total": sum(map(len, members)), "groups": len(members)}
-        table = group_rows(entries, members, vectors)
+        shot = index.grouped()
+        counts = {"total": sum(map(len, shot.groups)), "groups": len(shot.groups)}
+        table = group_rows(shot.entries, shot.groups, shot.vectors)
         page = islice(table, body.offset, body.offset + body.limit)
         rows = [{name: row[name] for name in schema.GROUP_ROW} for row in page]
-        return answered({"rows": rows, **counts})
+        return answered({"rows": rows, **counts, "note": shot.stale})
 
     @v1.post("/info", response_model=schema.About)
     def info(body: schema.Nothing) -> Response:
         """The size of the index, its threshold, and what is to be said of it."""
         detector = index.detector
         note = NO_LABELS * (detector.threshold_from == "default")
-        facts = {"questions": len(index), "threshold": detector.threshold, "note": note}
-        calibrated = detector.calibration is not None
-        return answered({"version": __version__, "has_probabilities": calibrated, **facts})
+        facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
+        return answered({**facts, "measure": detector.measure, "note": f"{about} {note}".strip()})
 
 
 def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
@@ -227,7 +225,12 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
 
 
 def serve(
-    index: QuestionIndex, *, host: str = "127.0.0.1", port: int = 8000, names: Sequence[str] = ()
+    index: QuestionIndex,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    names: Sequence[str] = (),
+    about: str = "",
 ) -> None:
     """Serves an index until SIGTERM or Ctrl-C, prints the address of its page, and closes the index.
 
@@ -239,6 +242,7 @@ def serve(
       host: the address to listen on.
       port: 0 picks a free one.
       names: further hosts that requests may name; ``*.example.org`` for all of a domain.
+      about: a sentence on the questions, for the page.
 
     Raises:
       ArgumentError: no key for an address that other machines reach; a port that is not free.
@@ -267,7 +271,7 @@ def serve(
             0.001
         )  # seconds until another thread runs, that of /health for example
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
-        app = make_app(index, host=host, key=key or None, names=names)
+        app = make_app(index, host=host, key=key or None, names=names, about=about)
         # No log_config: it would close the handlers that others have made.
         options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
         uvicorn.Server(uvicorn.Config(app, ws="none", **options)).run(sockets=[listening])

@@ -43,7 +43,10 @@ def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
 
 Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
 Value = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
-Cut = Annotated[float | None, Field(ge=-1, le=1, description="a cosine [the index's own]")]
+Cut = Annotated[
+    float | None,
+    Field(ge=-1, le=1, description="what a duplicate's score exceeds [the index's own]"),
+]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
 LIMITS = [{"questions": {"maxItems": most}, "k": {"maximum": k}} for most, k in SIZES]
 NEW = {"question": Worded, "columns": (dict[str, Value | list[Value | None] | None], {})}
@@ -58,8 +61,6 @@ Search = body(
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
     where=(dict[str, Value] | None, None),  # column -> value
-    min_probability=(Annotated[float | None, Field(ge=0, le=1)], None),
-    merge_same=(bool, False),  # of hits with the same text only the first
 )
 Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
@@ -86,8 +87,8 @@ Explained = create_model("Explained", **ANSWER, **EFFECTS)
 Hits = create_model("Hits", results=list[list[model_of(Hit)]])
 Changed, Removed = model_of(Added), create_model("Removed", removed=int)
 ROW = create_model("GroupRow", **GROUP_ROW)
-Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
+Groups = create_model("Groups", rows=list[ROW], total=int, groups=int, note=str)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
-ABOUT = {"version": str, "questions": int, "threshold": float}
-About = create_model("About", **ABOUT, has_probabilities=bool, note=str)
+ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}
+About = create_model("About", **ABOUT, note=str)

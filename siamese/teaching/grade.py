@@ -26,6 +26,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -37,7 +38,7 @@ from siamese.search.display import csv_line, excel_cell
 from siamese.storage.atomic import explained, lock_run, write_text_atomically
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
 
-COLUMNS = ("student", "file", "notebook", *OUT_OF, "total", "out_of", "remarks", "sha256")
+COLUMNS = "student", "file", "notebook", *OUT_OF, "total", "out_of", "remarks", "folder", "sha256"
 NOT_HANDED_IN = {".ipynb_checkpoints", "__MACOSX"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 REFEREE = str(Path(__file__).with_name("referee.py"))
@@ -78,83 +79,83 @@ def grade_class(
       The rows of the table, sorted: name in `COLUMNS` -> value, a text in the rows of earlier calls.
 
     Raises:
-      ArgumentError: no notebooks, or another table at the place of the marks.
+      ArgumentError: no notebooks; or `out` has another table, or the marks of another folder.
       DataError: a file cannot be read or written.
       CheckpointError: another process grades into the same folder.
     """
-    folder, table, waiting = Path(folder), Path(out, "grades.csv"), []
-    top = folder if folder.is_dir() else folder.parent
-    found = [
-        path.relative_to(top) for path in (folder.rglob("*.ipynb") if folder.is_dir() else [folder])
-    ]
-    if not (found := [path for path in found if not NOT_HANDED_IN & set(path.parts)]):
+    folder, table = Path(folder).resolve(), Path(out, "grades.csv")
+    paths, top = [folder], folder.parent
+    if folder.is_dir():
+        paths, top = sorted(folder.rglob("*.ipynb")), folder
+    paths = [path for path in paths if not NOT_HANDED_IN & set(path.relative_to(top).parts)]
+    if not paths:
         raise ArgumentError(f"There is no .ipynb file in the folder {folder}.")
+    gate = asyncio.Semaphore(jobs)
+
+    async def grade(path: Path) -> None:
+        with explained(path, "read", DataError):
+            data = path.read_bytes()
+        name, sha256 = path.relative_to(top), hashlib.sha256(data).hexdigest()
+        if rows.get(name.as_posix(), {}).get("sha256") == sha256:
+            return
+        async with gate:
+            row, text = _report(name, *await _grade(data, number, limits))
+        row |= {"folder": str(top), "sha256": sha256}
+        page = Path(out, "feedback", name).with_suffix(".html")
+        with explained(page, error=DataError):
+            page.parent.mkdir(parents=True, exist_ok=True)
+        write_text_atomically(page, text)
+        rows[row["file"]] = row
+        lines = [COLUMNS, *([row[key] for key in COLUMNS] for _, row in sorted(rows.items()))]
+        text = "".join(f"{csv_line(line, excel=True)}\n" for line in lines)
+        write_text_atomically(table, text)
+        note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
+
+    async def grade_all() -> None:
+        await asyncio.gather(*map(grade, paths))
+
     with lock_run(out):
-        rows = _read_rows(table)
-        for path in sorted(found):
-            with explained(top / path, "read", DataError):
-                data = (top / path).read_bytes()
-            digest = hashlib.sha256(data).hexdigest()
-            known = rows.get(path.as_posix(), {}).get("sha256")
-            if known != digest:
-                waiting.append((path, digest, data))
-
-        async def grade(gate: asyncio.Semaphore, path: Path, digest: str, data: bytes) -> None:
-            async with gate:
-                row, text = _report(path, digest, *await _grade(data, number, limits))
-            page = Path(out, "feedback", path).with_suffix(".html")
-            with explained(page, error=DataError):
-                page.parent.mkdir(parents=True, exist_ok=True)
-            write_text_atomically(page, text)
-            rows[row["file"]] = row
-            lines = [COLUMNS, *([row[key] for key in COLUMNS] for _, row in sorted(rows.items()))]
-            text = "".join(f"{csv_line(line, excel=True)}\n" for line in lines)
-            write_text_atomically(table, text)
-            note(f"{path}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
-
-        async def grade_all() -> None:
-            gate = asyncio.Semaphore(jobs)
-            await asyncio.gather(*(grade(gate, *hand_in) for hand_in in waiting))
-
+        rows = _read_rows(table, top)
         asyncio.run(grade_all())
     return [row for _, row in sorted(rows.items())]
 
 
-def _read_rows(table: Path) -> dict[str, dict[str, Any]]:
-    """The rows of earlier calls: file -> row."""
+def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
+    """The rows of earlier calls for the notebooks below `top`: file -> row."""
     if not table.exists():
         return {}
     with explained(table, "read", DataError), open(table, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         if tuple(rows.fieldnames or ()) != COLUMNS:
-            raise ArgumentError(
-                f"{table} is no table of these marks. Pass another folder as --out."
-            )
-        plain = ({name: _plain(cell) for name, cell in row.items()} for row in rows)
-        return {row["file"]: row for row in plain}
+            raise ArgumentError(f"{table} has other columns. Pass another folder as --out.")
+        plain = [{name: _plain(cell) for name, cell in row.items()} for row in rows]
+    if others := {row["folder"] for row in plain} - {str(top)}:
+        marks = f"{table} has the marks of {min(others)}, not of {top}"
+        raise ArgumentError(f"{marks}. Pass another folder as --out.")
+    return {row["file"]: row for row in plain}
 
 
 def _plain(cell: str) -> str:
-    """A cell of the table without the apostrophe that `excel_cell` put before it."""
+    """A cell without the apostrophe that `excel_cell` put before it."""
     return cell[1:] if cell[:1] == "'" and excel_cell(cell[1:]) == cell else cell
 
 
 def _report(
-    path: Path, sha256: str, number: int | None, marks: dict[str, Mark], remarks: list[str]
+    path: Path, number: int | None, marks: dict[str, Mark], remarks: list[str]
 ) -> tuple[dict[str, Any], str]:
     """A notebook's row of the table, and its page of feedback in HTML."""
     student = path.parts[0].removesuffix(".ipynb")
     title = html.escape(f"Feedback for {student}")
     parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>']
     parts.append(f"<h1>{title}</h1>")
-    for exercise, (mark, _, text) in marks.items():
+    row, points, mistakes = dict.fromkeys(COLUMNS, ""), 0.0, []
+    for exercise, (mark, mistake, text) in marks.items():
         parts.append(f"<h2>{exercise}: {mark:g} of {MARK:g}</h2><pre>{html.escape(text)}</pre>")
+        points, row[exercise] = points + mark, mark
+        mistakes += [f"{exercise}: {mistake}"] * bool(mistake)
     parts += [f"<p>{html.escape(remark)}</p>" for remark in remarks]
-    points = {exercise: mark for exercise, (mark, _, _) in marks.items()}
-    mistakes = [f"{exercise}: {mistake}" for exercise, (_, mistake, _) in marks.items() if mistake]
-    row = dict.fromkeys(COLUMNS, "") | points | {"student": student, "notebook": number or ""}
-    row |= {"file": path.as_posix(), "sha256": sha256}
-    row |= {"total": round(sum(points.values()), 2), "out_of": MARK * len(marks)}
+    row |= {"student": student, "file": path.as_posix(), "notebook": number or ""}
+    row |= {"total": round(points, 2), "out_of": MARK * len(marks)}
     row["remarks"] = " ".join("; ".join([*mistakes, *remarks]).split())[:2000]
     return row, "\n".join(parts).encode("utf-8", "replace").decode()
 
@@ -210,13 +211,12 @@ def _which_notebook(cells: Iterable[str]) -> int:
 
 def definitions(cells: Iterable[str]) -> list[str]:
     """The imports, functions, classes and names of constants and lambdas at the top level of cells."""
-    found = []
+    codes = []
     for code in cells:
-        for text in (code, re.sub(r"^([ \t]*)[%!].*", r"\1pass", code, flags=re.MULTILINE)):
-            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                found += [ast.unparse(node) for node in ast.parse(text).body if _defines(node)]
-                break
-    return found
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = ast.parse(TransformerManager().transform_cell(code))  # %magic becomes Python
+            codes += [ast.unparse(node) for node in tree.body if _defines(node)]
+    return codes
 
 
 def _defines(node: ast.stmt) -> bool:

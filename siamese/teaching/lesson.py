@@ -1,13 +1,12 @@
-"""What the notebooks themselves use: guesses before a result, and cells that wait for an exercise."""
+"""What the notebooks themselves use: guesses, cells that wait for an exercise, a triplet to drag."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections import defaultdict
-from collections.abc import Callable
+import uuid
+from importlib import resources
 from typing import Any
+
+from siamese.teaching.checks.submission import blank_line
 
 _GUESSES: dict[str, Any] = {}  # name of a guess -> what the learner wrote
 
@@ -43,22 +42,8 @@ def need(*exercises: Any) -> None:
     for exercise in exercises:
         if exercise is None:
             raise FirstWrite("First write what the cell above asks for.")
-        if callable(exercise) and unwritten(exercise):
+        if callable(exercise) and blank_line(exercise):
             raise FirstWrite(f"First write {exercise.__name__}.")
-
-
-def unwritten(fn: Callable) -> bool:
-    """Whether a name in the function's code never gets another value than None, as in a blank."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
-    except (OSError, TypeError, SyntaxError):  # such as np.dot, or a lambda inside a call
-        return False
-    values = defaultdict(set)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                values[ast.unparse(target)].add(ast.unparse(node.value))
-    return {"None"} in values.values()
 
 
 def _end_cells_quietly() -> None:
@@ -79,3 +64,17 @@ def _end_cells_quietly() -> None:
 
     shell.set_custom_exc((FirstWrite,), report)
     shell.events.register("post_run_cell", forgive)
+
+
+def drag_circle() -> Any:
+    """A unit circle on which anchor, positive and negative are dragged, with hinge and loss beside it.
+
+    It works without a network and without a kernel behind it, in JupyterLab, VS Code and Colab.
+
+    Returns:
+      An `IPython.display.HTML`, the last value of a cell.
+    """
+    from IPython.display import HTML
+
+    text = (resources.files("siamese") / "teaching" / "circle.html").read_text("utf-8")
+    return HTML(text.replace("circle-ID", f"circle-{uuid.uuid4().hex}"))

@@ -1,10 +1,10 @@
 """Checks one exercise inside a student's kernel; `siamese grade` runs this file there by its path."""
 
 import builtins
-import importlib.util
 import json
 import secrets
 import sys
+from importlib import util
 from pathlib import Path
 
 import numpy
@@ -26,17 +26,15 @@ def check(number: int, exercise: str, result: str) -> None:
         for name, value in vars(module).items():
             if getattr(value, "__module__", "") == "__main__" and not name.startswith("_"):
                 raise RuntimeError(f"the notebook replaced {module.__name__}.{name}")
-    notebook = vars(sys.modules["__main__"])
     points, mistake = 0, f"there is no function {exercise} in the notebook"
     text = mistake
-    if exercise in notebook:
-        package = f"_checks_{secrets.token_hex(8)}"
-        spec = importlib.util.spec_from_file_location(
-            package, CHECKS / "__init__.py", submodule_search_locations=[str(CHECKS)]
-        )
-        sys.modules[package] = checks = importlib.util.module_from_spec(spec)
+    function = vars(sys.modules["__main__"]).get(exercise)
+    if function is not None:
+        name, file = f"_checks_{secrets.token_hex(8)}", CHECKS / "__init__.py"
+        spec = util.spec_from_file_location(name, file, submodule_search_locations=[str(CHECKS)])
+        sys.modules[name] = checks = util.module_from_spec(spec)
         spec.loader.exec_module(checks)
-        score = checks.EXERCISES[number][exercise](notebook[exercise])
+        score = checks.EXERCISES[number][exercise](function)
         points, text = score.points, str(score)
         mistake = next((failure.hint or failure.actual for failure in score.failures), "")
     Path(result).write_text(json.dumps([points, mistake, text]), encoding="utf-8")

@@ -20,10 +20,9 @@ def _choice(default: Any, help: str, *, least=None, above=None, below=None, **ne
 
     Where it is not the default, the other fields must be as `needs` says.
     """
-    accepted = default if isinstance(default, tuple) else None
+    accepted = default if isinstance(default, tuple) else ()
     bounds = {"at least": least, "above": above, "below": below}
-    given = {word: bound for word, bound in bounds.items() if bound is not None}
-    metadata = {"help": help, "accepted": accepted, "bounds": given, "needs": needs}
+    metadata = {"help": help, "accepted": accepted, "bounds": bounds, "needs": needs}
     return field(default=accepted[0] if accepted else default, metadata=metadata)
 
 
@@ -41,105 +40,58 @@ class TrainConfig:
 
     # The text and the model
     network: str = _choice(
-        ("tower", "head"),
-        "what trains: an LSTM tower, or a head on the vectors of an encoder",
-        encoder=True,
-        batches="bucketed",
+        ("tower", "head"), "an LSTM tower, or an encoder's head", encoder=True, batches="bucketed"
     )
     folded: bool = _choice(False, "fold case, quotes, Unicode forms and markup of texts")
-    vocabulary: str = _choice(
-        ("duplicates", "all"), "take the words of the training duplicates, or of all training pairs"
-    )
+    vocabulary: str = _choice(("duplicates", "all"), "training pairs whose words have embeddings")
     min_count: int = _choice(1, "leave out words seen fewer times in training", least=1)
-    unknown_ids: int = _choice(
-        0, "embeddings that unknown words share by hash; 0 gives them one", least=0
-    )
-    d_model: int = _choice(128, "size of the embedding, the LSTM and the question vectors", least=1)
+    unknown_ids: int = _choice(0, "embeddings that unknown words share; 0: they have one", least=0)
+    d_model: int = _choice(128, "size of the embedding and of each LSTM's state", least=1)
     mask_padding: bool = _choice(False, "leave padding out of the LSTM and the mean")
-    bidirectional: bool = _choice(False, "add a second LSTM that reads each question from its end")
-    lstm_bias: str = _choice(
-        ("all_gates", "forget_gate"),
-        "where the LSTM's bias starts at 1: in all gates as in Trax, or in the forget gate alone",
-    )
-    embedding_std: float = _choice(
-        0.0, "standard deviation of the embedding's first values; 0 takes Trax's", least=0
-    )
+    bidirectional: bool = _choice(False, "a second LSTM reads each question from its end")
+    lstm_bias: str = _choice(("all_gates", "forget_gate"), "where the LSTM's bias starts at 1")
+    embedding_std: float = _choice(0.0, "of the embedding's first values; 0: Trax's", least=0)
     embedding_dropout: float = _choice(
-        0.0,
-        "share of the numbers of each word (for a head, of each encoder's vector) set to zero in training",
-        least=0,
-        below=1,
+        0.0, "share of each word's, or for a head each vector's, numbers set to 0", least=0, below=1
     )
-    word_dropout: float = _choice(
-        0.0, "share of words replaced by the unknown word in training", least=0, below=1
-    )
-    encoder: str = _choice(
-        "", "frozen encoder below the head or beside the tower, such as use or use+wordllama"
-    )
+    word_dropout: float = _choice(0.0, "share of words made unknown in training", least=0, below=1)
+    encoder: str = _choice("", "the frozen encoder of a head or beside a tower, such as use")
     # The pairs and their batches
-    transitive_closure: bool = _choice(
-        False, "train also on duplicates that follow from others: a = b and b = c, so a = c"
-    )
-    batches: str = _choice(
-        ("course", "bucketed"),
-        "the course's generator, or batches of questions of like length: sides swapped at random, known "
-        "duplicates masked",
-    )
+    transitive_closure: bool = _choice(False, "where a = b and b = c, train on a = c too")
+    # The bucketed ones: questions of like length, sides swapped at random, known duplicates masked.
+    batches: str = _choice(("course", "bucketed"), "the course's generator, or little padding")
     batch_size: int = _choice(256, "pairs in a batch", least=2)
-    topic_block: int = _choice(
-        1, "pairs in a topic-homogeneous block; 1 mixes all", least=1, batches="bucketed"
-    )
+    topic_block: int = _choice(1, "neighbours on one topic in a batch", least=1, batches="bucketed")
     # The loss
-    loss: str = _choice(
-        ("triplet", "ranking"),
-        "the course's triplet loss, or the multiple-negatives ranking loss",
-    )
-    edition: int = _choice(
-        (2023, 2022, 2021, 2020),
-        "the course's edition: 2023 masks the closest negative and sums over the batch, the others take "
-        "the hardest and the mean",
-    )
-    margin: float = _choice(
-        0.25, "how much more similar a duplicate must be than a negative", least=0
-    )
+    loss: str = _choice(("triplet", "ranking"), "the course's, or multiple-negatives ranking")
+    edition: int = _choice((2023, 2022, 2021, 2020), "the course's edition of the triplet loss")
+    margin: float = _choice(0.25, "by which a duplicate must exceed a negative", least=0)
     direction: str = _choice(("rows", "columns", "both"), "which side's negatives count")
     pair_batch_size: int = _choice(
         0,
-        "labelled pairs a batch for the auxiliary pairwise loss; 0 leaves it out",
+        "labelled pairs a batch, for a loss of their own",
         least=0,
         loss="ranking",
         batches="bucketed",
     )
-    pair_loss_weight: float = _choice(2.0, "weight of the auxiliary pairwise loss", least=0)
+    pair_loss_weight: float = _choice(2.0, "weight of the loss of labelled pairs", least=0)
     hard_negatives: int = _choice(
-        0,
-        "mined non-duplicates among its labelled pairs: similar words, different clusters",
-        least=0,
-        pair_batch_size=True,
+        0, "mined pairs of similar words among the labelled ones", least=0, pair_batch_size=True
     )
     # The optimizer
     learning_rate: float = _choice(0.01, "Adam's learning rate after the warm-up", least=0)
-    adam_epsilon: float = _choice(
-        1e-5, "Adam's epsilon; Trax's is large for the embeddings of rare words", above=0
-    )
+    adam_epsilon: float = _choice(1e-5, "Adam's; Trax's is large for rare words", above=0)
     warmup_steps: int = _choice(400, "steps of linear warm-up", least=0)
     schedule: str = _choice(
-        ("rsqrt", "linear"),
-        "the learning rate after the warm-up: 1/sqrt(step), or linear to zero at the run's end",
+        ("rsqrt", "linear"), "after it: 1/sqrt(step), or linear to 0 at the end"
     )
     # The run
     steps: int = _choice(1000, "training steps, unless epochs is set", least=1)
     epochs: float = _choice(0.0, "passes over the training pairs; 0 counts steps", least=0)
-    valid_duplicates: int = _choice(
-        0,
-        "at most so many duplicates validate, the others train; 0 is a fifth of them, as in the course",
-        least=0,
-    )
+    valid_duplicates: int = _choice(0, "that validate at most; 0: a fifth, as the course", least=0)
     eval_every: int = _choice(100, "steps between evaluations", least=1)
     checkpoint_every: int = _choice(100, "steps between checkpoints", least=1)
-    patience: int = _choice(
-        0, "stop after so many evaluations without a lower loss; 0 never does", least=0
-    )
+    patience: int = _choice(0, "evaluations without a lower loss before a stop; 0: none", least=0)
     seed: int = _choice(34, "seed of the weights and the batches", least=0)
 
     def __post_init__(self):
@@ -156,7 +108,7 @@ class TrainConfig:
                     f"{name} must be one of {', '.join(map(str, accepted))}; it is {value!r}."
                 )
             for word, bound in info.metadata["bounds"].items():
-                if not _BOUNDS[word](value, bound):
+                if bound is not None and not _BOUNDS[word](value, bound):
                     raise ArgumentError(f"{name} must be {word} {bound}; it is {value}.")
             for other, needed in info.metadata["needs"].items() if value != info.default else ():
                 current = getattr(self, other)
@@ -204,42 +156,21 @@ class TrainConfig:
         }
 
 
+_BEST = {
+    "folded": True, "vocabulary": "all", "min_count": 3, "unknown_ids": 3000,
+    "mask_padding": True, "bidirectional": True, "lstm_bias": "forget_gate", "embedding_std": 0.1,
+    "embedding_dropout": 0.3, "word_dropout": 0.05,
+    "transitive_closure": True, "batches": "bucketed", "topic_block": 32,
+    "loss": "ranking", "direction": "both", "pair_batch_size": 256, "hard_negatives": 36_000,
+    "adam_epsilon": 1e-8, "warmup_steps": 200, "schedule": "linear", "epochs": 7.0,
+    "valid_duplicates": 3000, "eval_every": 250, "checkpoint_every": 500,
+}  # fmt: skip
+_HEAD = {"network": "head", "encoder": "use", "learning_rate": 1e-3, "epochs": 4.0}
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
-    "best": {
-        "folded": True,
-        "vocabulary": "all",
-        "min_count": 3,
-        "unknown_ids": 3000,
-        "mask_padding": True,
-        "bidirectional": True,
-        "lstm_bias": "forget_gate",
-        "embedding_std": 0.1,
-        "embedding_dropout": 0.3,
-        "word_dropout": 0.05,
-        "transitive_closure": True,
-        "batches": "bucketed",
-        "topic_block": 32,
-        "loss": "ranking",
-        "direction": "both",
-        "pair_batch_size": 256,
-        "hard_negatives": 36_000,
-        "adam_epsilon": 1e-8,
-        "warmup_steps": 200,
-        "schedule": "linear",
-        "epochs": 7.0,
-        "valid_duplicates": 3000,
-        "eval_every": 250,
-        "checkpoint_every": 500,
-    },
-}
-PRESETS["general"] = {**PRESETS["best"], "encoder": "use"}
-PRESETS["head"] = {
-    **PRESETS["general"],
-    "network": "head",
-    "embedding_dropout": 0.3,
-    "learning_rate": 1e-3,
-    "epochs": 4.0,
+    "best": _BEST,
+    "general": {**_BEST, "encoder": "use"},
+    "head": {**_BEST, **_HEAD},
 }
 
 # The fields that have a flag of their own; the others are set by `--set name=value`.
@@ -264,6 +195,11 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
         help=f"another setting; may be repeated: {names} (docs/train.md)",
     )  # fmt: skip
+
+
+def flags_of(changes: dict[str, Any]) -> list[str]:
+    """The names of the flags that set some fields, each as ``name`` or ``set name``."""
+    return [name if name in _FLAGS else f"set {name}" for name in changes]
 
 
 def changes_from_flags(flags: argparse.Namespace) -> dict[str, Any]:

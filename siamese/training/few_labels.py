@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese.data.clusters import cluster_split, number_questions
+from siamese.data.clusters import number_questions, question_groups
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import evaluate_scores
@@ -18,10 +18,10 @@ from siamese.search.encoders import unit_rows
 from siamese.search.nearest import top_k
 from siamese.search.parts import fit_parts
 from siamese.training.head import fit_head, head_vectors
+from siamese.training.report import CURVE_PAIRS, left_out_probabilities, parts_of
 
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
-CURVE_LABELS = 1000  # With as many labels a curve of the parts' cosines decides.
 FEW_SHARES = 0.25, 0.75  # of encoder and head, which is of the topic itself: chosen on a forum
 DEPTH = 100  # places in which a link's second question is looked for
 
@@ -30,19 +30,25 @@ class Bought(NamedTuple):
     """What labels changed, on labels that were left out: 'ROC AUC', or of links 'mean reciprocal rank'."""
 
     measure: str
-    before: float  # of the model that the labels were given to
+    encoder: float  # of the bare encoder
+    before: float | None  # of the model that the head goes on from; None for the bare encoder
     after: float
     labels: int
     duplicates: int
 
     def __str__(self) -> str:
-        change = f"{self.measure} {self.before:.3f} before, {self.after:.3f} with the new head"
-        note = (
-            ""
-            if self.after > self.before
-            else " These labels bought nothing: keep the model you had."
+        models = {"the encoder alone": self.encoder}
+        seen = ""
+        if self.before is not None:
+            models["the model before"] = self.before
+            seen = " Labels that this model has learned before make all figures but the first too good."
+        best = max(models, key=models.get)
+        figures = ", ".join(f"{name} {value:.3f}" for name, value in models.items())
+        worse = f" These labels bought nothing: {best} is as good or better."
+        return (
+            f"On labels left out, in {FOLDS} parts, {self.measure}: {figures}, with the new head "
+            f"{self.after:.3f}.{seen}{worse * (self.after <= models[best])}"
         )
-        return f"On labels left out, in {FOLDS} parts: {change}.{note}"
 
 
 def teach(
@@ -79,7 +85,7 @@ def teach(
     links = bool(labels.all())
     texts, rows = number_questions(pairs.question1, pairs.question2)  # rows: int64 [n, 2]
     if links:  # What stands in the list alone comes behind.
-        texts = [*texts, *dict.fromkeys(set(listed or ()) - set(texts))]
+        texts = list(dict.fromkeys([*texts, *(listed or ())]))
     whole = start.encode(texts, show_progress=show_progress)
     vectors = unit_rows(whole[:, start.places["encoder"]])  # the encoder's
     names = ("encoder", "head", "tower") if start.tower else ("encoder", "head")
@@ -88,42 +94,43 @@ def teach(
     model.shares = dict(zip(names, SHARES[names] if start.tower or links else FEW_SHARES))
 
     def learned(part: np.ndarray) -> np.ndarray:
-        sides = vectors[rows[part, 0]], vectors[rows[part, 1]]
-        return fit_head(*sides, labels[part], vectors, start=start.head, seed=seed)
+        groups = question_groups(texts, rows[part]) if links else None
+        return fit_head(vectors, rows[part], labels[part], groups, start=start.head, seed=seed)
 
-    before, after, part_cosines = np.zeros(len(labels)), np.zeros(len(labels)), []
+    # The scores on left-out labels, [pairs]; of links the rank of each part's answers.
+    is_new = start.head is None and start.tower is None
+    parts = parts_of(pairs, FOLDS, seed)
+    scores, part_cosines = np.zeros(len(labels)), np.zeros((len(labels), len(names)))
     ranks = []
-    parts = _parts(pairs, seed)
     for part in parts:
         model.head = learned(np.setdiff1d(np.arange(len(labels)), part))
         new = _vectors(model, start, whole, vectors)
-        one, two = rows[part].T
-        before[part] = np.vecdot(whole[one], whole[two])
-        after[part] = np.vecdot(new[one], new[two])
-        part_cosines.append(model.part_cosines(new[one], new[two]))
+        one, two = (new[side] for side in rows[part].T)
+        scores[part], part_cosines[part] = np.vecdot(one, two), model.part_cosines(one, two)
         if links:
-            ranks.append([_mean_rank(side, rows, part) for side in (whole, new)])
+            ranks.append([_mean_rank(side, rows, part) for side in (vectors, whole, new)])
     model.head = learned(np.arange(len(labels)))
     if links:
-        bought = Bought("mean reciprocal rank", *np.mean(ranks, axis=0), *[len(labels)] * 2)
-        facts = {"threshold": UNLABELLED_THRESHOLD, "threshold_from": "default"}
-        return model.with_fit({**facts, "calibration": None}), bought
-    roc_auc = [evaluate_scores(scores, labels).roc_auc for scores in (before, after)]
-    bought = Bought("ROC AUC", *roc_auc, len(labels), int(labels.sum()))
-    if len(labels) < CURVE_LABELS:
-        return model.with_fit(fit_threshold(after, labels).to_dict()), bought
-    order = np.argsort(np.concatenate(parts))
-    curve = fit_parts(np.concatenate(part_cosines)[order], after, labels)
-    return model.with_fit({"threshold": 0.5, "calibration": curve.to_dict()}), bought
-
-
-def _parts(pairs: QuestionPairs, seed: int) -> list[np.ndarray]:
-    """The rows of `FOLDS` parts without common questions, or, of pairs that do not divide so, any parts."""
-    try:
-        return cluster_split(pairs, [1 / FOLDS] * FOLDS, seed)
-    except DataError:
-        drawn = np.random.default_rng(seed).permutation(len(pairs))
-        return [np.sort(part) for part in np.array_split(drawn, FOLDS)]
+        encoder, before, after = np.mean(ranks, axis=0).tolist()
+        facts = {
+            "threshold": UNLABELLED_THRESHOLD,
+            "threshold_from": "default",
+            "calibration": None,
+        }
+    elif len(labels) < CURVE_PAIRS:
+        facts = fit_threshold(scores, labels).to_dict()
+    else:
+        curve = fit_parts(part_cosines, scores, labels)
+        facts = {"threshold": 0.5, "calibration": curve.to_dict()}
+        scores = left_out_probabilities(part_cosines, scores, labels, parts)
+    if not links:
+        one, two = rows.T
+        all_scores = part_cosines[:, 0], start.scores_of(whole[one], whole[two]), scores
+        encoder, before, after = (evaluate_scores(each, labels).roc_auc for each in all_scores)
+    measure = "mean reciprocal rank" if links else "ROC AUC"
+    before = None if is_new else before
+    bought = Bought(measure, encoder, before, after, len(labels), int(labels.sum()))
+    return model.with_fit(facts), bought
 
 
 def _vectors(

@@ -8,13 +8,11 @@ alone does it, with a slope and a centre that are learned, and M is pulled towar
     mean over pairs of log(1 + exp(-s_k * slope * (c_k - centre))) + PULL * |M - I|^2,  s_k = 1 or -1
 
 Where all labels are yes ("closed as a duplicate of"), each first question looks for its second one among
-the other pairs' and among questions drawn from a list.
+the other pairs' and among questions drawn from a list, less those that are known duplicates of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -23,7 +21,7 @@ import numpy as np
 import optax
 
 from siamese.training.losses import PAIR_TEMPERATURE, TEMPERATURE
-from siamese.training.step import State, batch_loss
+from siamese.training.step import Batch, Network
 
 # Chosen by cross-validation over the forum's training queries and by Quora's validation rows.
 MANY = 5_000  # labels
@@ -41,76 +39,39 @@ def head_vectors(matrix: Any, vectors: Any, dropout: float = 0.0, key: Any = Non
     return products / lengths
 
 
-# ---- Many labels: a step of `siamese.training.run` ----
+# ---- Many labels: a run of `siamese.training.run` ----
 
 
-def make_head_step(
-    vectors: np.ndarray,
-    loss: Callable[..., tuple[Any, Any]],
-    optimizer: optax.GradientTransformation,
-    *,
-    dropout: float,
-    seed: int,
-) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
-    """A training step of a head, as `siamese.training.step.make_step` makes one of a tower.
+def head_network(vectors: np.ndarray, dropout: float) -> Network:
+    """A head, to train as a tower is trained; the questions of a batch are rows of `vectors`.
 
     Args:
       vectors: the encoder's, float32 [questions, d].
-      loss: see `siamese.training.losses.make_loss`.
-      optimizer: see `siamese.training.step.make_optimizer`.
       dropout: share of an encoder's numbers set to zero.
-      seed: of the dropout; a step draws from the seed and its number alone.
-
-    Returns:
-      step(state, batch) -> (state, metrics); the questions of a batch are rows of `vectors`.
     """
 
-    @partial(jax.jit, donate_argnums=0)
-    def train_step(state: State, vectors_of_batch: Any, batch: Any) -> tuple[State, dict[str, Any]]:
-        key = jax.random.fold_in(jax.random.key(seed), state.step)
+    def to_device(batch: tuple) -> Batch:
+        parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), batch))
+        names = ("q1", "labelled_q1", "q2", "labelled_q2")
+        rows = np.concatenate([parts.pop(name)[:, 0] for name in names if name in parts])
+        return Batch(None, vectors[rows], **parts)
 
-        def loss_of(weights):
-            return batch_loss(
-                loss, head_vectors(weights["head"], vectors_of_batch, dropout, key), batch
-            )
+    def vectors_of(weights, batch, key):
+        return head_vectors(weights["head"], batch.places, 0.0 if key is None else dropout, key)
 
-        (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(state.weights)
-        updates, moments = optimizer.update(gradients, state.moments, state.weights)
-        weights = optax.apply_updates(state.weights, updates)
-        metrics = {"loss": mean, "gradients_l2": optax.tree.norm(gradients)}
-        return State(state.step + 1, weights, moments), metrics
-
-    return lambda state, batch: train_step(state, *_of_batch(vectors, batch))
-
-
-def make_head_evaluation(vectors: np.ndarray, loss: Any) -> Callable[[dict, tuple], Any]:
-    """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
-
-    @jax.jit
-    def evaluate(weights, vectors_of_batch: Any, batch: Any):
-        return batch_loss(loss, head_vectors(weights["head"], vectors_of_batch), batch)[1]
-
-    return lambda weights, batch: evaluate(weights, *_of_batch(vectors, batch))
-
-
-def _of_batch(vectors: np.ndarray, batch: tuple) -> tuple[np.ndarray, Any]:
-    """The vectors of a batch's questions, [2 * (batch + pairs), d], and what else it holds."""
-    from siamese.training.step import Batch
-
-    parts = dict(zip(getattr(batch, "_fields", ("q1", "q2")), batch))
-    names = ("q1", "labelled_q1", "q2", "labelled_q2")
-    rows = np.concatenate([parts.pop(name)[:, 0] for name in names if name in parts])
-    return vectors[rows], Batch(None, None, **parts)
+    return Network(
+        to_device, lambda weights, _: weights, vectors_of, lambda gradients, *_: gradients
+    )
 
 
 # ---- Few labels: some hundred steps, in seconds ----
 
 
 def fit_head(
-    vectors1: np.ndarray,
-    vectors2: np.ndarray,
+    vectors: np.ndarray,
+    rows: np.ndarray,
     labels: np.ndarray,
-    others: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
     *,
     start: np.ndarray | None = None,
     seed: int = 0,
@@ -118,41 +79,47 @@ def fit_head(
     """The matrix of a head, float32 [d, d], of at most some thousand labelled pairs.
 
     Args:
-      vectors1: the encoder's vectors of the first questions, float32 [n, d].
-      vectors2: of the second ones.
-      labels: bool [n]; where all are yes, the pairs are learned against `others`.
-      others: the encoder's vectors of a list, float32 [m, d]; the second questions where None.
+      vectors: the encoder's vectors of all questions, those of a list among them, float32 [m, d].
+      rows: int64 [n, 2]; each pair's two questions.
+      labels: bool [n].
+      groups: where all labels are yes, int [m]: questions of one group are known duplicates. Each first
+        question then looks for its second one among the questions of other groups.
       start: the matrix to go on from, and to stay near to; the identity where None.
       seed: of the batches and of the dropout.
     """
-    matrix = np.eye(vectors1.shape[1], dtype=np.float32) if start is None else start
-    others = vectors2 if others is None else others
-    centre = np.float32(np.vecdot(vectors1, vectors2).mean())
+    matrix = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
+    centre = np.float32(np.vecdot(*(vectors[side] for side in rows.T)).mean())
     weights = {"head": matrix, "slope": np.float32(1 / PAIR_TEMPERATURE), "centre": centre}
     weights = jax.tree.map(jnp.asarray, weights)
     moments = optax.adam(LEARNING_RATE).init(weights)
     draw = np.random.default_rng([seed, len(labels)])
-    size, drawn = min(BATCH, len(labels)), others[:0]
+    size, known = min(BATCH, len(labels)), None
     for number in range(STEPS):
-        rows = draw.choice(len(labels), size, replace=False)
-        if labels.all():
-            drawn = others[draw.integers(len(others), size=DRAWN)]
+        some = draw.choice(len(labels), size, replace=False)
+        one, two = rows[some].T
+        if groups is not None:
+            two = np.concatenate([two, draw.integers(len(vectors), size=DRAWN)])
+            known = groups[one][:, None] == groups[two]  # [n, n + DRAWN]
+            np.fill_diagonal(known, False)
         key = jax.random.fold_in(jax.random.key(seed), number)
         weights, moments = _step(
-            weights, moments, matrix, vectors1[rows], vectors2[rows], labels[rows], drawn, key
+            weights, moments, matrix, vectors[one], vectors[two], labels[some], known, key
         )
     return np.asarray(weights["head"])
 
 
 @jax.jit
-def _step(weights, moments, matrix, one, two, is_duplicate, drawn, key):
-    """One step of Adam on pairs, [n, d] each; with drawn questions, [m, d], all are duplicates."""
+def _step(weights, moments, matrix, one, two, is_duplicate, known, key):
+    """One step of Adam on pairs, [n, d] each; of links also drawn questions, behind the second ones.
+
+    `known` is None, or for links bool [n, n + drawn]: True where another answer is known too.
+    """
 
     def loss_of(weights):
-        heads = head_vectors(weights["head"], jnp.concatenate([one, two, drawn]), DROPOUT, key)
+        heads = head_vectors(weights["head"], jnp.concatenate([one, two]), DROPOUT, key)
         first, second = heads[: len(one)], heads[len(one) :]
-        if len(drawn):
-            logits = first @ second.T / TEMPERATURE  # [n, n + m]
+        if known is not None:
+            logits = jnp.where(known, -jnp.inf, first @ second.T / TEMPERATURE)
             losses = optax.softmax_cross_entropy_with_integer_labels(logits, jnp.arange(len(one)))
         else:
             cosines = jnp.sum(first * second, axis=-1)

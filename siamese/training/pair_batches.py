@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import zlib
 from collections import Counter, namedtuple
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ WINDOW = 128  # batches whose pairs are bucketed together
 TOPIC_WINDOW, TOPIC_LENGTHS = 16, 6
 
 
-class PairBatches(Iterator, contextlib.AbstractContextManager):
+class PairBatches(Iterator):
     """Endless batches of duplicate pairs, each epoch in a new order, every pair at most once an epoch.
 
     Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens, and
@@ -58,10 +56,9 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
       ArgumentError: for an argument outside what is named above, or fewer pairs than one batch.
 
     Example:
-      >>> with PairBatches([[5, 6], [7]], [[5], [8, 9]], batch_size=2, seed=1) as batches:
-      ...     batch = next(batches)
-      >>> batch.q1.shape, batch.q2.shape, batches.state()["epoch"]
-      ((2, 2), (2, 2), 1)
+      >>> batches = PairBatches([[5, 6], [7]], [[5], [8, 9]], batch_size=2, seed=1)
+      >>> next(batches).q1.shape, batches.state()
+      ((2, 2), {'seed': 1, 'epoch': 1, 'batch': 0})
     """
 
     def __init__(
@@ -82,55 +79,58 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
         block = whole_number(topic_block, "topic_block", 1)
-        pairs = Pairs(q1, q2, rows)
-        self.pairs = len(pairs)
-        if self.pairs < self.batch_size:
+        self._pairs, self._clusters, self._labelled = Pairs(q1, q2, rows), None, None
+        self.pairs = count = len(self._pairs)
+        if count < self.batch_size:
             raise ArgumentError(
-                f"{self.pairs} pairs make no batch of {self.batch_size}: take a smaller batch_size."
+                f"{count} pairs make no batch of {self.batch_size}: take a smaller batch_size."
             )
         if lengths is None:
-            lengths = min(max(self.pairs // self.batch_size // 8, 2), 14)
-            lengths = TOPIC_LENGTHS if block > 1 else lengths
-        histogram = np.bincount(pairs.lengths)
+            lengths = TOPIC_LENGTHS if block > 1 else min(max(count // self.batch_size // 8, 2), 14)
+        histogram = np.bincount(self._pairs.lengths)
         self.lengths = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
-        extra, mask = None, None
         fields = ["q1", "q2"]
         if clusters is not None:
-            fields, mask = [*fields, "false_negative_mask"], cluster_numbers(clusters, self.pairs)
+            fields, self._clusters = [*fields, "false_negative_mask"], cluster_ids(clusters, count)
         if labelled is not None:
             extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
             if extra.lengths.max() > self.lengths[-1]:
                 self.lengths = np.append(self.lengths, extra.lengths.max())
             extra.choose_pools(self.lengths)
-            fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
+            self._labelled, fields = extra, [*fields, "labelled_q1", "labelled_q2", "is_duplicate"]
         window = (TOPIC_WINDOW if block > 1 else WINDOW) * self.batch_size
-        plan = functools.partial(
-            plan_epoch, pairs.lengths, self.lengths, self.batch_size, window=window, block=block,
+        self._plan = functools.partial(
+            plan_epoch, self._pairs.lengths, self.lengths, self.batch_size, window=window, block=block,
             swap=bool(swap),
         )  # fmt: skip
-        self._plan = functools.lru_cache(maxsize=2)(plan)
-        batch_type = namedtuple("PairBatch", fields)
-        self._make = functools.partial(
-            _batches, batch_type._make, pairs, self.lengths, self._plan, mask, extra
-        )
-        settings = (block, bool(swap), mask is not None, extra.size if extra else 0)
-        settings = repr((settings, self.lengths.tolist())).encode()
-        self._fingerprint = zlib.crc32(histogram.astype("<i8").tobytes(), zlib.crc32(settings))
+        self._type = namedtuple("PairBatch", fields)
         self._epoch = self._batch = 0  # of the next batch to be given out
-        self._ready: Generator | None = None
+        self._planned: list[PlannedBatch] | None = None
 
     def __repr__(self) -> str:
         return f"PairBatches({self.pairs:,} pairs, batch_size={self.batch_size})"
 
     def __next__(self) -> tuple[np.ndarray, ...]:
-        if self._ready is None:
-            self._ready = self._make(self._seed, self._epoch, self._batch)
-        try:
-            batch, (self._epoch, self._batch) = next(self._ready)
-        except BaseException:
-            self._ready = None  # a later `next` tries again from the same position
-            raise
-        return batch
+        if self._planned is None:
+            self._planned = self._plan(seed=self._seed, epoch=self._epoch)
+            done = self._planned[: self._batch]
+            self._turns = Counter(batch.bucket for batch in done)  # of each length so far
+        batch = self._planned[self._batch]
+        arrays = list(self._pairs.padded(batch, self.lengths))
+        if self._clusters is not None:
+            one, two = sides(self._clusters, batch)
+            # No cluster on one side equals none on the other.
+            mask = (one[:, None] == two) & (two >= 0)  # [batch, batch]
+            np.fill_diagonal(mask, False)
+            arrays.append(mask)
+        if self._labelled is not None:
+            turn = self._turns[batch.bucket]
+            arrays += self._labelled.draw(self._seed, self._epoch, batch.bucket, turn)
+        self._turns[batch.bucket] += 1
+        self._batch += 1
+        if self._batch >= len(self._planned):
+            self._go_to(self._seed, self._epoch + 1, 0)
+        return self._type._make(arrays)
 
     @property
     def batches_per_epoch(self) -> int:
@@ -138,60 +138,21 @@ class PairBatches(Iterator, contextlib.AbstractContextManager):
         return self.pairs // self.batch_size
 
     def state(self) -> dict[str, int]:
-        """The position after the batches given out so far, as a few integers, for `restore`."""
-        return {
-            "seed": self._seed,
-            "epoch": self._epoch,
-            "batch": self._batch,
-            "pairs": self.pairs,
-            "batch_size": self.batch_size,
-            "settings": self._fingerprint,
-        }
+        """The position after the batches given out so far, for `restore`."""
+        return {"seed": self._seed, "epoch": self._epoch, "batch": self._batch}
 
     def restore(self, state: dict[str, int]) -> None:
-        """Goes to the position of `state`, with its seed.
+        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same.
 
         Raises:
-          ArgumentError: where the state is damaged or belongs to other pairs or settings.
+          ArgumentError: the state is damaged.
         """
-        own = self.state()
-        numbers = {name: whole_number(state.get(name), f"state[{name!r}]", 0) for name in own}
-        for name in ("pairs", "batch_size", "settings"):
-            if numbers[name] != own[name]:
-                raise ArgumentError(
-                    f"The state belongs to other questions or settings: {name} {numbers[name]} there, "
-                    f"{own[name]} here ('settings' is a checksum of the lengths of questions and of the "
-                    "arguments). Restore it with the same pairs and arguments."
-                )
-        self._ready = None
-        self._seed, self._epoch, self._batch = (numbers[k] for k in ("seed", "epoch", "batch"))
+        self._go_to(*(whole_number(state.get(k), f"state[{k!r}]", 0) for k in self.state()))
 
-    def __exit__(self, *exception) -> None:
-        self._ready = None
-
-
-def _batches(make, pairs, lengths, plan_of, clusters, labelled, seed: int, epoch: int, start: int):
-    """Yields (batch, (epoch, number) of the batch after it), from number `start` of an epoch on.
-
-    `make` turns a list of arrays into a batch, ``plan_of(seed=, epoch=)`` has an epoch's plan; `clusters`,
-    int [2, pairs], and `labelled` are None where a batch has neither.
-    """
-    while True:
-        plan = plan_of(seed=seed, epoch=epoch)
-        turns = Counter(batch.bucket for batch in plan[:start])  # batches of each length so far
-        for number, batch in enumerate(plan[start:], start + 1):
-            arrays = list(pairs.padded(batch, lengths))
-            if clusters is not None:
-                one, two = sides(clusters, batch)
-                # No cluster on one side equals none on the other.
-                mask = (one[:, None] == two) & (two >= 0)  # [batch, batch]
-                np.fill_diagonal(mask, False)
-                arrays.append(mask)
-            if labelled is not None:
-                arrays += labelled.draw(seed, epoch, batch.bucket, turns[batch.bucket])
-            turns[batch.bucket] += 1
-            yield make(arrays), (epoch, number) if number < len(plan) else (epoch + 1, 0)
-        epoch, start = epoch + 1, 0
+    def _go_to(self, seed: int, epoch: int, batch: int) -> None:
+        if batch >= self.batches_per_epoch:
+            epoch, batch = epoch + 1, 0
+        self._seed, self._epoch, self._batch, self._planned = seed, epoch, batch, None
 
 
 class Pairs:
@@ -300,8 +261,8 @@ def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
     return chosen if batch.swapped is None else np.where(batch.swapped, chosen[::-1], chosen)
 
 
-def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
-    """The clusters as small integers [2, pairs]; -1 for those of one pair only, and for no cluster.
+def cluster_ids(clusters: Any, pairs: int) -> np.ndarray:
+    """The clusters as small integers, int32 [2, pairs]; -1 for no cluster.
 
     They come as integers [pairs], or as a tuple of two such arrays; DataError where they do not.
     """
@@ -313,14 +274,8 @@ def cluster_numbers(clusters: Any, pairs: int) -> np.ndarray:
             f"{' and '.join(str(len(column)) for column in columns)} ids."
         )
     ids = np.stack(columns)
-    known, numbers = np.unique(ids, return_inverse=True)
-    one, two = numbers = numbers.reshape(ids.shape)
-    pairs_of = np.bincount(one, minlength=len(known))
-    pairs_of += np.bincount(two[one != two], minlength=len(known))
-    shared = (pairs_of > 1) & (known >= 0)
-    # Small numbers compare several times faster.
-    size = np.int16 if shared.sum() < 2**15 else np.int32
-    return np.where(shared, np.cumsum(shared) - 1, -1).astype(size)[numbers]
+    numbers = np.unique(ids, return_inverse=True)[1].reshape(ids.shape)
+    return np.where(ids < 0, -1, numbers).astype(np.int32)
 
 
 def integer_column(values: Any, name: str) -> np.ndarray:

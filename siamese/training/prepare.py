@@ -1,11 +1,14 @@
-"""From labelled pairs to what a training run reads: vocabulary, token ids, training and held-out rows."""
+"""From labelled pairs to what a training run reads: vocabulary, token ids, rows, and batches of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from siamese.course.generator import DataGenerator
 from siamese.data.clusters import clusters, transitive_closure
 from siamese.data.hard_negatives import SimilarQuestions
 from siamese.data.pairs import QuestionPairs
@@ -15,9 +18,11 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.errors import DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.config import TrainConfig
+from siamese.training.pair_batches import PairBatches
 
 TRAIN_SHARE = 0.8  # The course's share of the duplicates that train; the others validate.
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
+VALID_BATCHES = 8  # The validation loss is the mean over so many batches at most.
 PAIR_DUPLICATES = 0.4  # The share of duplicates among the labelled pairs.
 
 
@@ -45,15 +50,13 @@ def prepare(
     *,
     valid: QuestionPairs | None = None,
     held_out_pairs: int = 10_000,
-    known_words: Vocabulary | None = None,
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
     The vocabulary comes from all duplicates among `pairs` (or from all training pairs). The first 0.8 of
     the duplicates train (more where the rest exceeds ``config.valid_duplicates``), the rest validates. The
     threshold is chosen on pairs of both labels behind the last pair that trains, at most `held_out_pairs`.
-    Where `valid` is given, its pairs do both. `known_words`, those of a model that the run starts from,
-    come first in the vocabulary.
+    Where `valid` is given, its pairs do both.
 
     Raises:
       DataError: fewer than two duplicates on either side of the division, or fewer to train on than a
@@ -75,9 +78,6 @@ def prepare(
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
     options = {"folded": config.folded, "min_count": config.min_count}
     vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
-    if known_words is not None:
-        words = (*known_words.words, *vocabulary.words)
-        vocabulary = Vocabulary(words, folded=known_words.folded)
     vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
@@ -154,3 +154,33 @@ def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig
     drawn = np.resize(draw.permutation(duplicates.shape[1]), wanted)
     rows1, rows2 = np.concatenate([negatives, duplicates[:, drawn]], axis=1)
     return rows1, rows2, np.repeat(np.array([0, 1], np.int32), [count, wanted])
+
+
+def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, list[tuple]]:
+    """The endless batches to train on, and the few to validate on: (q1, q2), int32 [batch, length].
+
+    Those to validate on are smaller where there are fewer duplicates to validate on than `batch_size`.
+    The course's generator draws from Python's `random` as soon as its first batch is asked for.
+    """
+    ids, count = data.ids, len(data.valid[0])
+    if config.network == "head":  # A question is the row of its vector, a token of its own.
+        rows = np.arange(len(ids) + 1)
+        ids = Ragged(rows[:-1].astype(np.int32), rows)
+    size = min(
+        config.batch_size, max(2, count)
+    )  # A loss over the other pairs of a batch needs two.
+    if config.batches == "course":
+        valid = DataGenerator(*(ids.take(side) for side in data.valid), size, shuffle=False)
+        train = DataGenerator(*(ids.take(side) for side in data.train), config.batch_size)
+    else:
+        options: dict[str, Any] = {"clusters": data.train_clusters, "swap": True}
+        if data.labelled is not None:
+            rows1, rows2, labels = data.labelled
+            options["labelled"] = (ids, ids, labels, (rows1, rows2))
+            options["pair_batch_size"] = config.pair_batch_size
+        train = PairBatches(
+            ids, ids, config.batch_size, rows=data.train, seed=config.seed,
+            topic_block=config.topic_block, **options,
+        )  # fmt: skip
+        valid = PairBatches(ids, ids, size, rows=data.valid, seed=config.seed)
+    return train, [next(valid) for _ in range(max(1, min(VALID_BATCHES, count // size)))]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from siamese.course.generator import data_generator
+from siamese.data.clusters import cluster_split
 from siamese.data.pairs import QuestionPairs
-from siamese.data.tokens import tokenize_questions
+from siamese.errors import DataError
 from siamese.evaluation.baselines import word_overlap
-from siamese.evaluation.calibration import Calibration, fit_calibration
+from siamese.evaluation.calibration import fit_calibration
 from siamese.evaluation.metrics import Metrics, evaluate_scores
 from siamese.evaluation.thresholds import best_threshold
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
-from siamese.training.prepare import TrainingData
+from siamese.search.nearest import cosines_with
+from siamese.search.parts import fit_parts
 
-EVALUATION_BATCH = 512  # The batch size of the course's last cell; it matters for unmasked models.
-CURVE_PAIRS = 1000  # With as many held-out pairs a curve of the parts' cosines decides.
+CURVE_PAIRS = 1000  # With as many labels a curve of the parts' cosines decides.
 LEAST_SPREAD = 0.01  # Cosines of which nine in ten lie closer together say nothing.
 
 
@@ -31,7 +30,8 @@ class Report:
     steps: int  # Training steps done, those of earlier parts of the run included.
     train_loss: float  # The mean since the evaluation before the last.
     valid_loss: float
-    accuracy: float  # At the course's threshold of 0.7.
+    measure: str  # What decides: 'cosine', or 'probability' of a curve of the parts' cosines.
+    accuracy: float | None  # At the course's cosine of 0.7; None where a probability decides.
     threshold: float  # The one most accurate on held-out pairs, which are not the test pairs.
     tuned_accuracy: float  # At that threshold.
     roc_auc: float
@@ -41,59 +41,90 @@ class Report:
     test_pairs: int
     encoder_accuracy: float | None = None  # Of the bare encoder, with its own tuned threshold.
     encoder_roc_auc: float | None = None
-    separates: bool = (
-        True  # Whether the held-out cosines of duplicates are above those of other pairs.
-    )
+    separates: bool = True  # Whether the held-out cosines of duplicates are above those of others.
 
     def as_dict(self) -> dict[str, float]:
         """The figures as plain values."""
         return dataclasses.asdict(self)
 
     def __str__(self) -> str:
-        constant = max(self.base_rate, 1 - self.base_rate)
-        return f"""\
-loss after {self.steps} steps      train {self.train_loss:.4f}, valid {self.valid_loss:.4f}
-on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:
-  accuracy at threshold {COURSE_THRESHOLD}     {self.accuracy:.4f}   (the course's)
-  accuracy at threshold {self.threshold:.3f}   {self.tuned_accuracy:.4f}   (chosen on held-out pairs)
-  ROC AUC                       {self.roc_auc:.4f}
-  always the more frequent      {constant:.4f}
-  word overlap                  {self.overlap_accuracy:.4f}   (ROC AUC {self.overlap_roc_auc:.4f})""" + (
-            ""
-            if self.encoder_roc_auc is None
-            else f"""
-  the encoder without training  {self.encoder_accuracy:.4f}   (ROC AUC {self.encoder_roc_auc:.4f})"""
-        )
+        rows = [
+            (f"accuracy at {self.measure} {COURSE_THRESHOLD}", self.accuracy, "the course's"),
+            (
+                f"accuracy at {self.measure} {self.threshold:.3f}",
+                self.tuned_accuracy,
+                "held-out pairs'",
+            ),
+            ("ROC AUC", self.roc_auc, ""),
+            ("always the more frequent", max(self.base_rate, 1 - self.base_rate), ""),
+            ("word overlap", self.overlap_accuracy, f"ROC AUC {self.overlap_roc_auc:.4f}"),
+        ]
+        if self.encoder_roc_auc is not None:
+            beside = f"ROC AUC {self.encoder_roc_auc:.4f}"
+            rows.append(("an encoder without training", self.encoder_accuracy, beside))
+        lines = [
+            f"loss after {self.steps} steps: train {self.train_loss:.4f}, valid {self.valid_loss:.4f}",
+            f"on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:",
+        ]
+        for title, value, remark in rows:
+            if value is not None:
+                lines.append(f"  {title:<30}{value:.4f}" + f"   ({remark})" * bool(remark))
+        return "\n".join(lines)
 
 
 def measure(
-    detector: DuplicateDetector, data: TrainingData, test: QuestionPairs, **losses: float
-) -> tuple[Report, Calibration | None]:
+    detector: DuplicateDetector,
+    held_out: QuestionPairs,
+    test: QuestionPairs,
+    beside: DuplicateDetector | None = None,
+    **losses: float,
+) -> tuple[Report, DuplicateDetector]:
     """Measures a model on test pairs; threshold and calibration come from the held-out pairs.
 
-    A model that does not separate them has the course's threshold and no calibration. `losses` are the
-    report's steps, train_loss and valid_loss.
+    Args:
+      detector: the model. Where it does not separate the held-out pairs it gets the course's threshold
+        and no calibration.
+      held_out: labelled pairs; from `CURVE_PAIRS` on a model of several parts gets a curve of them.
+      test: others.
+      beside: an encoder to compare a model with that has none.
+      **losses: the report's steps, train_loss and valid_loss.
+
+    Returns:
+      The figures, and the model with its threshold and calibration.
     """
-    held_out, labels = data.held_out, data.held_out.is_duplicate
-    several = len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS
-    if several:
-        detector = detector.with_curve(held_out)
-    held_scores = pair_scores(detector, held_out)
-    able = separates(held_scores, labels)
-    if several:
-        threshold = detector.threshold
+    labels, sides = (
+        held_out.is_duplicate,
+        [detector._pairs(part.question1, part.question2) for part in (held_out, test)],
+    )
+    held_scores, able = cosines_with(*sides[0]), True
+    if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
+        curve = fit_parts(detector.part_cosines(*sides[0]), held_scores, labels)
+        fit = {"threshold": 0.5, "calibration": curve.to_dict()}
+    elif able := separates(held_scores, labels):
+        calibration = fit_calibration(held_scores, labels).to_dict()
+        fit = {"threshold": best_threshold(held_scores, labels), "calibration": calibration}
     else:
-        threshold = best_threshold(held_scores, labels) if able else COURSE_THRESHOLD
-    scores = pair_scores(detector, test)
-    tuned = evaluate_scores(scores, test.is_duplicate, threshold)
-    overlap = _tuned(word_overlap, held_out, test)
-    if detector.encoder is not None:
-        bare = _tuned(DuplicateDetector.from_encoder(detector.encoder).similarity, held_out, test)
+        fit = {"threshold": COURSE_THRESHOLD, "calibration": None}
+    detector = detector.with_fit(fit)
+    scores, at_course = detector.scores_of(*sides[1]), None
+    tuned = evaluate_scores(scores, test.is_duplicate, detector.threshold)
+    if not detector.decides_by_parts:
+        at_course = evaluate_scores(scores, test.is_duplicate, COURSE_THRESHOLD).accuracy
+    overlap = _tuned(
+        *(word_overlap(p.question1, p.question2) for p in (held_out, test)), held_out, test
+    )
+    if detector.encoder is not None:  # Its cosines are those of the first part.
+        bare = [detector.part_cosines(*both)[:, 0] for both in sides]
+    elif beside is not None:
+        bare = [beside.similarity(part.question1, part.question2) for part in (held_out, test)]
+    if detector.encoder is not None or beside is not None:
+        bare = _tuned(*bare, held_out, test)
         losses |= {"encoder_accuracy": bare.accuracy, "encoder_roc_auc": bare.roc_auc}
     report = Report(
         **losses,
-        accuracy=evaluate_scores(scores, test.is_duplicate, COURSE_THRESHOLD).accuracy,
-        threshold=threshold,
+        measure=detector.measure,
+        accuracy=at_course,
+        threshold=detector.threshold,
         tuned_accuracy=tuned.accuracy,
         roc_auc=tuned.roc_auc,
         base_rate=tuned.base_rate,
@@ -102,60 +133,70 @@ def measure(
         test_pairs=len(test),
         separates=able,
     )
-    if several:
-        return report, detector.calibration
-    return report, fit_calibration(held_scores, labels) if able else None
+    return report, detector
 
 
 def with_tower(
     head: DuplicateDetector, tower: DuplicateDetector, held_out: QuestionPairs
 ) -> tuple[DuplicateDetector, float]:
-    """A head and a tower as one model, decided by a curve of held-out pairs, and what the tower adds.
+    """A head and a tower as one model, and what the tower adds to the ROC AUC of head and encoder.
 
-    That is the ROC AUC on these pairs less that of the head and its encoder alone.
+    It is measured on held-out pairs; where a curve of the parts decides, on each half of them by a curve
+    that was fitted on the other half: with more cosines a curve always fits its own pairs better.
     """
     both = DuplicateDetector(
         tower.weights, tower.vocabulary, tower.tower, encoder=head.encoder, head=head.head,
         card=tower.card,
     )  # fmt: skip
-    models = [model.with_curve(held_out) for model in (head, both)]
-    one, two = (
-        evaluate_scores(pair_scores(model, held_out), held_out.is_duplicate).roc_auc
-        for model in models
-    )
-    return models[1], two - one
+    sides, labels = both._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
+    cosines, part_cosines = cosines_with(*sides), both.part_cosines(*sides)
+    shares = np.array([[*head.shares.values(), 0], [*both.shares.values()]])
+    if len(labels) < CURVE_PAIRS:
+        scores = shares @ part_cosines.T
+    else:
+        halves = parts_of(held_out, 2, seed=0)
+        scores = [
+            left_out_probabilities(
+                part_cosines[:, : np.count_nonzero(some)], cosines, labels, halves
+            )
+            for some in shares
+        ]
+        curve = fit_parts(part_cosines, cosines, labels)
+        both = both.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
+    without, beside = (evaluate_scores(each, labels).roc_auc for each in scores)
+    return both, beside - without
 
 
-def _tuned(scores_of: Callable, held_out: QuestionPairs, test: QuestionPairs) -> Metrics:
-    """The figures of a function of two lists on test pairs, by the best threshold for held-out pairs."""
-    held_scores = scores_of(held_out.question1, held_out.question2)
-    threshold = best_threshold(held_scores, held_out.is_duplicate)
-    return evaluate_scores(scores_of(test.question1, test.question2), test.is_duplicate, threshold)
+def parts_of(pairs: QuestionPairs, count: int, seed: int) -> list[np.ndarray]:
+    """The rows of parts without common questions, or, of pairs that do not divide so, of any parts."""
+    try:
+        return cluster_split(pairs, [1 / count] * count, seed)
+    except DataError:
+        drawn = np.random.default_rng(seed).permutation(len(pairs))
+        return [np.sort(part) for part in np.array_split(drawn, count)]
 
 
-def pair_scores(detector: DuplicateDetector, pairs: QuestionPairs) -> np.ndarray:
-    """The scores of pairs, float [pairs], see `DuplicateDetector.scores_of`.
+def left_out_probabilities(
+    part_cosines: np.ndarray, cosines: np.ndarray, labels: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The probabilities, float64 [n], of the pairs of each part by a curve fitted on the others.
 
-    Where padding is not masked they depend on the batch: here on batches of 512, as in the course.
+    Args: as `siamese.search.parts.fit_parts`; and the rows of the parts.
     """
-    tower = detector.tower
-    if detector.encoder is not None or tower.mask_padding:
-        return detector.score(pairs.question1, pairs.question2)
-    import jax
+    probabilities = np.zeros(len(labels))
+    for part in parts:
+        rest = np.setdiff1d(np.arange(len(labels)), part)
+        curve = fit_parts(part_cosines[rest], cosines[rest], labels[rest])
+        probabilities[part] = curve(part_cosines[part])
+    return probabilities
 
-    from siamese.nn.tower import towers
 
-    texts = map(detector.vocabulary.read, [*pairs.question1, *pairs.question2])
-    tokenized = tokenize_questions(texts)
-    ids = tokenized.encode(detector.vocabulary)
-    sides = ids.take(tokenized.rows[: len(pairs)]), ids.take(tokenized.rows[len(pairs) :])
-    run = jax.jit(functools.partial(towers, config=tower))
-    scores = []
-    for start in range(0, len(pairs), EVALUATION_BATCH):  # The last batch is shorter.
-        part = [side[start : start + EVALUATION_BATCH] for side in sides]
-        v1, v2 = run(detector.weights, *next(data_generator(*part, len(part[0]), shuffle=False)))
-        scores.append(np.vecdot(np.asarray(v1), np.asarray(v2)))
-    return np.concatenate(scores)
+def _tuned(
+    held_scores: np.ndarray, scores: np.ndarray, held_out: QuestionPairs, test: QuestionPairs
+) -> Metrics:
+    """The figures of scores of test pairs, by the best threshold of the held-out pairs."""
+    threshold = best_threshold(held_scores, held_out.is_duplicate)
+    return evaluate_scores(scores, test.is_duplicate, threshold)
 
 
 def separates(scores: np.ndarray, labels: np.ndarray) -> bool:

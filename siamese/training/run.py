@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import importlib.metadata
+import json
 import logging
 import math
 import os
 import random
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,40 +26,37 @@ from siamese.compat.progress import progress_bar
 from siamese.compat.randomness import keeping_generators
 from siamese.compat.signals import StopSignals
 from siamese.data.pairs import QuestionPairs
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.nn.tower import Dropout, TowerConfig, init
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
 from siamese.search.encoders import find_encoder
-from siamese.search.model_file import read_file, write_file
-from siamese.storage.atomic import explained, lock_run
-from siamese.training.batches import make_batches
+from siamese.storage.atomic import explained, lock_run, write_text_atomically
+from siamese.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from siamese.training.config import TrainConfig
-from siamese.training.fine_tuning import enough_to_fit, started_weights
-from siamese.training.head import make_head_evaluation, make_head_step
+from siamese.training.head import head_network
 from siamese.training.losses import make_loss, plateau
-from siamese.training.monitor import (
-    COLLAPSE_STEPS,
-    TrainingError,
-    add_metrics,
-    check_finite,
-    is_on_plateau,
-    read_metrics,
-)
-from siamese.training.prepare import prepare
+from siamese.training.prepare import make_batches, prepare
 from siamese.training.report import Report, measure
 from siamese.training.step import (
-    State,
+    Network,
     device_mesh,
     initial_state,
     make_evaluation,
     make_optimizer,
     make_step,
+    tower_network,
 )
 
 logger = logging.getLogger("siamese")
-# Settings that may change when a run resumes: its duration and its outputs.
-_MAY_CHANGE = {"steps", "epochs", "eval_every", "checkpoint_every", "patience"}
 _PACKAGES = ("jax", "numpy", "optax")
+_FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
+# A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
+# there and leaves it in a few hundred steps: Trax's LSTM adds its forget bias to all four gates.
+COLLAPSE_STEPS = 600
+
+
+class TrainingError(SiameseError):
+    """Training cannot go on: the loss or the weights are not finite."""
 
 
 class Trainer:
@@ -72,7 +68,7 @@ class Trainer:
       output_dir: the run's directory; None writes nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
       held_out_pairs: where `valid` is None, so many of the last pairs at most choose the threshold.
-      init_from: a saved model that the run starts from, with `fine_tuning_config`'s configuration.
+      init_from: for a head a model with an encoder, from whose head the run starts; its tower stays.
       resume: resume although the configuration differs from that of the directory's run.
       overwrite: discard the run in the directory and start over.
       quiet: no progress and no printed steps.
@@ -103,63 +99,51 @@ class Trainer:
             raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet, self.init_from = config, quiet, init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
-        # An encoder without a tower has no weights to start from.
-        start = init_from if init_from and init_from.tower else None
+        if init_from and (config.network != "head" or init_from.encoder is None):
+            raise ArgumentError(
+                "A run starts from the head of a model; a tower starts from nothing."
+            )
         self._encoder = init_from.encoder if init_from else None
         if config.encoder and self._encoder is None:
             self._encoder = find_encoder(config.encoder)
-        self.data = data = prepare(
-            pairs, config, valid=valid, held_out_pairs=held_out_pairs,
-            known_words=start.vocabulary if start else None,
-        )  # fmt: skip
+        self.data = data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
         self._batches, self._valid_batches = make_batches(data, config)
         # The course's generator draws from Python's `random`: the run has a state of it of its own.
         self._random_state = random.Random(config.seed).getstate()
-        network = self._head if config.network == "head" else self._tower
-        weights = network(make_optimizer(config, self.total_steps), make_loss(config), start)
-        self.state = initial_state(weights, make_optimizer(config, self.total_steps))
+        network, weights = self._head() if config.network == "head" else self._tower()
+        loss, optimizer = make_loss(config), make_optimizer(config, self.total_steps)
+        self._train_step = make_step(network, loss, optimizer, seed=config.seed)
+        self._evaluate = make_evaluation(network, loss)
+        self.state = initial_state(weights, optimizer)
         self.step, self.history, self.resumed_from = 0, [], None
         self._sums: dict[str, Any] = {}  # of the metrics of the steps since the last evaluation
         self._summed = 0  # how many steps these are
         self._saved_step: int | None = None
         self._collapsed = False  # whether the loss stays on the plateau of equal vectors
-        self.calibration = init_from.calibration if init_from else None
+        self.calibration = None
+        self._fingerprint = fingerprint(data, init_from)
         if self.output_dir is not None and overwrite:
             self._remove_run()
-        elif self.output_dir is not None and (self.output_dir / "checkpoint.safetensors").exists():
+        elif self.output_dir is not None and (self.output_dir / _FILES[0]).exists():
             self._load_checkpoint(resume)
-        elif self.output_dir is not None and any(self.output_dir.glob("step-*/manifest.json")):
-            raise CheckpointError(
-                f"{self.output_dir} holds a run of an earlier version, which is not read. Choose another "
-                "directory."
-            )
 
-    def _tower(self, optimizer: Any, loss: Any, start: DuplicateDetector | None) -> dict[str, Any]:
-        """Makes the steps of a tower; returns the weights that it starts from."""
+    def _tower(self) -> tuple[Network, dict[str, Any]]:
+        """The tower that trains, and the weights that it starts from."""
         config, words = self.config, self.data.vocabulary
         self.tower = tower = TowerConfig(
             words.size, config.d_model, config.mask_padding, config.bidirectional
         )
+        weights = init(jax.random.key(config.seed), tower, config.lstm_bias, config.embedding_std)
         dropout = Dropout(config.embedding_dropout, config.word_dropout)
-        self._train_step = make_step(
-            tower, loss, optimizer, dropout=dropout, seed=config.seed, mesh=device_mesh()
-        )
-        self._evaluate = make_evaluation(tower, loss)
-        if start:
-            return started_weights(start, words)
-        return init(jax.random.key(config.seed), tower, config.lstm_bias, config.embedding_std)
+        return tower_network(tower, dropout, device_mesh()), weights
 
-    def _head(self, optimizer: Any, loss: Any, start: DuplicateDetector | None) -> dict[str, Any]:
+    def _head(self) -> tuple[Network, dict[str, Any]]:
         """Likewise of a head, on the vectors of the encoder, which are computed here."""
         bare = DuplicateDetector.from_encoder(self._encoder)
-        started = time.monotonic()
         vectors = bare.encode(self.data.texts, show_progress=not self.quiet)
-        self.encoding_s = time.monotonic() - started
-        options = {"dropout": self.config.embedding_dropout, "seed": self.config.seed}
-        self._train_step = make_head_step(vectors, loss, optimizer, **options)
-        self._evaluate = make_head_evaluation(vectors, loss)
         head = self.init_from.head if self.init_from else None
-        return {"head": np.eye(vectors.shape[1], dtype=np.float32) if head is None else head}
+        head = np.eye(vectors.shape[1], dtype=np.float32) if head is None else head
+        return head_network(vectors, self.config.embedding_dropout), {"head": head}
 
     def __repr__(self) -> str:
         pairs, words = len(self.data.train[0]), self.data.vocabulary.size
@@ -206,14 +190,13 @@ class Trainer:
             try:
                 while self.step < self.total_steps and not signals.received and self._has_patience:
                     loss = self._one_step()
-                    if bar.update(
-                        pairs
-                    ):  # Not at every step: reading the loss waits for the device.
+                    # Not at every step: reading the loss waits for the device.
+                    if bar.update(pairs):
                         bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
                     if on_step is not None:
                         on_step(self, loss)
                 if self._sums:
-                    check_finite(float(self._sums["loss"]), self.step)
+                    self._check_finite(float(self._sums["loss"]))
                 self._save_checkpoint()
             finally:
                 self._random_state = random.getstate()
@@ -221,7 +204,7 @@ class Trainer:
             saved = ""
             if self.output_dir is not None:
                 self.save()
-                saved = f" {self.output_dir} holds the model so far; run the same again to resume."
+                saved = f" {self.output_dir} holds the model so far, unmeasured; run it again to resume."
             logger.warning(f"Stopped by {signals.received.name} after step {self.step}.{saved}")
         signals.raise_received()
 
@@ -242,27 +225,37 @@ class Trainer:
     def _report(self) -> None:
         """Evaluates, and records the means of the metrics since the last report."""
         figures = {f"train/{n}": float(total) / self._summed for n, total in self._sums.items()}
-        check_finite(figures["train/loss"], self.step)
+        self._check_finite(figures["train/loss"])
         losses = [self._evaluate(self.state.weights, batch) for batch in self._valid_batches]
         figures = {"step": self.step, **figures, "valid/loss": float(np.mean(losses))}
         self._sums, self._summed = {}, 0
         self.history.append(figures)
-        if self.output_dir is not None:
-            add_metrics(self.output_dir, figures)
-            if figures["valid/loss"] == min(line["valid/loss"] for line in self.history):
-                self._write_state("best")
-        last = [
-            line["train/loss"] for line in self.history if line["step"] > self.step - COLLAPSE_STEPS
-        ]
-        level = plateau(self.config)
-        stays = self.step >= COLLAPSE_STEPS and all(is_on_plateau(loss, level) for loss in last)
-        if stays and not self._collapsed:  # Reported once.
+        self._write_metrics()
+        if figures["valid/loss"] == min(line["valid/loss"] for line in self.history):
+            self._write_state("best")
+        self._watch()
+
+    def _watch(self) -> None:
+        """Reports a collapse, once: a loss that stays on the plateau of equal vectors."""
+        since, level = self.step - COLLAPSE_STEPS, plateau(self.config)
+        last = [line["train/loss"] for line in self.history if line["step"] > since]
+        # Within 2 %: in the edition of 2023 rounding masks all negatives of about one row a batch.
+        stays = level is not None and since >= 0
+        stays = stays and all(abs(loss - level) < 0.02 * level for loss in last)
+        if stays and not self._collapsed:
             logger.warning(
                 f"The loss has stayed at {last[-1]:.3f} for {COLLAPSE_STEPS} steps: all questions have "
                 "almost the same vector (collapse). Try --set lstm_bias=forget_gate, a smaller "
                 "--learning-rate, --set warmup_steps=1000, or another --seed."
             )
         self._collapsed = stays
+
+    def _check_finite(self, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"The loss is {loss} at step {self.step}. Try a smaller learning rate, and look for "
+                "questions without tokens. The last checkpoint is complete: training can resume from it."
+            )
 
     @property
     def _has_patience(self) -> bool:
@@ -275,54 +268,46 @@ class Trainer:
 
     @contextmanager
     def _directory(self) -> Iterator[None]:
-        """Holds the lock of the run's directory; brings metrics.jsonl to the run's step."""
-        if self.output_dir is None:
-            yield
-            return
-        with lock_run(self.output_dir):
-            read_metrics(self.output_dir, self.step)
+        """Holds the lock of the run's directory; a killed run's metrics.jsonl may be ahead of the step."""
+        with lock_run(self.output_dir) if self.output_dir else nullcontext():
+            self._write_metrics()
             yield
 
-    def _remove_run(self) -> None:
-        with lock_run(self.output_dir):
-            for name in ("checkpoint", "best", "model"):
-                with explained(self.output_dir, "remove"):
-                    (self.output_dir / f"{name}.safetensors").unlink(missing_ok=True)
-            read_metrics(self.output_dir, step=-1)
+    def _write_metrics(self) -> None:
+        """Writes metrics.jsonl: a JSON object on a line of its own for each evaluation."""
+        if self.output_dir is not None:
+            self._check_directory()
+            lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
+            write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
 
-    @functools.cached_property
-    def _fingerprint(self) -> str:
-        """Of the training questions and of the model that the run starts from."""
-        digest = hashlib.sha256()
-        for part in (
-            self.data.ids.values,
-            self.data.ids.offsets,
-            *self.data.train,
-            *self.data.valid,
-        ):
-            digest.update(np.ascontiguousarray(part, "<i8").tobytes())
-        digest.update("\n".join(self.data.vocabulary.words).encode("utf-8", "surrogatepass"))
-        digest.update((self.init_from.checksum if self.init_from else "").encode())
-        return digest.hexdigest()
-
-    def _save_checkpoint(self) -> None:
-        if self.output_dir is not None and self._saved_step != self.step:
-            self._write_state("checkpoint")
-            self._saved_step = self.step
-
-    def _write_state(self, name: str) -> None:
-        """Writes all that a resumed run needs, in place of an older file of that name."""
-        if not all(np.isfinite(array).all() for array in self.weights.values()):
-            raise TrainingError(
-                f"The weights are not finite at step {self.step}; nothing was saved. Resume from the "
-                "last checkpoint with a smaller learning rate."
-            )
+    def _check_directory(self) -> None:
         if not self.output_dir.is_dir():
             raise CheckpointError(
                 f"{self.output_dir} was removed while the run wrote to it; nothing is left of the run. "
                 "Start it again."
             )
-        leaves = map(np.asarray, jax.tree.leaves(self.state))
+
+    def _remove_run(self) -> None:
+        with lock_run(self.output_dir):
+            for name in _FILES:
+                with explained(self.output_dir, "remove"):
+                    (self.output_dir / name).unlink(missing_ok=True)
+
+    def _save_checkpoint(self) -> None:
+        if self._saved_step != self.step:
+            self._write_state("checkpoint")
+            self._saved_step = self.step
+
+    def _write_state(self, name: str) -> None:
+        """Writes all that a resumed run needs, in place of an older file of that name."""
+        if self.output_dir is None:
+            return
+        if not all(np.isfinite(array).all() for array in self.weights.values()):
+            raise TrainingError(
+                f"The weights are not finite at step {self.step}; nothing was saved. Resume from the "
+                "last checkpoint with a smaller learning rate."
+            )
+        self._check_directory()
         facts = {
             "step": self.step,
             "config": dataclasses.asdict(self.config),
@@ -332,22 +317,12 @@ class Trainer:
             "summed": self._summed,
             "history": self.history,
         }
-        path = self.output_dir / f"{name}.safetensors"
-        write_file(path, "checkpoint", {f"{i:02d}": leaf for i, leaf in enumerate(leaves)}, facts)
+        write_checkpoint(self.output_dir / f"{name}.safetensors", self.state, facts)
 
     def _load_checkpoint(self, resume: bool) -> None:
         """Restores the run of the directory, checked against the configuration and the questions."""
-        arrays, facts = read_file(self.output_dir / "checkpoint.safetensors", "checkpoint")
-        self._check_same_run(facts, resume)
-        leaves, form = jax.tree.flatten(self.state)
-        saved = [arrays.get(f"{number:02d}") for number in range(len(leaves))]
-        shapes = [(np.shape(leaf), np.shape(array)) for leaf, array in zip(leaves, saved)]
-        if any(ours != theirs for ours, theirs in shapes):
-            raise CheckpointError(
-                f"{self.output_dir}/checkpoint.safetensors has weights of another shape than this "
-                "configuration. Pass --overwrite to discard the run, or choose another directory."
-            )
-        self.state = State(*jax.tree.unflatten(form, map(jax.numpy.asarray, saved)))
+        known = None if resume else (self.config, self._fingerprint)
+        self.state, facts = read_checkpoint(self.output_dir / _FILES[0], self.state, known)
         self.step = self._saved_step = self.resumed_from = facts["step"]
         self._sums = {name: np.float32(value) for name, value in facts["sums"].items()}
         self._summed, self.history = facts["summed"], facts["history"]
@@ -356,51 +331,26 @@ class Trainer:
             if "random" in facts["batches"]:
                 self._random_state = random.getstate()
 
-    def _check_same_run(self, facts: dict[str, Any], resume: bool) -> None:
-        if resume:
-            return
-        saved, config = facts["config"], dataclasses.asdict(self.config)
-        # A rate that reaches zero at the run's end is another one where the end is another.
-        ends = {"steps", "epochs"} if self.config.schedule == "linear" else set()
-        different = [
-            f"{name} {saved.get(name)!r} there, {config[name]!r} here"
-            for name in config
-            if name not in _MAY_CHANGE - ends and saved.get(name) != config[name]
-        ]
-        if facts["data"] != self._fingerprint:
-            different.append("the training questions, or the model to start from, differ")
-        if different:
-            raise CheckpointError(
-                f"{self.output_dir} holds another run, at step {facts['step']}: {'; '.join(different)}. "
-                "Pass --resume to continue it with the new configuration, --overwrite to discard it, or "
-                "choose another directory."
-            )
-
     # ---- The model ----
 
-    def evaluate(self, test: QuestionPairs) -> Report:
-        """Measures the model on pairs it has not seen; the held-out pairs choose the threshold."""
-        last = self.history[-1]
-        report, self.calibration = measure(
-            self.save(write=False), self.data, test,
+    def evaluate(self, test: QuestionPairs, beside: DuplicateDetector | None = None) -> Report:
+        """Measures the model on pairs it has not seen; the held-out pairs choose the threshold.
+
+        With `beside`, an encoder, its figures stand beside those of a tower.
+        """
+        last, held_out = self.history[-1], self.data.held_out
+        report, model = measure(
+            self.save(write=False), held_out, test, beside,
             steps=self.step, train_loss=last["train/loss"], valid_loss=last["valid/loss"],
         )  # fmt: skip
+        self.calibration = model.calibration
         if not report.separates:
             logger.warning(
                 "The model does not separate duplicates from other pairs: its cosines are as high for both "
                 f"(ROC AUC {report.roc_auc:.3f}). It has no threshold of its own and no calibration. Train "
                 "longer, or try --set lstm_bias=forget_gate."
             )
-        start = self.init_from
-        if start and not self.keeps_labels_for_threshold:
-            self.calibration = start.calibration
-            return dataclasses.replace(report, threshold=start.threshold)
         return report
-
-    @property
-    def keeps_labels_for_threshold(self) -> bool:
-        """Whether enough labels are held out to fit threshold and calibration."""
-        return enough_to_fit(self.data.held_out.is_duplicate)
 
     def save(
         self, report: Report | None = None, *, write: bool = True, **card: Any
@@ -409,14 +359,18 @@ class Trainer:
 
         The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
-        threshold = self.init_from.threshold if self.init_from else COURSE_THRESHOLD
-        is_head = self.config.network == "head"
-        parts = (None,) * 3 if is_head else (self.weights, self.data.vocabulary, self.tower)
+        is_head, start = self.config.network == "head", self.init_from
+        if not is_head:
+            tower = self.weights, self.data.vocabulary, self.tower
+        elif start and start.tower:
+            tower = start.weights, start.vocabulary, start.tower
+        else:
+            tower = None, None, None
         detector = DuplicateDetector(
-            *parts,
+            *tower,
             encoder=self._encoder,
             head=self.weights["head"] if is_head else None,
-            threshold=report.threshold if report else threshold,
+            threshold=report.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
                 "config": dataclasses.asdict(self.config),

@@ -40,9 +40,9 @@ class State(NamedTuple):
 class Batch(NamedTuple):
     """A batch as the compiled step takes it."""
 
-    words: Any  # int32 [words], see `words_of`
+    words: Any  # int32 [words], see `words_of`; None for a head
     # int32 [2 * (batch + pairs), length]: the first questions of the duplicates and of the labelled pairs,
-    # then the second ones.
+    # then the second ones. For a head an encoder's vectors of them, float32 [2 * (batch + pairs), d].
     places: Any
     false_negative_mask: Any = None  # bool [batch, batch]
     is_duplicate: Any = None  # int32 [pairs]
@@ -81,24 +81,58 @@ def initial_state(weights: dict[str, Any], optimizer: optax.GradientTransformati
     return State(np.int32(0), {name: jnp.array(a) for name, a in weights.items()}, moments)
 
 
+class Network(NamedTuple):
+    """What trains, as functions of its weights, name -> array, and of a `Batch`."""
+
+    to_device: Callable[[tuple], Batch]  # a batch of questions
+    seen: Callable[[dict, Batch], dict]  # the weights that the vectors of a batch depend on
+    # Of the seen weights, a batch and a JAX random key (None: no dropout): the vectors of its questions,
+    # float32 [2 * (batch + pairs), d], in the order of its places.
+    vectors: Callable[[dict, Batch, Any], Any]
+    whole: Callable[
+        [dict, dict, Batch], dict
+    ]  # gradients of the seen weights as those of all weights
+
+
+def tower_network(
+    tower: TowerConfig, dropout: Dropout | None = None, mesh: jax.sharding.Mesh | None = None
+) -> Network:
+    """A tower; `mesh` has the devices that share each batch, see `device_mesh`."""
+
+    def seen(weights, batch):
+        rows = jnp.take(weights["embedding"], batch.words, axis=0, mode="clip")  # [words, d_model]
+        return {**weights, "embedding": rows}
+
+    def vectors(weights, batch, key):
+        numbers = jnp.arange(len(batch.words), dtype=jnp.int32)
+        rates = None if key is None else dropout
+        return encode(weights, Words(numbers, batch.places), tower, rates, key)
+
+    def whole(gradients, weights, batch):
+        # The place of each row's gradient; behind the end for rows of absent words, whose gradient is 0.
+        count = len(batch.words)
+        place = jnp.full(len(weights["embedding"]), count)
+        place = place.at[batch.words].set(jnp.arange(count, dtype=jnp.int32), mode="drop")
+        rows = jnp.take(gradients["embedding"], place, axis=0, mode="fill", fill_value=0)
+        return {**gradients, "embedding": rows}
+
+    return Network(lambda batch: to_device(batch, tower.vocab_size, mesh), seen, vectors, whole)
+
+
 def make_step(
-    tower: TowerConfig,
+    network: Network,
     loss: Callable[..., tuple[Any, Any]],
     optimizer: optax.GradientTransformation,
     *,
-    dropout: Dropout | None = None,
     seed: int = 0,
-    mesh: jax.sharding.Mesh | None = None,
 ) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
     """A training step, compiled once for each shape of batch.
 
     Args:
-      tower: the tower's shape.
+      network: what trains.
       loss: see `siamese.training.losses.make_loss`.
       optimizer: see `make_optimizer`.
-      dropout: dropout rates.
       seed: of the dropout; a step draws from the seed and its number alone.
-      mesh: the devices that share each batch, see `device_mesh`.
 
     Returns:
       step(state, batch) -> (state, metrics). The given state is used up. `batch` is (q1, q2), int32
@@ -109,38 +143,30 @@ def make_step(
     @partial(jax.jit, donate_argnums=0)
     def train_step(state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
         key = jax.random.fold_in(jax.random.key(seed), state.step)
-        embedding = state.weights["embedding"]
-        rows = jnp.take(embedding, batch.words, axis=0, mode="clip")  # [words, d_model]
-        numbers = jnp.arange(len(batch.words), dtype=jnp.int32)
 
         def loss_of(weights):
-            vectors = encode(weights, Words(numbers, batch.places), tower, dropout, key)
-            return batch_loss(loss, vectors, batch)
+            return batch_loss(loss, network.vectors(weights, batch, key), batch)
 
-        small = {**state.weights, "embedding": rows}
-        (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(small)
+        seen = network.seen(state.weights, batch)
+        (_, mean), gradients = jax.value_and_grad(loss_of, has_aux=True)(seen)
         norm = optax.tree.norm(gradients)
-        # The place of each row's gradient; behind the end for rows of absent words, whose gradient is 0.
-        place = jnp.full(len(embedding), len(batch.words)).at[batch.words].set(numbers, mode="drop")
-        gradients["embedding"] = jnp.take(
-            gradients["embedding"], place, axis=0, mode="fill", fill_value=0
-        )
+        gradients = network.whole(gradients, state.weights, batch)
         updates, moments = optimizer.update(gradients, state.moments, state.weights)
         weights = optax.apply_updates(state.weights, updates)
         return State(state.step + 1, weights, moments), {"loss": mean, "gradients_l2": norm}
 
-    return lambda state, batch: train_step(state, to_device(batch, tower.vocab_size, mesh))
+    return lambda state, batch: train_step(state, network.to_device(batch))
 
 
-def make_evaluation(tower: TowerConfig, loss) -> Callable[[dict, tuple], Any]:
-    """evaluate(weights, batch) -> the mean loss a pair, without dropout, mask and labelled pairs."""
+def make_evaluation(network: Network, loss: Callable) -> Callable[[dict, tuple], Any]:
+    """evaluate(weights, batch) -> the mean loss a pair, without dropout."""
 
     @jax.jit
     def evaluate(weights, batch: Batch):
-        vectors = encode(weights, Words(batch.words, batch.places), tower)
+        vectors = network.vectors(network.seen(weights, batch), batch, None)
         return batch_loss(loss, vectors, batch)[1]
 
-    return lambda weights, batch: evaluate(weights, to_device(batch, tower.vocab_size))
+    return lambda weights, batch: evaluate(weights, network.to_device(batch))
 
 
 def batch_loss(loss, vectors, batch: Batch):

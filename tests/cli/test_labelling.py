@@ -11,6 +11,7 @@ from siamese import DuplicateDetector, QuestionIndex
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.asking import next_place, shown
 from siamese.evaluation.thresholds import fit_threshold
+from siamese.search.parts import fit_parts
 
 TRUE_BORDER = 0.9
 HEADER = "question1,question2,is_duplicate\n"
@@ -98,9 +99,9 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
         assert len(index.answers()) == 10
     one, two = random_questions(60, seed=2), random_questions(60, seed=3)
     labels = detector.similarity(one, two) > 0.5
-    lines = [f"{a},{b},{'good' if y else 'bad'}" for a, b, y in zip(one, two, labels)]
+    lines = [f"{a},{b},{int(y)}" for a, b, y in zip(one, two, labels)]
     (tmp_path / "mine.csv").write_text("\n".join(["x,y,grade", *lines]))
-    options = ["--answers", "mine.csv", "--columns", "x,y,grade", "--duplicate-labels", "good"]
+    options = ["--answers", "mine.csv", "--columns", "x,y,grade"]
     assert "95 % interval" in run("threshold", "old", *options)[1]
     with QuestionIndex.open("old") as index:
         fitted = index.detector
@@ -114,6 +115,44 @@ def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
     assert DuplicateDetector.load(model).threshold == pytest.approx(0.2)
     assert run("threshold", "model", *options)[0] == 0
     assert DuplicateDetector.load(model).threshold == pytest.approx(fitted.threshold)
+
+
+def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, tmp_path):
+    """The model decides by a probability; the printed threshold makes it decide as the refitted one."""
+    head = np.diag(np.linspace(1, 9, 512))
+    model = DuplicateDetector(None, None, None, encoder="use", head=head)
+    one, two = random_questions(200, seed=2), random_questions(200, seed=3)
+    vectors = model.encode(one), model.encode(two)
+    cosines, parts = np.vecdot(*vectors), model.part_cosines(*vectors)
+    curve = fit_parts(
+        parts, cosines, cosines > np.random.default_rng(0).normal(np.median(cosines), 0.1, 200)
+    )
+    model = model.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
+    model.save("curve")
+    rows = zip(one, two, (cosines > np.quantile(cosines, 0.7)).astype(int))
+    (tmp_path / "mine.csv").write_text(HEADER + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
+    (tmp_path / "q.txt").write_text("how far\n")
+    fit = ["--answers", "mine.csv", "--output", "new"]
+    code, out, err = run("threshold", "q.txt", "--model", "curve", *fit[:2])
+    assert code == 0, err
+    numbers = (
+        r"Threshold (\S+) of the former probability, where the new one is 0.500, .* \[(.*), (.*)\]"
+    )
+    cut, low, high = map(float, re.search(numbers, out).groups())
+    assert (
+        0.5 < low < cut < high
+        and f"siamese duplicates q.txt --model curve --threshold {cut:.3f}" in out
+    )
+    assert run("threshold", "curve", *fit)[0] == 0
+    near = np.abs(model.probability(one, two) - cut) > 0.001  # It is printed in three digits.
+    answers = model.predict(one, two, cut), DuplicateDetector.load("new").predict(one, two)
+    np.testing.assert_array_equal(*(answer[near] for answer in answers))
+    code, _, err = run("threshold", "curve", *fit)  # `new` is another model.
+    assert code == 2 and "--overwrite" in err
+    assert run("threshold", "curve", *fit, "--overwrite")[0] == 0
+    assert run("threshold", "new", *fit)[0] == 0  # The one that is read.
+    code, _, err = run("threshold", "q.txt", "--answers", "mine.csv", "--output", "mine.csv/new")
+    assert code == 2 and "mine.csv: it exists already" in err
 
 
 def test_an_answer_binds_the_groups_of_the_index(run, rows, tmp_path):

@@ -18,7 +18,7 @@ COMMAND = re.compile(
 OTHER_PROGRAMS = re.compile(r"(?:pip install|python -m|docker) [^`;,\n]*")
 LISTS = {"search", "duplicates", "match", "serve", "threshold", "evaluate"}
 LISTS |= {"index build", "index add"}
-PAIRS = {"data", "train", "evaluate", "threshold"}
+PAIRS = {"data", "train", "evaluate", "threshold", "predict"}
 ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
     *("index add", "index remove", "index export"),
 }
@@ -26,9 +26,8 @@ ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
 PRINTED_BY = {
     "data/questions.py: read_ids": {"index remove"},
     "data/questions.py": LISTS,
-    "data/readers/reading.py": {*LISTS, *PAIRS, "predict", "index remove"},
-    "data/readers/report.py": {*LISTS, *PAIRS, "predict", "index remove"},
-    "data/pairs.py: _pair_parts": {*PAIRS, "predict"},
+    "data/readers/reading.py": {*LISTS, *PAIRS, "index remove"},
+    "data/readers/report.py": {*LISTS, *PAIRS, "index remove"},
     "data/pairs.py": PAIRS,
     "data/split.py": {"train"},
     "search/index_groups.py": {"duplicates"},
@@ -39,6 +38,7 @@ PRINTED_BY = {
     "serving": {"serve"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
+    "cli/output.py: claim": {"train", "threshold", "import-weights"},
     "cli/indexing.py: ": {"index build"},
     "cli/indexing.py": {"duplicates"},
     "cli/reading.py": ON_INDEXES,
@@ -106,9 +106,8 @@ def test_a_message_names_only_commands_and_flags_that_exist_where_it_is_printed(
 
 
 def test_the_reading_flags_are_the_same_wherever_questions_or_pairs_are_read():
-    lists, pairs = {"--bad-rows", "--encoding", "--column", "--id-column"}, {
-        *("--bad-rows", "--encoding", "--columns", "--duplicate-from", "--duplicate-labels"),
-    }  # fmt: skip
+    lists, pairs = {"--column", "--id-column"}, {"--columns"}
+    lists, pairs = ({"--bad-rows", "--encoding", *flags} for flags in (lists, pairs))
     for command in FLAGS:
         assert (command in LISTS) == (lists <= FLAGS[command]), command
         assert (command in PAIRS) == (pairs <= FLAGS[command]), command

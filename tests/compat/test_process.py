@@ -109,18 +109,17 @@ def test_elsewhere_it_does_nothing(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_compile_cache_stays_where_the_user_has_put_it(tmp_path):
-    code = "import jax, siamese; {}; print(siamese.enable_compile_cache({!r}))"
-    mine = "jax.config.update('jax_compilation_cache_dir', '/mine')"
-    assert output_of(code.format(mine, str(tmp_path))).strip() == "/mine"
-    assert output_of(code.format("pass", str(tmp_path))).strip() == str(tmp_path)
-    assert output_of(code.format("pass", os.devnull + "/x")).strip() == "None"
-
-
-def test_the_oldest_compiled_programs_go_beyond_the_limit(tmp_path):
+def test_the_compile_cache_stays_where_the_user_has_put_it_and_below_its_limit(tmp_path):
     for age in range(4):
         (tmp_path / f"{age}-cache").write_bytes(bytes(100))
         os.utime(tmp_path / f"{age}-cache", (1e9 - age, 1e9 - age))
-    small = "siamese.enable_compile_cache.__globals__['MOST_CACHED'] = 250"
-    output_of(f"import siamese; {small}; siamese.enable_compile_cache({str(tmp_path)!r})")
+    shown = output_of(f"""
+        import os, jax, siamese
+        siamese.enable_compile_cache.__globals__["MOST_CACHED"] = 250
+        tmp = {str(tmp_path)!r}
+        for own, asked in (("/mine", tmp), (None, os.devnull + "/x"), (None, tmp)):
+            jax.config.update("jax_compilation_cache_dir", own)
+            print(siamese.enable_compile_cache(asked))
+    """)
+    assert shown.split() == ["/mine", "None", str(tmp_path)]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["0-cache", "1-cache"]

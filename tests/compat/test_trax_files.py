@@ -90,10 +90,8 @@ def test_harmless_content_is_read_as_python_reads_it(content, protocol):
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_jax_arrays_and_shared_values(protocol):
-    import jax.numpy as jnp
-
     shared = [1]
-    content = (jnp.arange(4.0), jnp.float32(2), shared, shared)
+    content = (jax.numpy.arange(4.0), jax.numpy.float32(2), shared, shared)
     if protocol < 3:  # Python writes bytes by a call there; no Trax ever wrote such a file.
         with pytest.raises(CheckpointError, match=r"names '_codecs\.encode'"):
             read_plain_pickle(pickle.dumps(content, protocol))
@@ -104,11 +102,13 @@ def test_jax_arrays_and_shared_values(protocol):
 
 
 def test_the_names_of_older_numpys_and_jax_are_known():
-    import jax.numpy as jnp
-
     for array, name, older in (
         (np.arange(3), b"numpy._core", b"numpy.core"),
-        (jnp.arange(3), b"array\n_reconstruct_array", b"device_array\nreconstruct_device_array"),
+        (
+            jax.numpy.arange(3),
+            b"array\n_reconstruct_array",
+            b"device_array\nreconstruct_device_array",
+        ),
     ):
         data = pickle.dumps(array, 3)
         assert name in data
@@ -149,7 +149,7 @@ def test_fewer_arrays_than_were_written_are_noticed(tmp_path):
             read_arrays(path)
 
 
-BOMB = 400 << 20  # bytes
+BOMB = 40 << 20  # bytes
 
 
 @pytest.mark.parametrize(
@@ -157,19 +157,22 @@ BOMB = 400 << 20  # bytes
     [
         (b"", "model.pkl.gz"),
         (b"", "a.npy.gz"),
-        (b"\x80\x04}(X\x0c\0\0\0flat_weightsB\0\0\0\x19", "model.pkl.gz"),  # claims 400 MB
-        (make_hostile.image_header(BOMB // 4), "a.npy.gz"),  # 100 MB and more behind them
+        (b"\x80\x04}(X\x0c\0\0\0flat_weightsB\0\0\x80\x02", "model.pkl.gz"),  # claims 40 MB
+        (make_hostile.image_header(BOMB // 4), "a.npy.gz"),  # 10 MB and more behind them
     ],
     ids=["zeros", "zeros as arrays", "vast text", "more than the header says"],
 )
-def test_a_small_file_of_vast_content_takes_no_more_memory_than_its_arrays(tmp_path, head, name):
+def test_a_small_file_of_vast_content_takes_no_more_memory_than_its_arrays(
+    tmp_path, head, name, monkeypatch
+):
     """U22: the reader stops where the arrays end. tracemalloc sees what Python and NumPy take."""
+    for module in (trax_files, safe_pickle):
+        monkeypatch.setattr(module, "MAX_BYTES", 16 << 20)
     path = tmp_path / name
     with gzip.open(path, "wb", 1) as file:
         file.write(head)
         for _ in range(BOMB >> 20):
             file.write(bytes(1 << 20))
-    assert path.stat().st_size < 4 << 20
     tracemalloc.start()
     try:
         with pytest.raises(CheckpointError):
@@ -177,7 +180,7 @@ def test_a_small_file_of_vast_content_takes_no_more_memory_than_its_arrays(tmp_p
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < (250 << 20 if head else 8 << 20), f"{peak >> 20} MB"
+    assert peak < (25 << 20 if head else 8 << 20), f"{peak >> 20} MB"
 
 
 # ---- Together with Trax ----
@@ -325,11 +328,10 @@ def test_no_code_is_reached_at_all(corpus):
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("data", [b"(" * 50_000_000, b"N" * 50_000_000, b"]" * 50_000_000])
-@pytest.mark.slow
+@pytest.mark.parametrize("data", [b"(", b"N", b"]"])
 def test_a_vast_number_of_instructions_is_refused_early(data):
-    with pytest.raises(CheckpointError, match=r"nested too deeply|more than 2,000,000 instr"):
-        read_plain_pickle(data + b".", "x")
+    with pytest.raises(CheckpointError, match="more than 2,000,000 instructions"):
+        read_plain_pickle(data * 2_000_002 + b".", "x")
 
 
 def good_files():
@@ -372,7 +374,7 @@ def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path)
     generator = random.Random(0)
     pickles, images = good_files()
     outcomes = collections.Counter()
-    for i in range(4000):
+    for i in range(2000):
         good, name = (images, "a.npy.gz") if i % 4 == 0 else (pickles[i % 6], "a.pkl.gz")
         changed = mutated(good, generator)
         if i % 8 < 6:
@@ -386,7 +388,7 @@ def test_thousands_of_random_changes_end_well_or_in_a_checkpoint_error(tmp_path)
             outcomes["read"] += 1
         except CheckpointError:
             outcomes["refused"] += 1
-    assert outcomes["refused"] > 2000 and sum(outcomes.values()) == 4000
+    assert outcomes["refused"] > 1000 and sum(outcomes.values()) == 2000
 
 
 INSTRUCTIONS = [
@@ -405,7 +407,7 @@ def holds_no_code(value):
     return not callable(value)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.binary(max_size=300)
     | st.lists(st.sampled_from(INSTRUCTIONS), max_size=25).map(lambda parts: b"".join(parts) + b".")

@@ -196,10 +196,6 @@ PAIRS = {  # content, options, pairs, findings
                     {"columns": "2*title1+body1,title2,same"},
                     [("A? A? more", "B?", 1), ("C? C?", "D?", 0)], {}),
     "a plus in a name": ("a+b,c,label\nx,y,1\n", {"columns": "a+b,c"}, [("x", "y", 1)], {}),
-    "grades": ("question1,question2,label\na,b,0.5\nc,d,0.2\n", {"duplicate_from": 0.5},
-               [("a", "b", 1), ("c", "d", 0)], {}),
-    "named labels": ("question1,question2,label\na,b,Perfect\nc,d,no\n",
-                     {"duplicate_labels": "perfect,Good"}, [("a", "b", 1), ("c", "d", 0)], {}),
     "repeats": ("question1,question2,label\na,b,1\nc,d,0\nb,a,1\nc,d,1\na,b,0\na,b,1\n", {},
                 [("a", "b", 1), ("c", "d", 0), ("b", "a", 1), ("c", "d", 1), ("a", "b", 0), ("a", "b", 1)],
                 {"repeated": [4, 7], "contradicting": [5, 6]}),
@@ -291,15 +287,15 @@ REFUSED = {  # content, options, parts of the message
     "the asked column twice": ("q,q,r,label\na,b,c,1\n", {"columns": "q,r"}, "2 columns are called 'q'"),
     "no such column": (HEAD + "a,b,1\n", {"columns": "x,y"}, "there is no column 'x'"),
     "a web page": ("<!DOCTYPE html><body>question1", {}, "line 1: ", "a web page"),
-    "line breaks of a page": ("How far?<br>Who?<br/>Why?<BR>", {}, "<br> for line breaks"),
+    "line breaks of a page": ("How far?<br>Who?<br/>Why?<BR>", {}, "is HTML"),
     "Excel's separator": ("sep=;\nquestion1;question2;label\na;b;1\n", {}, "'sep=;' is a note for Excel"),
     "backslashes": (HEAD + '"say \\"no\\" now",b,1\n', {}, 'line 2: a quote is written as \\"'),
     "an open quote": (HEAD + '"a,b,1\nc,d,0\n', {}, "line 2: a quote is opened here and not closed"),
     "text after a quote": (HEAD + '"a" is,b,1\n', {}, "line 2: text follows a closing quote"),
     "a comma": (HEAD + "a, b,c,1\n", {}, "line 2: 4 fields where the header has 3", "must stand in quotes"),
     "a cut line": (GLUE + "1\tcut\n", {}, "line 2: 2 fields where the header has 4", "--bad-rows skip"),
-    "a label": (HEAD + "a,b,7\n", {}, "line 2: is_duplicate is '7'", "--duplicate-from"),
-    "no label": (HEAD + "a,b,\n", {"duplicate_labels": "good"}, "line 2: is_duplicate is ''"),
+    "a label": (HEAD + "a,b,7\n", {}, "line 2: is_duplicate is '7'", "0 (different"),
+    "no label": (HEAD + "a,b,\n", {}, "line 2: is_duplicate is ''"),
     "Latin bytes": ("question1,question2,label\na,b,1\ncaf\xe9,b,1\n".encode("latin-1"), {},
                     "line 3: bytes that are not UTF-8 (0xe9)", "--encoding cp1252"),
     "another script": ((HEAD + "怎样重置打印机,b,1\n").encode("gb18030"), {}, "line 2", "gb18030"),
@@ -357,8 +353,12 @@ def test_paths_and_arguments_that_cannot_be_read(tmp_path):
         with pytest.raises(DataError):
             read_questions(source)
     path = file_of(tmp_path, HEAD + "a,b,1\n")
-    for options in ({"encoding": "klingon"}, {"encoding": "hex"}, {"bad_rows": "mend"}, {"columns": "a"},
-                    {"duplicate_from": 0.5, "duplicate_labels": "a"}):  # fmt: skip
+    for options in (
+        {"encoding": "klingon"},
+        {"encoding": "hex"},
+        {"bad_rows": "mend"},
+        {"columns": "a"},
+    ):
         with pytest.raises(ArgumentError):
             read_pairs(path, **options)
 

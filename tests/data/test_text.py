@@ -18,10 +18,11 @@ CLEANED = {
     "How do I<br/>reset it?": "How do I reset it?",
     "<p>How do I reset it?": "How do I reset it?",
     "pass<b>word</b> <em>now</em>": "password now",
+    "HOW DO I RESET IT?": "How do i reset it?",
     "Tom &amp; Jerry &#39;98 &quot;x&quot; &#x27;y&#x27;": "Tom & Jerry '98 \"x\" 'y'",
 }
 AS_IT_IS = (
-    "What is <br> for?", "Is a < b and c > d?", "vector<int> or List<String>?", "AT&T or R&D?",
+    "What is <br> for?", "Is a < b and c > d?", "vector<int> or List<String>?", "AT&T or R&D?", "NASA JPL?",
     "if (a<b) then", "?copy=1&reg=2",
 )  # fmt: skip
 FORMS = {

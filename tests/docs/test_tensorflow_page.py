@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import siamese
+from siamese.checks import check_data_generator
 from siamese.course.generator import data_generator
 from siamese.course.loss import TripletLossFn, loss_from_scores
 from siamese.course.similarity import l2_normalize, similarity_matrix
@@ -38,6 +39,8 @@ def vocabulary():
 def generator():
     batches = data_generator([[5], [6], [7]], [[5], [6], [7]], 2, shuffle=False)
     assert [next(batches)[0].ravel().tolist() for _ in range(2)] == [[5, 6], [7, 5]]
+    signature = "data_generator(Q1, Q2, batch_size, pad=1, shuffle=True)"
+    assert check_data_generator.signature == signature
 
 
 def lstm():

@@ -36,12 +36,9 @@ def evaluation():
 
 
 @pytest.fixture(scope="module")
-def page(evaluation):
-    return report.report_page(evaluation, {"<Model>": "runs/<best>"})
-
-
-@pytest.fixture(scope="module")
-def tree(page):
+def tree(evaluation):
+    page = report.report_page(evaluation, {"<Model>": "runs/<best>"})
+    assert "default-src 'none'" in page and "href" not in page
     return ElementTree.fromstring(page)  # Well-formed also as XML.
 
 
@@ -58,11 +55,10 @@ def test_the_questions_are_text_and_no_markup(tree, evaluation):
     assert "runs/<best>" in text and "<Model>" in text and "best accuracy on <valid>" in text
 
 
-def test_loads_nothing_from_anywhere(page, tree):
+def test_loads_nothing_from_anywhere(tree):
     images = [element.attrib for element in tree.iter("img")]
     assert len(images) == 4 and all(len(image["alt"]) > 30 for image in images)
     assert all(image["src"].startswith("data:image/png;base64,iVBOR") for image in images)
-    assert "default-src 'none'" in page and "href" not in page
     style = next(tree.iter("style")).text
     assert "url(" not in style and "@import" not in style
 
@@ -83,16 +79,15 @@ def test_figures_stand_in_the_page_and_in_the_table(evaluation, tree):
     assert values["calibration_error"] == evaluation.calibration_error > 0
 
 
-def test_worst_mistakes_by_hand():
+def test_worst_mistakes_by_hand(monkeypatch):
     scores, labels = [0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0, 1, 0, 1, 0, 1]
-    texts = list("abcdef")
-    evaluation = report.Evaluation(texts, texts, scores, labels, 0.5)
-    wrongly, missed = worst_mistakes(evaluation)
-    assert (wrongly.tolist(), missed.tolist()) == ([0, 2], [3, 5])
-    assert [rows.tolist() for rows in worst_mistakes(evaluation, 1)] == [[0], [3]]
+    evaluation = report.Evaluation("abcdef", "abcdef", scores, labels, 0.5)
+    assert [rows.tolist() for rows in worst_mistakes(evaluation)] == [[0, 2], [3, 5]]
     page = report.report_page(evaluation)
     assert page.count("<li>") == 4 and "4 of 6 answers are wrong" in page
     assert page.count("<img") == 3 and "calibration error" not in page  # No probabilities.
+    monkeypatch.setattr(report, "WORST", 1)
+    assert [rows.tolist() for rows in worst_mistakes(evaluation)] == [[0], [3]]
 
 
 def test_written_over_an_older_one_or_refused(tmp_path, evaluation):

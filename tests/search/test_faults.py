@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
     ("part", "flags"),
     [
         ("sharing", ["--seconds", "3"]),
-        ("kills", ["--times", "2"]),
-        ("threads", ["--seconds", "3"]),
+        ("kills", ["--times", "1"]),
+        ("threads", ["--seconds", "2"]),
     ],
 )
 def test_nothing_is_lost_mixed_or_refused(part, flags, tmp_path):

@@ -107,19 +107,6 @@ def test_a_chain_is_not_a_group():
     assert len(duplicate_groups(chain, 0.97)[0]) < 8
 
 
-@pytest.mark.parametrize("most_pairs", [20, 4_000_000])
-def test_largest_is_a_bound_also_for_equal_questions(monkeypatch, most_pairs):
-    monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
-    same = np.repeat(unit(3), 40, axis=0)
-    assert [len(group) for group in duplicate_groups(same, 0.999)] == [40] * 3
-    found = duplicate_groups(same, 0.999, largest=7)
-    assert max(map(len, found)) == 7 and all(
-        len({member.row // 40 for member in group}) == 1 for group in found
-    )
-    with pytest.raises(ArgumentError, match="largest"):
-        duplicate_groups(same, 0.9, largest=0)
-
-
 def test_rounding_does_not_order_the_questions_of_a_group():
     same = np.array([[1, 0], [1, 0], [1, 0], [0.9, 0.43588989]], np.float32)
     for noise in np.random.default_rng(0).uniform(-2e-7, 2e-7, (40, 4, 2)).astype(np.float32):
@@ -142,8 +129,6 @@ def test_new_questions_join_the_group_with_the_best_mean():
         assert label == (best if means[best] > 0.8 else alone)
         members.setdefault(label, []).append(vector)
     assert joined[-2] == joined[-3] and joined[-1] == own[-1] and 10 < (joined < 200).sum() < 35
-    bounded = join_groups(vectors, labels, new, own, 0.8, largest=2)
-    assert np.bincount(np.concatenate([labels, bounded]))[bounded].max() <= 2
 
 
 def test_answers_bind_and_the_rest_is_average_linkage():

@@ -1,13 +1,13 @@
-"""QuestionIndex: brute force and a dict are the reference; edge cases, damage, other processes."""
+"""QuestionIndex: brute force and a dict are the reference; edge cases, damage, other connections.
+
+Several processes and kills: test_faults.py.
+"""
 
 import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +19,6 @@ from siamese.errors import ArgumentError, CheckpointError, DataError
 from siamese.search.groups import duplicate_groups
 from siamese.search.index import QuestionIndex
 
-HERE = Path(__file__).parents[1]
 FIT = {"threshold": 0.123, "calibration": None, "threshold_from": "labels"}
 
 
@@ -153,37 +152,6 @@ def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memor
                 assert all(expected[hit.id] == hit.question for hit in hits)
 
 
-def test_searches_while_others_add_and_remove(detector, tmp_path):
-    """Every answer must be that of one moment: rows, ids and texts go together."""
-    questions = random_questions(120)
-    columns = [{"n": str(i)} for i in range(120)]
-    index = QuestionIndex.build(detector, questions[:50], columns=columns[:50], path=tmp_path / "i")
-    faults = []
-
-    def change():
-        with QuestionIndex.open(tmp_path / "i", detector) as writer:
-            for i in range(50, 120):
-                writer.add(questions[i], ids=[i], columns=columns[i : i + 1])
-                if i % 3 == 0:
-                    writer.remove([i - 50])
-
-    def look():
-        while threads[0].is_alive():
-            for hit in index.search("how far is rice", k=20):
-                if hit.columns["n"] != hit.id or questions[int(hit.id)] != hit.question:
-                    faults.append(hit)
-
-    threads = [threading.Thread(target=target) for target in (change, look, look, look)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not faults and len(index) == 97
-    fresh = QuestionIndex.build(detector, [entry["question"] for entry in index.entries])
-    hits, right = index.search("how far", k=9), fresh.search("how far", k=9)
-    assert [h.similarity for h in hits] == pytest.approx([h.similarity for h in right], abs=1e-5)
-
-
 # ---- Settings, groups, answers ----
 
 
@@ -224,7 +192,6 @@ def test_groups_are_stored_extended_and_remade(detector, tmp_path):
     assert sum("z1" in ids for ids in ids_of(index)) == 1
     index.remove(["z1", "z2", "z3"])
     assert index.groups(0.9, regroup=True) == duplicate_groups(index.vectors, 0.9)
-    assert index.groups(largest=3, regroup=True) and max(map(len, index.groups())) == 3
 
 
 def test_answers_bind_groups_at_once_until_they_are_taken_back(detector, tmp_path):
@@ -399,51 +366,3 @@ def test_a_closed_index_is_one_file_and_opens_where_nothing_can_be_written(
     with pytest.raises(CheckpointError, match="read-only"):
         copy.add("rice")
     assert sorted(os.listdir(tmp_path)) == ["copy", "i"]
-
-
-# ---- Several processes ----
-
-CHANGES = """
-import sys; sys.path.insert(0, sys.argv[1])
-from small_models import make_detector
-from siamese.search.index import QuestionIndex
-with QuestionIndex.open(sys.argv[2], make_detector()) as index:
-    for n in range(int(sys.argv[4])):
-        index.add("how far is rice", ids=[f"{sys.argv[3]}-{n}"])
-        print(f"{sys.argv[3]}-{n}", flush=True)
-        if n % 5 == 4:
-            index.remove(f"{sys.argv[3]}-{n - 1}")
-"""
-
-
-def writer(path, name, count):
-    command = [sys.executable, "-c", CHANGES, str(HERE), str(path), name, str(count)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-@pytest.mark.slow
-def test_two_writers_lose_nothing_and_a_reader_sees_one_moment(detector, path):
-    writers = [writer(path, name, 20) for name in "ab"]
-    reader, sizes = QuestionIndex.open(path, detector), []
-    while any(one.poll() is None for one in writers):
-        hits = reader.search("how far is rice", k=100)
-        assert len({hit.id for hit in hits}) == len(hits)
-        assert all((hit.question == "how far") == (hit.id == "0") for hit in hits)
-        sizes.append(len(hits))
-    assert [one.returncode for one in writers] == [0, 0] and len(set(sizes)) > 2
-    live = {f"{name}-{n}" for name in "ab" for n in range(20) if n % 5 != 3}
-    assert set(contents(reader)) == {"0", *live}
-
-
-@pytest.mark.slow
-def test_a_killed_writer_loses_nothing_that_it_acknowledged(detector, path):
-    for n in range(3):
-        killed = writer(path, f"w{n}", 10_000)
-        acknowledged = [killed.stdout.readline().strip() for _ in range(7)]
-        killed.kill()
-        acknowledged += killed.stdout.read().split()
-        killed.wait()
-        with QuestionIndex.open(path, detector) as index:
-            gone = {f"w{n}-{at - 1}" for at in range(4, 10_000, 5)}
-            assert {*acknowledged} - gone <= set(contents(index)) and "0" in index
-            assert len(index.search("how far is rice", k=50_000)) == len(index)

@@ -79,7 +79,7 @@ def test_a_link_is_followed_when_read_and_when_written(path):
 
 def test_every_flipped_byte_is_refused_or_changes_nothing(path):
     content = path.read_bytes()
-    step = max(1, len(content) // 600)
+    step = max(1, len(content) // 200)
     expected, facts = read_file(path, "model")
     for place in range(0, len(content), step):
         for mask in (1, 0x80, 0xFF):
@@ -97,7 +97,7 @@ def test_every_flipped_byte_is_refused_or_changes_nothing(path):
 
 def test_every_truncation_appended_byte_and_false_length_of_the_header_is_refused(path):
     content = path.read_bytes()
-    lengths = {*range(16), *range(16, len(content), 99), len(content) - 1}
+    lengths = {*range(16), *range(16, len(content), 199), len(content) - 1}
     headers = (b"\xff" * 8, b"x" * 8, (99_000_000).to_bytes(8, "little"), bytes(8))
     for damaged in (
         *(content[:length] for length in lengths),
@@ -160,7 +160,7 @@ for number in itertools.count(int(sys.argv[2])):
 def test_a_writer_killed_at_any_moment_leaves_a_whole_file_and_the_next_one_its_leftovers(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     last, draw = -1, np.random.default_rng(0)
-    for _ in range(20):
+    for _ in range(8):
         command = [sys.executable, "-c", WRITER, str(path), str(last + 1)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
             written = int(writer.stdout.readline())

@@ -9,9 +9,11 @@ import sys
 import threading
 from http.client import HTTPConnection
 
+import numpy as np
 import pytest
-from small_models import make_detector, random_questions
+from small_models import make_curve_detector, make_detector, random_questions
 
+from siamese import QuestionPairs
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
@@ -59,7 +61,7 @@ def ask(address, path, body=None, method=None, **headers):
 
 def test_answers_are_those_of_the_index(address):
     index = QuestionIndex.build(make_detector(threshold=0.9), OLD, columns=COLUMNS)
-    for options in ({}, {"mode": "words"}, {"merge_same": True}, {"where": {"topic": "ways"}}):
+    for options in ({}, {"mode": "words"}, {"where": {"topic": "ways"}}):
         body = {"questions": ["how far", ""], "k": 3, **options}
         results = ask(address, "/v1/search", body)[1]["results"]
         expected = [[hit._asdict() for hit in hits] for hits in index.search(**body)]
@@ -117,7 +119,6 @@ MANY = {"questions": ["x"] * 101, "k": 101}
         (422, "add", {"questions": [{"question": "a"}, {"question": "b", "id": 1}]}, "id"),
         (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "2 times"),
         (404, "search", {"questions": ["x"], "where": {"none": 1}}, "no column 'none'"),
-        (409, "search", {"questions": ["x"], "min_probability": 0.5}, "no calibration"),
         (422, "search", {"questions": ["x"], "mode": "all"}, "body.mode"),
         (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),
         (422, "search", {"questions": ["x"] * 1001}, "1000 items"),
@@ -127,7 +128,6 @@ MANY = {"questions": ["x"] * 101, "k": 101}
         (422, "search", {"questions": ["x"], "k": True}, "body.k"),
         (422, "search", {"questions": ["x"], "threshold": False}, "body.threshold"),
         (422, "search", {"questions": ["x"], "threshold": float("nan")}, "body.threshold"),
-        (422, "search", {"questions": ["x"], "merge_same": 0}, "body.merge_same"),
         (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold"),
         (413, "search", MANY, "100 with 100"),
         (413, "search", iter([b" " * (1 << 20)] * 9), "bytes"),
@@ -257,32 +257,22 @@ def test_a_server_that_is_ended_has_lost_no_answered_change(path, number):
         assert added and all(i in index for i in added)
 
 
-def test_answers_fit_the_threshold_and_are_taken_back(tmp_path):
-    detector = make_detector()
-    texts = list(dict.fromkeys(random_questions(60)))
-    index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
+def test_pairs_are_asked_about_until_their_answers_fit_the_threshold():
+    detector, asked = make_detector(), []
+    index = QuestionIndex.build(detector, list(dict.fromkeys(random_questions(60))))
     with running(index) as address:
-        asked, skipped = [], []
-        for at in range(12):
-            answer = ask(address, "/v1/next-pair", {"leave_out": skipped})[1]
-            assert set(answer["pair"]) <= set(texts) and answer["pair"] not in asked
-            assert len(answer["shown"]) == 2 and answer["answers"] == len(asked)
-            one, two = answer["pair"]
-            if at == 3:
-                skipped.append([one, two])
+        for _ in range(12):
+            next_pair = ask(address, "/v1/next-pair", {"leave_out": asked[3:4]})[1]
+            assert next_pair["pair"] not in asked and len(next_pair["shown"]) == 2
+            asked.append(next_pair["pair"])
+            if len(asked) == 4:  # skipped
                 continue
-            said = {"question1": one, "question2": two}
-            said["is_duplicate"] = bool(detector.similarity(one, two) > 0.9)
+            said = dict(zip(("question1", "question2"), asked[-1]))
+            said["is_duplicate"] = bool(detector.similarity(*asked[-1]) > 0.9)
             told = ask(address, "/v1/answer", said)[1]
-            asked.append([one, two])
-            assert told["stored"] == 1 and told["answers"] == len(asked)
+            assert told["stored"] == 1 and told["answers"] == len(asked) - (len(asked) > 4)
         assert told["fitted"] and told["threshold"] == index.detector.threshold
         assert ask(address, "/v1/answer", {**said, "question2": "not there"})[1]["stored"] == 0
-        for left, (one, two) in reversed(list(enumerate(asked))):
-            said = {"question1": one, "question2": two, "is_duplicate": None}
-            taken = ask(address, "/v1/answer", said)[1]
-            assert taken["answers"] == left
-            assert taken["fitted"] or taken["threshold"] == detector.threshold
 
 
 @pytest.mark.parametrize("fitted", [None, 0.31])
@@ -305,3 +295,24 @@ def test_undo_brings_back_the_threshold_before_the_answers(tmp_path, fitted):
         taken = say(odd, None)  # One kind of answer is left.
         assert not taken["fitted"] and taken["threshold"] == pytest.approx(fitted or 0.8)
         assert say(odd, False)["threshold"] == told[-1]["threshold"]
+
+
+def test_answers_refit_the_models_own_curve_and_undo_restores_it(tmp_path):
+    detector = make_curve_detector()
+    index, own = QuestionIndex.build(detector, OLD[1:]), detector.calibration
+    pairs = [(OLD[n], OLD[n + 20]) for n in range(1, 13)]
+    cosines = detector.similarity(*zip(*pairs))
+    labels = (cosines > np.median(cosines)).tolist()
+    with running(index) as address:
+
+        def say(pair, label):
+            said = dict(zip(("question1", "question2", "is_duplicate"), (*pair, label)))
+            return ask(address, "/v1/answer", said)[1]
+
+        assert ask(address, "/v1/info", {})[1]["measure"] == "probability"
+        told = [say(*one) for one in zip(pairs, labels)]
+        fitted = detector.fitted(QuestionPairs(*zip(*pairs), labels)).calibration
+        assert told[-1]["fitted"] and index.detector.calibration == fitted != own
+        for pair in pairs:
+            taken = say(pair, None)
+        assert taken["answers"] == 0 and index.detector.calibration == own

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from small_models import make_detector, random_questions
+from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese.evaluation.calibration import fit_calibration
 from siamese.search.index import QuestionIndex
@@ -25,7 +25,7 @@ HARMFUL = "how far is <img src=x onerror=alert(1)> \x1b[31m \u202e ?"
 def address():
     ids = ["=1+1", *map(str, range(200))]
     questions = [HARMFUL, *random_questions(200)]
-    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60, "platt")
+    calibration = fit_calibration(np.linspace(-1, 1, 100), np.arange(100) > 60)
     detector = make_detector(threshold=0.9, calibration=calibration)
     index = QuestionIndex.build(detector, questions, ids=ids)
     with running(index, key="secret") as served:
@@ -123,3 +123,19 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
     assert view.screenshot(path=str(tmp_path / "page.png")).startswith(b"\x89PNG")
     assert not errors and all(url.startswith((address, "data:", "blob:")) for url in requests)
     view.close()
+
+
+@pytest.mark.slow
+def test_the_page_compares_the_threshold_with_what_decides(browser):
+    index = QuestionIndex.build(make_curve_detector(), random_questions(60))
+    with running(index, about="Examples.") as address:
+        view, expect = browser.new_page(), playwright.expect
+        view.goto(address)
+        expect(view.locator("#about")).to_contain_text("60 questions, threshold 0.500. Examples.")
+        expect(view.locator("#measure")).to_have_text("probability")
+        view.get_by_label("A new question").fill("how far is rice")
+        expect(view.locator("#hits > li")).to_have_count(10)
+        hits = index.search("how far is rice")
+        badges = view.locator("#hits .badge").all_inner_texts()
+        assert badges == ["duplicate" if hit.is_duplicate else "different" for hit in hits]
+        view.close()

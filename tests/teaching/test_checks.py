@@ -122,14 +122,11 @@ def test_the_loss_may_be_written_in_tensorflow():
     def TripletLossFn(v1, v2, margin=0.25):
         scores = tf.linalg.matmul(v2, v1, transpose_b=True)
         positive = tf.linalg.diag_part(scores)
-        others = scores - tf.linalg.diag(positive)
-        batch = tf.cast(tf.shape(scores)[0], scores.dtype)
-        mean = tf.reduce_sum(others, axis=1) / (batch - 1)
-        mask = tf.cast(
-            (tf.eye(tf.shape(scores)[0]) == 1) | (others > positive[:, None]), scores.dtype
-        )
-        closest = tf.reduce_max(others - 2.0 * mask, axis=1)
-        return tf.reduce_sum(sum(tf.maximum(margin - positive + n, 0.0) for n in (mean, closest)))
+        others, batch = scores - tf.linalg.diag(positive), v1.shape[0]
+        masked = (tf.eye(batch) == 1) | (scores > positive[:, None])
+        closest = tf.reduce_max(scores - 2.0 * tf.cast(masked, scores.dtype), axis=1)
+        terms = (tf.reduce_sum(others, axis=1) / (batch - 1), closest)
+        return tf.reduce_sum(sum(tf.maximum(margin - positive + n, 0.0) for n in terms))
 
     assert "TensorFlow edition" in checks.check_triplet_loss_fn(TripletLossFn).note
 
@@ -223,7 +220,6 @@ def test_points_are_the_cases_passed(check, capsys):
         "      actual:   -1.05",
         "      hint:     the hinge is missing: a term is never below 0",
     ]
-    assert score.to_dict()["failures"][0]["actual"] == "-1.05"
     assert repr(score) == "<Score triplet_loss 6/7>" and score.mark == 8.57
 
 

@@ -1,14 +1,12 @@
-"""The unit circle that is dragged: the page in a browser, and the picture beside it."""
+"""The unit circle that is dragged, in a browser."""
 
 import re
 import shutil
 from importlib import resources
 
-import numpy as np
 import pytest
 
-from siamese.course.loss import hinge
-from siamese.teaching.circle import ANGLES, STEP, drag_circle, plot_circle
+from siamese.teaching.lesson import drag_circle
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -19,17 +17,6 @@ def test_the_drawing_needs_no_network_and_two_of_them_do_not_disturb_each_other(
     assert len(text.splitlines()) <= 120 and not re.search(r"https?:|src=|import ", text)
     one, two = (set(re.findall(r"circle-\w+", drag_circle().data)) for _ in range(2))
     assert len(one) == len(two) == 1 and one != two
-    # The picture starts from the drawing's angles and takes its steps.
-    angles = ", ".join(f"{name}: {degrees:g}" for name, degrees in ANGLES.items())
-    assert f"const angle = {{{angles}}}" in text and f"=> {STEP:g} * Math.sin" in text
-
-
-def test_the_picture_shows_the_loss_before_and_after():
-    pytest.importorskip("matplotlib")
-    before, after = (axes.get_title(loc="left") for axes in plot_circle(0.25).axes)
-    cosines = np.cos(np.radians(ANGLES["anchor"] - np.array([[25.0], [140.0]])))
-    assert before == f"before: loss {hinge(*cosines, 0.25)[0]:.2f}"
-    assert after == "after 3 steps: loss 0.00"
 
 
 @pytest.mark.slow

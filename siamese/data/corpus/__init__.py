@@ -44,21 +44,14 @@ class HandwrittenQuestion(NamedTuple):
     style: str  # plain, typo, greeting, or no question mark
     source: str  # where it might be asked: helpdesk, forum or everyday
     near_miss: (
-        str  # what sets it apart from its twin: number, negation, direction or name; "" elsewhere
+        str  # What sets it apart from its twin: number, negation, direction or name; else "".
     )
     twin: str  # the id of the question that it nearly is, which has another answer; "" elsewhere
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedCorpus:
-    """Question pairs in three parts that share no question and no meaning.
-
-    Args:
-      train: pairs to train on.
-      valid: pairs to choose a threshold on.
-      test: pairs to report on.
-      questions: every question of the pairs, once.
-    """
+    """Question pairs in three parts that share no question and no meaning; every question of them, once."""
 
     train: QuestionPairs
     valid: QuestionPairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -40,18 +40,11 @@ def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
       >>> read_spec("a+b", ["a+b", "c"])
       Parts(columns=['a+b'], words=None)
     """
-    names, words = spec, None
-    if not columns_called(spec, header):
-        names, words = re.fullmatch(r"(.*?)(?::([1-9]\d*))?", spec, re.DOTALL).groups()
-    if columns_called(names, header):
-        return Parts([names], words and int(words))
+    if columns_called(spec, header):
+        return Parts([spec])
+    names, words = re.fullmatch(r"(.*?)(?::([1-9]\d*))?", spec, re.DOTALL).groups()
     columns = []
-    for part in names.split("+"):
+    for part in [names] if columns_called(names, header) else names.split("+"):
         times, name = re.fullmatch(r"(?:([1-9])\*)?(.*)", part, re.DOTALL).groups()
         columns += [name] * int(times or 1)
     return Parts(columns, words and int(words))
-
-
-def known_names(specs: Iterable[str | None]) -> set[str]:
-    """The names, as they are compared, in what a user calls columns."""
-    return {normal_name(name) for spec in specs if spec for name in (spec, *read_spec(spec)[0])}

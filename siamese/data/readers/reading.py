@@ -15,40 +15,40 @@ import json
 import os
 import re
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, dropwhile, islice
+from pathlib import Path
+from threading import Timer
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import (
     Parts,
     columns_called,
-    known_names,
     normal_name,
     read_spec,
     shown_names,
-)
+)  # fmt: skip
 from siamese.data.readers.report import ReadReport
-from siamese.data.readers.tables import memory_table, parquet_table, workbook_table
+from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.errors import ArgumentError, DataError, SiameseError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
 LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
+WAIT = 2.0  # seconds after which a note names the pipe that nothing has written to
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
 _JSON_START = re.compile(r'\s*\{\s*(["}]|$)')
 _NO_HEADER = {  # what a first line may be -> what it is, and what to do
-    r"<(!doctype|html|head|body|\?xml|!--|meta|title|table|ul|ol|dl|li|div)\b": "a web page, perhaps a "
-    "login or error page. Save the questions as text or CSV.",
+    r"<(!doctype|html|head|body|\?xml|!--|meta|title|table|ul|ol|dl|li|div)\b|.*<br\s*/?>(.*<br|\s*$)":
+    "HTML, perhaps a web page. Save the questions as text, one on each line, or as CSV.",
     r'"?sep\s*=."?\s*$': "a note for Excel alone. Delete this line; the header must be the first.",
     r'\[\s*([\[{"]|$)': "a JSON array. Write one JSON object on each line instead.",
-    r".*<br\s*/?>(.*<br\s*/?>|\s*$)": "HTML with <br> for line breaks. Save the questions as text, one "
-    "on each line.",
-}
+}  # fmt: skip
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
 Lines = Iterator[tuple[int, str]]  # the lines of a text, counted from 1, with their ends
@@ -77,28 +77,25 @@ class Rows:
     is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        report, header = self.report, self.header
-        names, places = list(map(normal_name, header)), {}
-        for place, name in enumerate(header):
-            places.setdefault(name, []).append(place)
-        repeated = {name: where for name, where in places.items() if len(where) > 1}
+        report, header, names = self.report, self.header, list(map(normal_name, self.header))
+        repeated = [name for name, times in Counter(header).items() if times > 1]
         with _reading(report):
             for line, cells, text, problem in self.source:
                 if "\0" in text or not text.isascii():
                     problem = _odd(text, self.encoding) or problem
-                if problem:
-                    report.rows += 1
-                    report.bad_row(line, problem)
-                    continue
-                if type(cells) is list:
+                if type(cells) is list and not problem:
                     if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
                         report.add("header", [line])
                         continue
-                    values, cells = cells, dict(zip(header, cells))
-                    for name, where in repeated.items():
-                        cells[name] = [values[place] for place in where]
+                    row = dict(zip(header, cells))
+                    for name in repeated:
+                        row[name] = [cell for at, cell in zip(header, cells) if at == name]
+                    cells = row
                 report.rows += 1
-                yield line, report.rows - 1, cells
+                if problem:
+                    report.bad_row(line, problem)
+                else:
+                    yield line, report.rows - 1, cells
 
     def column(self, name: str) -> str:
         """The one column of this name; DataError where there is none or where there are several."""
@@ -129,9 +126,8 @@ class Rows:
         if type(text) is not str or len(columns) > 1:
             cells = [cell for name in columns if (cell := row.get(name)) is not None]
             others = [f"is {cell!r:.40}, not text" for cell in cells if not isinstance(cell, str)]
-            others += [] if any(map(row.__contains__, columns)) else ["is missing"]
-            if others:
-                self.report.bad_row(line, f"{columns[0]} {others[0]}.")
+            if others or not any(map(row.__contains__, columns)):
+                self.report.bad_row(line, f"{columns[0]} {(*others, 'is missing')[0]}.")
                 return ""
             text = " ".join(filter(str.strip, cells))
         if not text.strip():
@@ -174,9 +170,11 @@ def open_rows(
     if not isinstance(source, (str, os.PathLike)):
         yield _table_rows(report, memory_table(source, report.path))
         return
+    asked = {name for spec in specs if spec for name in (spec, *read_spec(spec).columns)}
+    known = {*names, *map(normal_name, asked)}
     with _open_bytes(source) as file:
         with _reading(report):
-            rows = _recognised(file, report, {*names, *known_names(specs)}, encoding, by_name_alone)
+            rows = _recognised(file, report, known, encoding, by_name_alone)
         yield rows
 
 
@@ -191,13 +189,20 @@ def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[Bi
     """A file, or standard input for '-', which stays open."""
     if str(path) in ("-", "/dev/stdin"):
         stream = sys.stdin.buffer
-        has_peek = hasattr(stream, "peek")
-        return contextlib.nullcontext(stream if has_peek else io.BufferedReader(stream))
+        return contextlib.nullcontext(
+            stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+        )
+    note = f"{path} is a named pipe: waiting for a program that writes to it.\n"
+    timer = Timer(WAIT, sys.stderr.write, [note])
     try:
-        return open(path, "rb")
+        if Path(path).is_fifo():
+            timer.start()
+        return open(path, "rb")  # Of a pipe that nobody writes to it does not return.
     except (OSError, ValueError) as error:
         why = str(getattr(error, "strerror", error)).lower()
         raise DataError(f"{str(path)[:200]} cannot be read: {why}.") from None
+    finally:
+        timer.cancel()
 
 
 @contextlib.contextmanager
@@ -215,7 +220,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
 # -- The format -------------------------------------------------------------------------------
 
 
-def _table_rows(report: ReadReport, table: tuple[str, list[str], Iterator]) -> Rows:
+def _table_rows(report: ReadReport, table: Table) -> Rows:
     report.unit, (report.format, header, rows) = "row", table
     return Rows(report, header, ((number, cells, "", None) for number, cells in rows), report.path)
 
@@ -246,9 +251,7 @@ def _recognised(
         text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
     except LookupError:
         raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-    rows = _text_rows(_lines(text, name), encoding, report, known, by_name_alone)
-    report.format += ", gzipped" if zipped else ""
-    return rows
+    return _text_rows(_lines(text, name), encoding, report, known, by_name_alone)
 
 
 def _text_rows(
@@ -265,9 +268,10 @@ def _text_rows(
     if _JSON_START.match(first):
         report.format = "JSON Lines"
         header = dict.fromkeys(name for _, line in head for name in _json_object(line)[0])
-        return Rows(report, list(header), _json_rows(lines), where, encoding)
+        rows = ((number, *_json_object(line)) for number, line in lines if line.strip())
+        return Rows(report, list(header), rows, where, encoding)
     for pattern, what in _NO_HEADER.items():
-        if re.match(rf"\s*{pattern}", first, re.IGNORECASE):
+        if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     mark = _delimiter([line for _, line in head], known, by_name_alone)
@@ -311,9 +315,7 @@ def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | N
 
 
 def _lines(text: io.TextIOWrapper, name: str) -> Lines:
-    number = 0
-    while line := text.readline(LONGEST_LINE):
-        number += 1
+    for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), 1):
         if len(line) == LONGEST_LINE:
             raise DataError(
                 f"{name}, line {number:,} is longer than {LONGEST_LINE >> 20} million characters. "
@@ -337,24 +339,17 @@ def _odd(text: str, encoding: str) -> str | None:
     return f"bytes that are not UTF-8 ({byte}). The likely encoding is {likely}."
 
 
-def _json_rows(lines: Lines) -> Iterator[Row]:
-    for number, line in lines:
-        if line.strip():
-            row, problem = _json_object(line)
-            yield number, row, line, problem
-
-
-def _json_object(line: str) -> tuple[dict, str | None]:
-    """The object of a line, or why there is none."""
+def _json_object(line: str) -> tuple[dict, str, str | None]:
+    """The object of a line, the line, and why there is no object."""
     try:
         row = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         why = getattr(error, "msg", error)
-        return {}, f"not JSON{place} ({why}). Each line must hold one object."
+        return {}, line, f"not JSON{place} ({why}). Each line must hold one object."
     if type(row) is not dict:
-        return {}, f"not a JSON object: {str(row)[:40]!r}."
-    return row, None
+        return {}, line, f"not a JSON object: {str(row)[:40]!r}."
+    return row, line, None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -367,21 +362,21 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone: the others are read again."""
     again: deque[tuple[int, str]] = deque()
-    row: list[str] = []
     header: list[str] = []
+    row: list[str] = []  # its lines
 
-    def following() -> tuple[int, str] | None:
-        return again.popleft() if again else next(lines, None)
+    def following() -> Lines:
+        while line := again.popleft() if again else next(lines, None):
+            yield line
 
     def quoted() -> Iterator[str]:
         """The first line of a row and, as long as a quote is open, the next ones."""
         yield row[0]
-        while line := following():
-            row.append(line[1])
-            yield line[1]
+        for _, line in following():
+            row.append(line)
+            yield line
 
-    while line := following():
-        number, text = line
+    for number, text in following():
         row, cells, error = [text], text.rstrip("\r\n").split(mark), None
         if '"' in text:
             try:
@@ -393,23 +388,21 @@ def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
             continue
         header, problem = header or cells, None
         if error or len(cells) != len(header):
-            problem = _problem(row, cells, header, error)
+            problem = _problem(text, cells, header, error)
             again.extendleft(reversed([*enumerate(row[1:], number + 1)]))
         yield number, cells, text, problem
 
 
-def _problem(row: list[str], cells: list[str], header: list[str], error: Any) -> str:
+def _problem(text: str, cells: list[str], header: list[str], error: csv.Error | None) -> str:
     """Why some lines are no row: what the csv module says, or a wrong number of cells."""
-    if any('\\"' in line for line in row):
+    if '\\"' in text:
         return 'a quote is written as \\"; CSV writes it twice: "".'
     if "unexpected end" in str(error):
         return "a quote is opened here and not closed."
     if error:
         return f"text follows a closing quote ({error}). CSV writes a quote inside quotes twice."
-    fields = f"{len(cells)} {'field' if len(cells) == 1 else 'fields'}"
+    fields = f"{len(cells)} field{'s' * (len(cells) != 1)}"
     why = f"{fields} where the header has {len(header)} ({shown_names(header)})."
     if len(cells) > len(header):
         why += " A question that holds a comma or semicolon must stand in quotes."
-    if len(row) > 1:
-        why += f" A quote that is opened here is closed {len(row) - 1} lines later."
     return why

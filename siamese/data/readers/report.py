@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from siamese.errors import ArgumentError, DataError
@@ -25,15 +25,12 @@ class ReadReport:
 
     Args:
       path, format: the file, and its format in words.
-      bad_rows: what becomes of a row that cannot be read: 'refuse' or 'skip'.
+      bad_rows: what becomes of a row that cannot be read: 'refuse' or 'skip' (else ArgumentError).
       unit: what the numbers count from 1: 'line', or 'row' of a table.
       rows, kept: data rows read so far, and those of them that became pairs (or questions).
       findings: kind (a key of `KINDS`) -> its lines (from 1); empty where there was nothing.
       first_problem: the first bad row, in words.
       notes: more that was noticed, in words.
-
-    Raises:
-      ArgumentError: `bad_rows` is another word.
 
     Example:
       >>> report = ReadReport("pairs.csv", rows=3, kept=2)
@@ -57,9 +54,9 @@ class ReadReport:
         if self.bad_rows not in ("refuse", "skip"):
             raise ArgumentError(f"bad_rows must be 'refuse' or 'skip'; it is {self.bad_rows!r}.")
 
-    def add(self, kind: str, lines: Iterable[int]) -> None:
+    def add(self, kind: str, lines: Sequence[int]) -> None:
         """Notes that `kind` occurred on `lines`."""
-        if lines := list(lines):
+        if lines:
             self.findings.setdefault(kind, []).extend(lines)
 
     def bad_row(self, line: int, reason: str) -> None:
@@ -84,13 +81,13 @@ class ReadReport:
     def finding_lines(self) -> list[str]:
         """A line of text for each kind: how many, where, and what becomes of them."""
         texts = []
-        for kind, (what, result) in KINDS.items():
-            if lines := self.findings.get(kind):
-                end = "" if len(lines) == 1 else "s"
-                where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
-                where += ", …" if len(lines) > FIRST_LINES else ""
-                why = f" (the first: {self.first_problem.rstrip('.')})" if kind == "bad" else ""
-                texts.append(
-                    f"{len(lines):,} row{end} {what} ({self.unit}{end} {where}): {result}{why}"
-                )
+        for kind in filter(self.findings.get, KINDS):
+            (what, result), lines = KINDS[kind], self.findings[kind]
+            s = "s" * (len(lines) > 1)
+            where = ", ".join(f"{line:,}" for line in lines[:FIRST_LINES])
+            where += ", …" * (len(lines) > FIRST_LINES)
+            text = f"{len(lines):,} row{s} {what} ({self.unit}{s} {where}): {result}"
+            if kind == "bad":
+                text += f" (the first: {self.first_problem.rstrip('.')})"
+            texts.append(text)
         return texts + self.notes

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from siamese.errors import DataError, MissingDependencyError
 
-CHUNK = 4096  # rows of a Parquet file in memory at once
 Table = tuple[str, list[str], Iterator[tuple[int, list]]]  # format, header, rows with their numbers
 
 
@@ -21,7 +22,7 @@ def parquet_table(file: BinaryIO, name: str) -> Table:
             f"{name} is a Parquet file; reading it needs pyarrow: pip install pyarrow."
         ) from None
     parquet = pyarrow.parquet.ParquetFile(file)
-    batches = parquet.iter_batches(batch_size=CHUNK)
+    batches = parquet.iter_batches(batch_size=4096)  # rows in memory at once
     rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns)))
     return "Parquet", parquet.schema_arrow.names, enumerate(map(list, rows), 1)
 
@@ -37,25 +38,25 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
         ) from None
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(file)
-        sheets = [book.get_sheet_by_name(sheet).to_python(False) for sheet in book.sheet_names]
+        sheets = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}
     except Exception as error:  # calamine's own errors have no common base
         raise DataError(
             f"{name} is no Excel workbook that can be read ({error}). Unpack an archive first."
         ) from None
-    filled = {
-        sheet: [(at, row) for at, row in enumerate(rows, 1) if any(map(str, row))]
-        for sheet, rows in zip(book.sheet_names, sheets)
+    sheets = {
+        of: filled
+        for of, rows in sheets.items()
+        if (filled := [(at, row) for at, row in enumerate(rows, 1) if any(map(str, row))])
     }
-    filled = {sheet: rows for sheet, rows in filled.items() if rows}
-    if len(filled) != 1:
-        what = f"holds several sheets ({', '.join(filled)}); save one of them"
-        raise DataError(f"{name} {what if filled else 'is empty'}.")
-    ((sheet, ((_, header), *rows)),) = filled.items()
+    if len(sheets) != 1:
+        what = f"holds several sheets ({', '.join(sheets)}); save one of them"
+        raise DataError(f"{name} {what if sheets else 'is empty'}.")
+    ((sheet, ((_, header), *rows)),) = sheets.items()
     cells = ((at, list(map(_sheet_value, row))) for at, row in rows)
     return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
 
 
-def memory_columns(table: Any, name: str) -> tuple[list, list[list]]:
+def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
     """The names and the columns of a DataFrame, a `datasets.Dataset`, a pyarrow Table or a dict.
 
     Raises:
@@ -69,33 +70,29 @@ def memory_columns(table: Any, name: str) -> tuple[list, list[list]]:
         raise DataError(f"{name} holds several tables: give one, such as data['train'].")
     if hasattr(table, "iloc"):  # by position: a name may stand there twice
         columns = [table.iloc[:, at] for at in range(len(names))]
-    elif hasattr(table, "itercolumns"):
-        columns = list(table.itercolumns())
     else:
         columns = [table[column] for column in names]
-    values = []
-    for column, of in zip(columns, names):
-        if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
-            raise DataError(f"{name}: column {of!r} is {column!r:.40}, not a list of values.")
-        read = getattr(column, "to_pylist", getattr(column, "to_list", None))
-        values.append(read() if read else list(column))
-    if len(set(map(len, values))) > 1:
-        lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
+    columns = [c.to_pylist() if hasattr(c, "to_pylist") else list(c) for c in columns]
+    if len(set(map(len, columns))) > 1:
+        lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, columns))
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
-    return list(names), values
+    return list(map(str, names)), columns
 
 
 def memory_table(table: Any, name: str) -> Table:
     """A table in memory; its rows are counted from 1."""
     names, columns = memory_columns(table, name)
-    rows = (list(map(_cell, row)) for row in zip(*columns))
-    return "a table in memory", list(map(str, names)), enumerate(rows, 1)
+    rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
+    return "a table in memory", names, enumerate(rows, 1)
 
 
-def _cell(value: Any) -> Any:
-    """None for a missing value of pandas, and for NaN."""
-    is_missing = type(value).__name__ in ("NAType", "NaTType")
-    return None if is_missing or (isinstance(value, float) and value != value) else value
+def _is_missing(value: Any) -> bool:
+    """Whether a value is NaN, or what pandas has in its place."""
+    return (
+        value != value
+        if isinstance(value, float)
+        else type(value).__name__ in ("NAType", "NaTType")
+    )
 
 
 def _sheet_value(value: Any) -> Any:
@@ -113,20 +110,19 @@ def json_value(value: Any) -> Any:
       >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), 3])
       ['2026-01-02', '1.50', None, 3]
     """
-    if isinstance(value, (str, int)) or (value := _cell(value)) is None:
+    if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+    if _is_missing(value) or isinstance(value, float):
+        return float(value) if isinstance(value, float) and math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
     if isinstance(value, Mapping):
         return {str(name): json_value(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple, set)):
         return list(map(json_value, value))
-    is_time = type(value).__name__ in ("datetime64", "timedelta64")
-    return json_value(value.tolist()) if hasattr(value, "tolist") and not is_time else str(value)
+    if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
+        return json_value(value.tolist())
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def id_text(value: Any) -> str:

@@ -14,44 +14,27 @@ Example:
 
 from siamese.errors import ArgumentError
 
-from .assignment import check_classify, check_data_generator, check_predict
-from .batch import (
-    check_closest_negative,
-    check_cosine_similarity,
-    check_mean_negative,
-    check_triplet_loss,
-)
-from .beyond import check_count_false_negatives, check_masked_mean, check_one_shot
+from . import assignment, batch, beyond, evaluation, loss, model
 from .engine import MARK, TRIES, Exercise, Failure, Score
-from .evaluation import (
-    check_accuracy_at,
-    check_best_threshold,
-    check_expected_calibration_error,
-)
-from .loss import (
-    check_modified_loss,
-    check_symmetric_loss,
-    check_triplet_loss_fn,
-)
-from .model import check_normalize, check_shared_towers, check_siamese, check_train_model
 
 _CHECKS = {
-    1: (check_cosine_similarity, check_triplet_loss),
-    2: (check_mean_negative, check_closest_negative, check_modified_loss),
-    3: (check_normalize, check_shared_towers),
-    4: (check_accuracy_at, check_best_threshold),
-    5: (check_data_generator, check_siamese, check_triplet_loss_fn, check_train_model, check_classify,
-        check_predict),
-    6: (check_symmetric_loss,),
-    7: (check_masked_mean, check_count_false_negatives),
-    8: (check_one_shot, check_expected_calibration_error),
+    1: (batch.check_cosine_similarity, batch.check_triplet_loss),
+    2: (batch.check_mean_negative, batch.check_closest_negative, loss.check_modified_loss),
+    3: (model.check_normalize, model.check_shared_towers),
+    4: (evaluation.check_accuracy_at, evaluation.check_best_threshold),
+    5: (assignment.check_data_generator, model.check_siamese, loss.check_triplet_loss_fn,
+        model.check_train_model, assignment.check_classify, assignment.check_predict),
+    6: (loss.check_symmetric_loss,),
+    7: (beyond.check_masked_mean, beyond.check_count_false_negatives),
+    8: (beyond.check_one_shot, evaluation.check_expected_calibration_error),
 }  # fmt: skip
 
 # Number of the notebook -> name of the function in it -> its check.
 EXERCISES = {number: {check.name: check for check in checks} for number, checks in _CHECKS.items()}
+_BY_NAME = {name: check for checks in EXERCISES.values() for name, check in checks.items()}
 # Name of the function -> how many cases its check has.
-OUT_OF = {check.name: len(check.cases) for checks in _CHECKS.values() for check in checks}
-_BY_NAME = {check.name: check for check in vars().copy().values() if isinstance(check, Exercise)}
+OUT_OF = {name: len(check.cases) for name, check in _BY_NAME.items()}
+globals().update({check.__name__: check for check in _BY_NAME.values()})
 
 
 def _exercise(name: str) -> Exercise:

@@ -13,7 +13,7 @@ from collections import defaultdict
 import numpy as np
 
 from .engine import Case, Exercise, call
-from .results import Odd, same
+from .results import Odd, require, same
 from .submission import Learner
 from .tables import solutions
 
@@ -29,88 +29,84 @@ def _drawn(fn, *arguments, count=4, strict=False, seed=34, **options) -> list[tu
     random.seed(seed)
     np.random.seed(seed)
     generator = fn(_Q1, _Q2, *arguments, **options)
-    if isinstance(generator, (tuple, list, np.ndarray)):
-        kind = type(generator).__name__
-        raise Odd(f"a {kind}", f"it returned a {kind}: yield makes a generator")
+    kind = type(generator).__name__
+    returned = isinstance(generator, (tuple, list, np.ndarray))
+    require(not returned, f"a {kind}", f"it returned a {kind}: yield makes a generator")
     drawn, copies = [], []
     for batch in itertools.islice(generator, count):
-        if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
-            raise Odd(f"a {type(batch).__name__} as batch", "yield both sides, two arrays (q1, q2)")
+        pair = isinstance(batch, (tuple, list)) and len(batch) == 2
+        hint = "yield both sides, two arrays (q1, q2)"
+        require(pair, f"a {type(batch).__name__} as batch", hint)
         drawn.append(tuple(_whole_numbers(side, strict) for side in batch))
         copies.append(tuple(side.copy() for side in drawn[-1]))
-    if len(drawn) < count:
-        ended = "is endless: while True" if drawn else "ended without a yield"
-        raise Odd(f"{len(drawn)} batches", f"the generator {ended}")
-    if not same(drawn, copies, 0.0):
-        hint = "the same array is yielded twice: make a new one for each batch"
-        raise Odd("a batch that changed when the next one came", hint)
+    ended = "is endless: while True" if drawn else "ended without a yield"
+    require(len(drawn) == count, f"{len(drawn)} batches", f"the generator {ended}")
+    hint = "the same array is yielded twice: make a new one for each batch"
+    require(same(drawn, copies, 0.0), "a batch that changed when the next one came", hint)
     return drawn
 
 
 def _whole_numbers(side, strict) -> np.ndarray:
-    if strict and not hasattr(side, "dtype"):
-        raise Odd(f"a {type(side).__name__}", "yield arrays: np.array of the padded questions")
-    with contextlib.suppress(ValueError):
+    hint = "yield arrays: np.array of the padded questions"
+    require(not strict or hasattr(side, "dtype"), f"a {type(side).__name__}", hint)
+    try:
         array = np.asarray(side)
-        if array.dtype.kind in ("iu" if strict else "iuf"):
-            return array
-        raise Odd(f"an array of dtype {array.dtype}", "token ids are whole numbers")
-    raise Odd("rows of unequal length", _UNEQUAL)
+    except ValueError:
+        raise Odd("rows of unequal length", _UNEQUAL) from None
+    whole = array.dtype.kind in ("iu" if strict else "iuf")
+    require(whole, f"an array of dtype {array.dtype}", "token ids are whole numbers")
+    return array
 
 
-_NEVER, _ONCE = (
-    "the order is never shuffled",
-    "shuffled at the start only: each pass has an order of its own",
-)
 _UNEQUAL = ("rows of unequal length make no array: is the longest question longer than the length? It is "
             "2 ** ceil(np.log2(longest))")  # fmt: skip
 
 
-def _batches(fn, kind, *arguments, **options):
-    """The first batches, or what they show of the order of the pairs."""
-    if kind == "batches":
-        return _drawn(fn, *arguments, **options)
-    if kind == "passes":
-        for q1, _ in _drawn(fn, 5, count=6):
-            if len(q1) == 5 and sorted(q1[:, 0] // 10) != [1, 2, 3, 4, 5]:
-                hint = "shuffle the order of the pairs; do not draw pairs at random"
-                raise Odd(f"pairs {', '.join(map(str, q1[:, 0] // 10))} in one pass", hint)
-        return "pairs 1 to 5 in each pass"
+def _passes(fn):
+    """What the first batches of all five pairs show."""
+    for q1, _ in _drawn(fn, 5, count=6):
+        pairs = (q1[:, 0] // 10).tolist()
+        hint = "shuffle the order of the pairs; do not draw pairs at random"
+        once = len(q1) != 5 or sorted(pairs) == [1, 2, 3, 4, 5]
+        require(once, f"pairs {', '.join(map(str, pairs))} in one pass", hint)
+    return "pairs 1 to 5 in each pass"
+
+
+def _partners(fn):
+    """What shuffled batches of two show."""
     drawn = _drawn(fn, 2, count=20)
-    for first, second in zip(
-        *(np.concatenate([batch[k][:, 0] for batch in drawn]) for k in (0, 1))
-    ):
-        if first // 10 != second // 10:
-            hint = "question1 and question2 are taken by the same shuffled index"
-            raise Odd(f"{first} beside {second}", hint)
+    hint = "question1 and question2 are taken by the same shuffled index"
+    for first, second in ((q1[row, 0], q2[row, 0]) for q1, q2 in drawn for row in range(len(q1))):
+        require(first // 10 == second // 10, f"{first} beside {second}", hint)
     if same(drawn, _drawn(data_generator, 2, count=20, shuffle=False)):
         asked = same(drawn, _drawn(fn, 2, count=20, shuffle=True))
-        raise Odd("the data's own order", _NEVER if asked else "the default is shuffle=True")
-    if same(drawn, _drawn(fn, 2, count=20, seed=35)):
-        hint = "the function seeds the random numbers: leave random.seed to the caller"
-        raise Odd("the same order with another seed", hint)
-    if len({tuple(q1[:, 0]) for q1, _ in drawn}) < 4:
-        raise Odd("the same rows in each pass", _ONCE)
+        hint = "the order is never shuffled" if asked else "the default is shuffle=True"
+        raise Odd("the data's own order", hint)
+    seeded = same(drawn, _drawn(fn, 2, count=20, seed=35))
+    hint = "the function seeds the random numbers: leave random.seed to the caller"
+    require(not seeded, "the same order with another seed", hint)
+    hint = "shuffled at the start only: each pass has an order of its own"
+    orders = {tuple(q1[:, 0]) for q1, _ in drawn}
+    require(len(orders) > 3, "the same rows in each pass", hint)
     return "pairs, in another order in each pass"
 
 
 _PLAIN = {"shuffle": False}
-_AGAIN = "if shuffle:\\n                random.shuffle(order)"
 check_data_generator = Exercise(
     "data_generator",
     "endless padded batches.",
     [
-        Case("one batch in order", ("batches", 2), {"count": 1, "strict": True, **_PLAIN}),
-        Case("the longest question decides the length", ("batches", 1), {"count": 5, **_PLAIN}),
-        Case("batches of three", ("batches", 3), _PLAIN),
-        Case("another padding", ("batches", 2, 9), {"count": 2, **_PLAIN}),
-        Case("without shuffling the order stays, pass after pass", ("batches", 2), {"count": 12, **_PLAIN}),
-        Case("more rows than there are pairs", ("batches", 12), {"count": 2, **_PLAIN}),
-        Case("questions stay with their partners", ("partners",)),
-        Case("every pair comes once in a pass", ("passes",)),
-        Case("random.seed(34) gives the course's order", ("batches", 2), {"count": 12, "shuffle": True}),
+        Case("one batch in order", (_drawn, 2), {"count": 1, "strict": True, **_PLAIN}),
+        Case("the longest question decides the length", (_drawn, 1), {"count": 5, **_PLAIN}),
+        Case("batches of three", (_drawn, 3), _PLAIN),
+        Case("another padding", (_drawn, 2, 9), {"count": 2, **_PLAIN}),
+        Case("without shuffling the order stays, pass after pass", (_drawn, 2), {"count": 12, **_PLAIN}),
+        Case("more rows than there are pairs", (_drawn, 12), {"count": 2, **_PLAIN}),
+        Case("questions stay with their partners", (_partners,)),
+        Case("every pair comes once in a pass", (_passes,)),
+        Case("random.seed(34) gives the course's order", (_drawn, 2), {"count": 12, "shuffle": True}),
     ],
-    observe=_batches,
+    observe=lambda fn, show, *arguments, **options: show(fn, *arguments, **options),
     slips=False,
 )  # fmt: skip
 
@@ -127,14 +123,13 @@ def _sides(questions) -> list[np.ndarray]:
     Raises:
       Odd: it is not a pair of arrays [batch, length] of one shape.
     """
-    if not (isinstance(questions, (tuple, list)) and len(questions) == 2):
-        raise Odd(
-            f"model({type(questions).__name__})", "the model takes one argument, the pair (q1, q2)"
-        )
+    pair = isinstance(questions, (tuple, list)) and len(questions) == 2
+    hint = "the model takes one argument, the pair (q1, q2)"
+    require(pair, f"model({type(questions).__name__})", hint)
     q1, q2 = map(np.asarray, questions)
-    if q1.ndim != 2 or q1.shape != q2.shape:
-        raise Odd(f"a model called with shapes {q1.shape} and {q2.shape}",
-                  "the model takes two arrays [batch, length] of one shape")  # fmt: skip
+    hint = "the model takes two arrays [batch, length] of one shape"
+    fits = q1.ndim == 2 and q1.shape == q2.shape
+    require(fits, f"a model called with shapes {q1.shape} and {q2.shape}", hint)
     return [q1, q2]
 
 
@@ -149,13 +144,11 @@ def _recording(log: list):
 
 
 def _expect_called(log: list, pad: int) -> None:
-    if not log:
-        raise Odd(
-            "data_generator was not called", "make the batches with the argument data_generator"
-        )
+    hint = "make the batches with the argument data_generator"
+    require(log, "data_generator was not called", hint)
+    hint = "the padding is what the vocabulary says: vocab['<PAD>']"
     for _, used, _ in log:
-        if used != pad:
-            raise Odd(f"pad={used}", "the padding is what the vocabulary says: vocab['<PAD>']")
+        require(used == pad, f"pad={used}", hint)
 
 
 def _share(fn, n, batch_size, threshold, labels=int, pad=1):
@@ -176,10 +169,10 @@ def _share(fn, n, batch_size, threshold, labels=int, pad=1):
     vocab = {"<PAD>": pad, "word": 9}
     share = call(fn, q1, q2, y.astype(labels), threshold, model, vocab, **options)
     _expect_called(log, pad)
-    if any(shuffle for *_, shuffle in log):
-        raise Odd("shuffle=True", "the batches are shuffled, and y is not: shuffle=False")
-    if (size := max(size for size, *_ in log)) not in (batch_size, min(batch_size, n)):
-        raise Odd(f"batches of {size}", "use the argument batch_size")
+    shuffled, size = any(shuffle for *_, shuffle in log), max(size for size, *_ in log)
+    require(not shuffled, "shuffle=True", "the batches are shuffled, and y is not: shuffle=False")
+    fits = size in (batch_size, min(batch_size, n))
+    require(fits, f"batches of {size}", "use the argument batch_size")
     return share.reshape(()) if share.size == 1 else share  # [[0.7]], of np.dot(v1, v2.T)
 
 
@@ -269,10 +262,9 @@ def _answered(fn, *arguments, printed=False, **options):
         with contextlib.redirect_stdout(io.StringIO()) as stream:
             _answer(fn, *arguments, **verbose)
         texts.append(stream.getvalue().strip())
-    if texts[0]:
-        raise Odd("something is printed without verbose", "nothing is printed without verbose")
-    if not texts[1]:
-        raise Odd("nothing is printed", "verbose=True prints the questions and the cosine")
+    hint = "nothing is printed without verbose"
+    require(not texts[0], "something is printed without verbose", hint)
+    require(texts[1], "nothing is printed", "verbose=True prints the questions and the cosine")
     return "printed with verbose alone"
 
 

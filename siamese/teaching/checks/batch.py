@@ -22,9 +22,6 @@ check_cosine_similarity = Exercise(
     tolerance=1e-5,
 )  # fmt: skip
 
-# Expressions of a term, of its negative n and positive p, and of the margin: mistakes in the margin,
-# and in the rest of it.
-
 check_triplet_loss = Exercise(
     "triplet_loss",
     "cosine with the positive, cosine with the negative, margin -> the loss of a triplet, a number.",
@@ -52,9 +49,6 @@ def random_scores(batch: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-0.9, 0.9, (batch, batch))
 
 
-# Expressions that are wrongly taken for the places of the negatives, 1 off the diagonal.
-# Expressions of a row's mean negative, float [batch].
-
 check_mean_negative = Exercise(
     "mean_negative",
     "float [batch, batch] -> mean of each row's negatives [batch].",
@@ -67,8 +61,6 @@ check_mean_negative = Exercise(
     ],
     variants=("", "(batch - 1) -> np.maximum(negatives.sum(axis=1), 1)", "(batch - 1) -> batch"),
 )  # fmt: skip
-
-# Expressions of a row's closest negative, float [batch].
 
 
 def _is_closest(closest, expected, scores) -> bool:

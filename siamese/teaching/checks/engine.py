@@ -17,21 +17,14 @@ import random
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import tables
 from .results import TOLERANCE, Fault, Odd, numbers, same, show
-from .submission import (
-    Learner,
-    NotWritten,
-    TooSlow,
-    Watched,
-    describe_error,
-    limited,
-)
+from .submission import Learner, NotWritten, TooSlow, Watched, describe_error, limited
 
 MARK = 10.0  # the best mark of an exercise
 STAYS = "the inputs stay as they are"
@@ -77,10 +70,6 @@ class Score:
     def mark(self) -> float:
         """The points as a mark from 0 to `MARK`: a notebook's check cell ends with it, for nbgrader."""
         return round(MARK * self.points / self.out_of, 2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         if not self.written:
@@ -229,14 +218,15 @@ class Exercise:
     def _results(self, learner: Learner) -> list[Any]:
         """The learner's result of each case."""
         results: list[Any] = []
-        slow = Fault(f"nothing within {self.seconds:.0f} seconds", "look for a loop that never "
-                     "ends, or a generator that never yields", "TooSlow")  # fmt: skip
-        late = Fault("not tried: the function did not end in the case before", key="TooSlow")
         with contextlib.suppress(TooSlow), limited(self.seconds):
             for case in self.table:
                 results.append(self.attempt(case, learner))
-        rest = len(self.table) - len(results)
-        return [*results, *[slow, *[late] * rest][:rest]]
+        if len(results) < len(self.table):
+            slow = f"nothing within {self.seconds:.0f} seconds"
+            hint = "look for a loop that never ends, or a generator that never yields"
+            results.append(Fault(slow, hint, "TooSlow"))
+        late = Fault("not tried: the function did not end in the case before", key="TooSlow")
+        return results + [late] * (len(self.table) - len(results))
 
     def _judged(self, learner: Learner) -> tuple[list[Failure], str]:
         """The failures, and the name of the answer.
@@ -256,23 +246,17 @@ class Exercise:
             if blank := learner.blank(stopped and not nothing, nothing):
                 raise NotWritten(blank)
         hint = self._mistake(results, wrong, learner) if wrong else ""
-        failures = [
-            Failure(
-                self.table[i].name,
-                show(expected[i], results[i]),
-                show(results[i], expected[i]),
-                hint if i == wrong[0] else "",
-            )
-            for i in wrong
-        ]
+        failures = []
+        for i in wrong:
+            right, result = show(expected[i], results[i]), show(results[i], expected[i])
+            failures.append(Failure(self.table[i].name, right, result, hint * (i == wrong[0])))
         place = learner.changed() if self.stays else None
         if place is not None:
             name = (self.arguments + ["argument"] * 9)[place]
-            hint = self._error_hint(f"{name} is changed")
-            hint = hint or f"the function changed its input {name}: work on a copy"
-            first = not any(failure.hint for failure in failures)
-            failure = Failure(STAYS, "the same as before", f"{name} is changed", hint * first)
-            failures.insert(0 if first else len(failures), failure)
+            words = self._error_hint(f"{name} is changed")
+            words = words or f"the function changed its input {name}: work on a copy"
+            failure = Failure(STAYS, "the same as before", f"{name} is changed", words * (not hint))
+            failures.insert(len(failures) if hint else 0, failure)
         elif self.stays and len(wrong) == len(self.table):  # No points for doing nothing right.
             failures.append(Failure(STAYS, "the same as before", "no result is right"))
         return tuple(failures), note if len(wrong) < len(results) / 2 else ""
@@ -293,10 +277,9 @@ class Exercise:
     def _mistake(self, results: list[Any], wrong: list[int], learner: Learner) -> str:
         """The sentence of the learner's mistake; empty where none fits."""
         rights = [self.expected(form) for form in self.answers.values()]
-        order = [*wrong, *(i for i in range(len(results)) if i not in wrong)]
-        order = [
-            i for i in order if self.table[i].named and getattr(results[i], "key", "") != "TooSlow"
-        ]
+        order = sorted(range(len(results)), key=lambda i: i not in wrong)
+        ended = [getattr(result, "key", "") != "TooSlow" for result in results]
+        order = [i for i in order if self.table[i].named and ended[i]]
         if 2 * len(order) < len(results) or order[0] not in wrong:
             return self._apparent(results, rights, wrong, learner)
 

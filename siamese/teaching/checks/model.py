@@ -11,7 +11,7 @@ import tempfile
 import numpy as np
 
 from .engine import Case, Exercise, call
-from .results import Odd, show
+from .results import Odd, require, show
 from .submission import Learner
 
 
@@ -58,14 +58,13 @@ def _built(fn, **sizes):
     from trax import layers as tl
 
     model = fn(**sizes)
-    if not isinstance(model, tl.Serial.__mro__[-2]):  # trax.layers.base.Layer
+    if not isinstance(model, tl.Layer):
         what = "None" if model is None else f"{type(model).__name__}: {show(str(model))}"
         raise Odd(what, "return the model: a Trax layer")
     if (model.n_in, model.n_out) != (2, 2):
-        one = "this is one tower, or towers one after the other: " * (
-            model.n_in == model.n_out == 1
-        )
-        hint = f"{one}two questions in, two vectors out: one combinator runs layers side by side"
+        hint = "two questions in, two vectors out: one combinator runs layers side by side"
+        if model.n_in == model.n_out == 1:
+            hint = f"this is one tower, or towers one after the other: {hint}"
         raise Odd(f"{model.n_in} in, {model.n_out} out", hint)
     return model
 
@@ -85,9 +84,8 @@ def _structure(fn) -> str:
         effect = ""
         if hasattr(leaf, "_forward_fn") and leaf.n_in == 1:
             try:
-                effect = np.round(
-                    leaf._forward_fn(np.sin(np.arange(60.0)).reshape(2, 5, 6)), 3
-                ).tolist()
+                output = leaf._forward_fn(np.sin(np.arange(60.0)).reshape(2, 5, 6))
+                effect = np.round(output, 3).tolist()
             except Exception as error:
                 effect = type(error).__name__
         told.append(f"{leaves.index(leaf)} {leaf.name} {modes} {effect}")
@@ -131,36 +129,30 @@ def _facts(fn) -> dict:
     """Case -> its result, of a model whose weights are known numbers."""
     import jax
 
-    draw, parts, shapes, run = (
-        np.random.default_rng(1),
-        *_shapes(_built(fn, vocab_size=11, d_model=6)),
-    )
+    draw = np.random.default_rng(1)
+    parts, _, run = _shapes(_built(fn, vocab_size=11, d_model=6))
     weights, state = jax.tree.map(lambda x: draw.normal(size=x.shape).astype(np.float32), parts)
     v1, v2 = (np.asarray(v, np.float64) for v in jax.jit(run)(weights, state))
-    facts = {"shape of the vectors": f"v1 {v1.shape}, v2 {v2.shape}", "the vectors": [v1, v2]}
     both, lengths = np.concatenate([v1, v2]), np.sqrt((v1 * v1).sum(axis=-1))
-    if len(both) > 1 and np.ptp(both, axis=0).max() < 1e-6:
-        raise Odd(
-            show(v1), "all questions have the same vectors: does the function use its argument?"
-        )
+    hint = "all questions have the same vectors: does the function use its argument?"
+    require(len(both) < 2 or np.ptp(both, axis=0).max() >= 1e-6, show(v1), hint)
     shared = v1.shape == v2.shape and np.allclose(v1[0], v2[0], atol=1e-5)
-    facts["one question on both sides"] = (
-        "equal vectors" if shared else f"{show(v1[0])} and {show(v2[0])}"
+    other = _built(fn, vocab_size=23, d_model=4)
+    shown = (
+        f"v1 {v1.shape}, v2 {v2.shape}",
+        "equal vectors" if shared else f"{show(v1[0])} and {show(v2[0])}",
+        "1" if np.allclose(lengths, 1, atol=1e-4) else show(lengths),
+        [v1, v2],
+        f"{_leaves(other)[0].name}, vectors {_shapes(other)[1]}",
     )
-    unit = np.allclose(lengths, 1, atol=1e-4)
-    facts["lengths of the vectors"] = "1" if unit else show(lengths)
-    (_, shapes, _), layer = (
-        _shapes(model := _built(fn, vocab_size=23, d_model=4)),
-        _leaves(model)[0],
-    )
-    facts["another vocab_size and d_model"] = f"{layer.name}, vectors {shapes}"
-    return facts
+    return dict(zip(_NAMES, shown))
 
 
 def _fact(fn, name):
     return fn.once("facts", lambda: _facts(fn))[name]
 
 
+_BUILT = {"seconds": 30, "slips": False, "stays": False, "trax": True}
 _NAMES = ("shape of the vectors", "one question on both sides", "lengths of the vectors", "the vectors",
           "another vocab_size and d_model")  # fmt: skip
 _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
@@ -171,10 +163,7 @@ check_shared_towers = Exercise(
     _TOWER_CASES,
     observe=_fact,
     trace=_structure,
-    seconds=30,
-    slips=False,
-    stays=False,
-    trax=True,
+    **_BUILT,
 )
 
 # ---- Siamese ----
@@ -185,8 +174,8 @@ _ARGUMENTS = "vocab_size=41699, d_model=128, mode='train'"
 def _assignment_fact(fn, name):
     if name == "its default arguments":
         text = ", ".join(str(p) for p in list(inspect.signature(fn.fn).parameters.values())[:3])
-        if text != _ARGUMENTS:
-            raise Odd(text, "the course's arguments, with their defaults and in their order")
+        hint = "the course's arguments, with their defaults and in their order"
+        require(text == _ARGUMENTS, text, hint)
         return text
     if name == "the printed model":
         return " ".join(str(_built(fn, vocab_size=11, d_model=6)).split())
@@ -202,10 +191,7 @@ check_siamese = Exercise(
      ("the printed model", "its default arguments", "mode='predict'"))],
     observe=_assignment_fact,
     trace=_structure,
-    seconds=30,
-    slips=False,
-    stays=False,
-    trax=True,
+    **_BUILT,
 )  # fmt: skip
 
 # ---- train_model ----
@@ -248,33 +234,28 @@ def _loop(fn) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         output_dir = os.path.join(folder, "run")
         loop = fn.fn(*parts, output_dir)
-        if not isinstance(loop, training.Loop):
-            hint = "the function returned nothing: is `return` missing?" if loop is None else (
-                "return the training.Loop itself, made of the tasks")  # fmt: skip
-            raise Odd(type(loop).__name__, hint)
-        if loop.step:
-            raise Odd(f"step {loop.step}", "the caller runs the loop: return it without run()")
+        require(loop is not None, "None", "the function returned nothing: is `return` missing?")
+        hint = "return the training.Loop itself, made of the tasks"
+        require(isinstance(loop, training.Loop), type(loop).__name__, hint)
+        hint = "the caller runs the loop: return it without run()"
+        require(not loop.step, f"step {loop.step}", hint)
         given = os.path.abspath(loop.output_dir or "None") == output_dir
     task, tests = loop.tasks[0], loop.eval_tasks or []
     steps = np.array([1, 100, 400, 1600, 6400])
     rates = [float(task.learning_rate(int(step))) for step in steps]
     shares = rates / (0.01 * np.minimum(steps / 400, np.sqrt(400 / steps)))
-    embedding = max(
-        (np.shape(w) for leaf in _leaves(loop.model) for w in [leaf.weights]), default=()
-    )
+    embedding = max(np.shape(leaf.weights) for leaf in _leaves(loop.model))
     optimizer = task.optimizer
-    return {
-        "it returns a loop that has not trained yet": "step 0",
-        "the model and the loss are those that were passed":
-            f"embedding {embedding}, loss layer {task.loss_layer.name}",
-        "training on the training batches": _source(task),
-        "evaluation on the validation batches": ", ".join(
-            f"{_source(test)} with {metric.name}" for test in tests for metric in test.metrics),
-        "Adam": f"{type(optimizer).__name__}({optimizer.opt_params['learning_rate']:.4g})",
-        "output_dir": "output_dir" if given else str(loop.output_dir),
-        "the learning rate at steps 1, 100, 400, 1600 and 6400":
-            f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for",
-    }  # fmt: skip
+    shown = (
+        "step 0",
+        f"embedding {embedding}, loss layer {task.loss_layer.name}",
+        _source(task),
+        ", ".join(f"{_source(t)} with {metric.name}" for t in tests for metric in t.metrics),
+        f"{type(optimizer).__name__}({optimizer.opt_params['learning_rate']:.4g})",
+        "output_dir" if given else str(loop.output_dir),
+        f"times {', '.join(f'{share:.1f}' for share in shares)} of what is asked for",
+    )
+    return dict(zip(_FACTS, shown))
 
 
 _FACTS = ("it returns a loop that has not trained yet", "the model and the loss are those that were passed",
@@ -286,8 +267,5 @@ check_train_model = Exercise(
     [Case(name, (name,)) for name in _FACTS],
     observe=lambda fn, name: fn.once("loop", lambda: _loop(fn))[name],
     trace=lambda fn: [*_loop(fn).values()],
-    seconds=30,
-    slips=False,
-    stays=False,
-    trax=True,
+    **_BUILT,
 )  # fmt: skip

@@ -29,6 +29,12 @@ class Odd(Exception):
         super().__init__(actual, hint)
 
 
+def require(condition: Any, actual: str, hint: str = "") -> None:
+    """Raises `Odd` where the condition does not hold."""
+    if not condition:
+        raise Odd(actual, hint)
+
+
 def numbers(value: Any) -> np.ndarray:
     """`value` as float64.
 

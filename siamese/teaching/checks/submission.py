@@ -112,16 +112,18 @@ class Learner(Watched):
           stopped: whether the first case ended with an error.
           nothing: whether it gave None.
         """
-        try:
-            source = textwrap.dedent(inspect.getsource(self.fn))
-            blanks = _blanks(ast.parse(source), stopped)
-        except (OSError, TypeError, SyntaxError):
-            return NOTHING * nothing
-        if blanks:
-            line = source.splitlines()[blanks[0].lineno - 1].strip()
+        if line := blank_line(self.fn, stopped):
             return f"there is a None to replace: {line}"
-        returns = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source)
-        return "" if returns else NOTHING * nothing
+        written = r"\breturn (?!None\b)|\byield\b|\blambda\b"
+        return NOTHING if nothing and not re.search(written, source_of(self.fn)) else ""
+
+
+def source_of(fn: Callable) -> str:
+    """The text of a function; empty where there is none, as for np.dot."""
+    try:
+        return textwrap.dedent(inspect.getsource(fn))
+    except (OSError, TypeError):
+        return ""
 
 
 def _unused(code) -> set[str]:
@@ -154,12 +156,17 @@ def _borrowed(fn: Any, names: set[str]) -> str:
 _USES = ast.Call, ast.keyword, ast.Starred, ast.For, ast.If, ast.While, ast.BinOp, ast.Attribute
 
 
-def _blanks(tree: ast.AST, stopped: bool) -> list[ast.Constant]:
-    """Constants None where code belongs: a name's only value, and in a use once the case stopped.
+def blank_line(fn: Callable, stopped: bool = False) -> str:
+    """The function's first line with None where code belongs; empty where there is none.
 
-    Defaults, comparisons, ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
+    That is a name's only value, and a part of a use once a call stopped. Defaults, comparisons,
+    ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
     """
-    nodes, blanks = list(ast.walk(tree)), []
+    source = source_of(fn)
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:  # a lambda inside a call
+        return ""
     inside = [part for n in nodes if isinstance(n, ast.Subscript) for part in ast.walk(n.slice)]
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in nodes:
@@ -168,9 +175,11 @@ def _blanks(tree: ast.AST, stopped: bool) -> list[ast.Constant]:
         else:
             place = isinstance(node, ast.Tuple) or (stopped and isinstance(node, _USES))
         if place and getattr(node, "arg", "") != "axis":
-            parts = [part for part in ast.iter_child_nodes(node) if part not in inside]
-            blanks += [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
-    return blanks
+            for part in ast.iter_child_nodes(node):
+                blank = isinstance(part, ast.Constant) and part.value is None
+                if blank and part not in inside:
+                    return source.splitlines()[part.lineno - 1].strip()
+    return ""
 
 
 def describe_error(error: BaseException, file: str = "") -> str:

@@ -1,14 +1,13 @@
-"""What a configuration makes of labelled pairs, the batches it asks for, and the saved model of a run."""
+"""What a configuration makes of labelled pairs, and the batches it asks for."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from siamese import DataError, DuplicateDetector, TrainConfig, Trainer, embedded_corpus
+from siamese import DataError, TrainConfig, embedded_corpus
 from siamese.data.pairs import QuestionPairs
-from siamese.training.batches import make_batches
-from siamese.training.prepare import prepare
+from siamese.training.prepare import make_batches, prepare
 
 SMALL = TrainConfig.best(
     d_model=8, batch_size=8, pair_batch_size=6, hard_negatives=10, topic_block=4, warmup_steps=3,
@@ -89,41 +88,3 @@ def test_labelled_pairs_need_non_duplicates_and_leave_out_those_without_words():
     )
     mine, its = (prepared(rows, hard_negatives=0).labelled for rows in (blank, TRAIN))
     assert len(mine[0]) == len(its[0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"mask_padding": False, "bidirectional": False}])
-def test_the_saved_model_answers_as_the_trained_one(tmp_path, changes):
-    config = dataclasses.replace(SMALL, **{"bidirectional": True, "steps": 2, **changes})
-    trainer = Trainer(TRAIN, config, tmp_path, valid=VALID, quiet=True)
-    trainer.train()
-    report = trainer.evaluate(VALID)
-    trainer.save(report)
-    loaded = DuplicateDetector.load(tmp_path)
-    assert loaded.vocabulary.unknown_ids == 5 and loaded.threshold == report.threshold
-    assert loaded.tower == trainer.tower
-    for name, array in trainer.weights.items():
-        np.testing.assert_array_equal(loaded.weights[name], array)
-    many = loaded.similarity(VALID.question1, VALID.question2)
-    few = [loaded.similarity(a, b) for a, b in zip(VALID.question1, VALID.question2)]
-    np.testing.assert_allclose(few, many, atol=2e-6)
-
-
-@pytest.mark.slow
-def test_an_encoder_stands_beside_the_tower_and_changes_nothing_in_its_training(tmp_path):
-    runs = {}
-    for encoder in ("", "use"):
-        config = dataclasses.replace(SMALL, encoder=encoder, steps=2)
-        trainer = Trainer(TRAIN, config, tmp_path / f"run{encoder}", valid=VALID, quiet=True)
-        trainer.train()
-        trainer.save(trainer.evaluate(VALID))
-        runs[encoder] = DuplicateDetector.load(tmp_path / f"run{encoder}")
-    alone, beside, use = runs[""], runs["use"], DuplicateDetector.load("use")
-    for name, array in alone.weights.items():
-        np.testing.assert_array_equal(beside.weights[name], array)
-    texts = VALID.question1[:8]
-    parts = [np.sqrt(0.75) * use.encode(texts), np.sqrt(0.25) * alone.encode(texts)]
-    np.testing.assert_allclose(beside.encode(texts), np.hstack(parts), atol=1e-6)
-    cosines = 0.75 * use.similarity(texts[0], texts[1]) + 0.25 * alone.similarity(*texts[:2])
-    assert beside.similarity(texts[0], texts[1]) == pytest.approx(cosines, abs=1e-6)
-    assert beside.threshold != use.threshold and beside.calibration is not None

@@ -1,0 +1,201 @@
+"""What Trax is given once it is imported: the old names, plain pickles, and one sentence for an error."""
+
+from __future__ import annotations
+
+import functools
+import io
+import pickle
+import sys
+import types
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+
+from trax import fastmath, jaxboard, shapes
+from trax import layers as tl
+from trax.data import inputs
+from trax.layers import base
+from trax.supervised import trainer_lib, training
+
+from siamese.compat import patched, standins
+from siamese.compat.event_files import summary_writer
+from siamese.compat.safe_pickle import read_plain_pickle
+from siamese.errors import ArgumentError, CheckpointError
+
+_MENDS: dict[str, tuple[str, Callable[[], None]]] = {}
+
+
+def mend_trax() -> None:
+    """Does all that stands in this file; `siamese.compat` calls it after the import of Trax."""
+    for name, (why, mend) in _MENDS.items():
+        mend()
+        patched[name] = why
+
+
+def _mends(name: str, why: str) -> Callable:
+    """Registers a function that mends what `name` says."""
+    return lambda mend: _MENDS.setdefault(name, (why, mend))
+
+
+@_mends("tensorflow, gym during `import trax`", "a light form where the real one is not loaded")
+def _write_event_files() -> None:
+    if not standins.loaded("tensorflow"):
+        jaxboard.SummaryWriter = summary_writer
+
+
+@_mends("trax.supervised.trainer_lib.init_random_number_generators", "gone; the course calls it")
+def _restore_random_number_generators() -> None:
+    name = "init_random_number_generators"
+    vars(trainer_lib).setdefault(name, training._init_random_number_generators)
+
+
+@_mends(
+    "trax.supervised.training.Loop(eval_task=...)",
+    "the argument's name in Trax 1.3, which the course's notebooks of 2020 use (now eval_tasks)",
+)
+def _accept_eval_task() -> None:
+    original = training.Loop.__init__
+
+    @functools.wraps(original)
+    def __init__(self, *args, eval_task=None, **kwargs):
+        if eval_task is not None:
+            if kwargs.get("eval_tasks") is not None:
+                raise ArgumentError("Loop takes eval_tasks or eval_task (its old name), not both.")
+            kwargs["eval_tasks"] = eval_task
+        original(self, *args, **kwargs)
+
+    training.Loop.__init__ = __init__
+
+
+@_mends(
+    "trax.fastmath.numpy.tree_unflatten",
+    "compares arrays with the empty tuple, which today's JAX refuses: Loop could not resume",
+)
+def _mend_tree_unflatten() -> None:
+    module = sys.modules["trax.fastmath.numpy"]  # As an attribute it is JAX's or NumPy's.
+    original = module.tree_unflatten
+
+    def tree_unflatten(flat, tree, copy_from_tree=None):
+        if not isinstance(tree, (list, tuple, dict)) and tree is not None:  # a leaf
+            return flat[0], flat[1:]
+        return original(flat, tree, copy_from_tree=copy_from_tree)
+
+    # The recursion inside the original looks its own name up in the module, and so finds ours.
+    module.tree_unflatten = fastmath.tree_unflatten = tree_unflatten
+
+
+@_mends(
+    "absl.logging in Trax's modules",
+    "its functions put a handler on the root logger: a later logging.basicConfig would do nothing",
+)
+def _log_without_a_handler() -> None:
+    absl = sys.modules["absl.logging"]
+    plain = types.ModuleType("absl.logging (without basicConfig)")
+    plain.__dict__.update(vars(absl))
+    for level in ("debug", "info", "warning", "error"):
+        setattr(plain, level, getattr(absl.get_absl_logger(), level))
+    for name, module in list(sys.modules.items()):
+        if name.startswith("trax.") and getattr(module, "logging", None) is absl:
+            module.logging = plain
+
+
+@_mends(
+    "pickle in Trax's readers",
+    "reads plain values only: a model file from a stranger could run any code",
+)
+def _read_plain_pickles_only() -> None:
+    def load(file):
+        return read_plain_pickle(file, str(getattr(file, "name", "the file")), shapes.ShapeDtype)
+
+    plain = types.ModuleType("pickle (plain values only)")
+    plain.__dict__.update(vars(pickle), load=load)
+    base.pickle = training.pickle = inputs.pickle = plain
+
+
+# ---- One sentence in place of a traceback through Trax's layers ----
+
+
+@_mends("trax.layers.Layer.__call__", "failed deep inside where a model has no weights yet")
+def _name_missing_weights() -> None:
+    original = base.Layer.__call__
+
+    def needs_weights(layer) -> bool:
+        own = type(layer).init_weights_and_state is not base.Layer.init_weights_and_state
+        return any(map(needs_weights, layer.sublayers)) if layer.sublayers else own
+
+    @functools.wraps(original)
+    def __call__(self, x, weights=None, **options):
+        try:
+            return original(self, x, weights=weights, **options)
+        except base.LayerError as error:
+            flat, _ = base.flatten_weights_and_state(weights or self.weights, ())
+            if flat or not needs_weights(self):
+                raise
+            raise ArgumentError(
+                "The model has no weights yet: use loop.eval_model, init_from_file or init."
+            ) from error
+
+    base.Layer.__call__ = __call__
+
+
+@_mends("trax.layers.Parallel", "failed deep inside where one input is given for two")
+def _name_a_missing_question() -> None:
+    def of_a_pair(method, thing):
+        @functools.wraps(method)
+        def checked(self, inputs, *args, **options):
+            is_pair = isinstance(inputs, (tuple, list)) or getattr(inputs, "ndim", 0) > 2
+            if self.n_in == 2 and not (is_pair and len(inputs) >= 2):
+                raise ArgumentError(f"Siamese takes two questions: give a pair of {thing}.")
+            return method(self, inputs, *args, **options)
+
+        return checked
+
+    signatures = "signatures, as trax.shapes.signature((q1, q2))"
+    tl.Parallel.init = of_a_pair(tl.Parallel.init, signatures)
+    tl.Parallel.__call__ = of_a_pair(tl.Parallel.__call__, "arrays, (q1, q2)")
+
+
+class _OtherShapes(CheckpointError, IndexError):
+    """Trax raises an IndexError without a word there, and goes on without it in one place."""
+
+
+def _check_shapes(saved_arrays: Sequence, arrays: Sequence) -> None:
+    """Refuses a saved list of arrays that does not fit the model's, one by one from the first.
+
+    It may go on where the model's ends, as Trax allows.
+    """
+    shapes = [[getattr(array, "shape", ()) for array in each] for each in (saved_arrays, arrays)]
+    differing = [pair for pair in zip(*shapes) if pair[0] != pair[1]]
+    if differing:
+        difference = "an array of shape {} where the model has {}".format(*differing[0])
+    elif len(saved_arrays) < len(arrays):
+        difference = f"{len(saved_arrays)} arrays where the model has {len(arrays)}"
+    else:
+        return
+    raise _OtherShapes(
+        f"The model file is of another model: it has {difference}. Make the model with the vocabulary "
+        "size and d_model that were trained there, or take another file or output_dir."
+    )
+
+
+@_mends(
+    "Loop.load_checkpoint, Layer.init_from_file",
+    "reported another model's file by an empty IndexError after a wall of shapes, or not at all",
+)
+def _name_another_models_file() -> None:
+    unflatten, match = base.unflatten_weights_and_state, training._match_by_shape
+
+    def unflatten_weights_and_state(flat_weights, flat_state, signature, weights_only=False):
+        _check_shapes(flat_weights, base.flatten_weights_and_state(*signature)[0])
+        return unflatten(flat_weights, flat_state, signature, weights_only=weights_only)
+
+    def match_by_shape(full, partial):
+        try:
+            with redirect_stdout(io.StringIO()):  # a line for every array
+                return match(full, partial)
+        except IndexError:
+            _check_shapes(*([a for a in arrays if a is not None] for arrays in (partial, full)))
+            raise
+
+    base.unflatten_weights_and_state = unflatten_weights_and_state
+    tl.unflatten_weights_and_state = unflatten_weights_and_state
+    training._match_by_shape = match_by_shape

@@ -1,0 +1,140 @@
+"""Metrics, thresholds, word overlap and baselines: against scikit-learn, every cut, and by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+from siamese.errors import ArgumentError, DataError
+from siamese.evaluation.baselines import baselines, word_overlap
+from siamese.evaluation.calibration import platt_curve
+from siamese.evaluation.metrics import evaluate_scores
+from siamese.evaluation.thresholds import best_threshold, fit_threshold
+
+PAIRS = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=25).filter(
+    lambda pairs: len({y for _, y in pairs}) == 2
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs=PAIRS, cut=st.integers(-1, 7))
+def test_metrics_equal_scikit_learn_and_no_cut_is_better_than_the_best(pairs, cut):
+    scores, labels = np.array([s / 6 for s, _ in pairs]), np.array([y for _, y in pairs])
+    answers = scores > cut / 6
+    expected = {
+        "n": len(pairs),
+        "base_rate": labels.mean(),
+        "threshold": cut / 6,
+        "accuracy": sk.accuracy_score(labels, answers),
+        "precision": sk.precision_score(labels, answers, zero_division=0),
+        "recall": sk.recall_score(labels, answers),
+        "f1": sk.f1_score(labels, answers),
+        "roc_auc": sk.roc_auc_score(labels, scores),
+        "average_precision": sk.average_precision_score(labels, scores),
+    }
+    assert evaluate_scores(scores, labels, cut / 6).to_dict() == pytest.approx(expected, abs=1e-12)
+    without = evaluate_scores(scores, labels)
+    assert (without.accuracy, without.f1, without.threshold) == (None, None, None)
+    distinct = sorted(set(scores))
+    cuts = [-1, *((a + b) / 2 for a, b in itertools.pairwise(distinct)), 2]
+    best = max(np.mean((scores > cut) == labels) for cut in cuts)
+    assert np.mean((scores > best_threshold(scores, labels)) == labels) == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "threshold", "error", "says"),
+    [
+        ([], [], 0.5, DataError, "no scores"),
+        ([0.1, 0.2], [1], 0.5, DataError, "2 scores and 1 labels"),
+        ([0.1, float("nan")], [1, 0], 0.5, ArgumentError, r"scores\[1\] is nan"),
+        ([0.1, 0.2], [1, 2], 0.5, ArgumentError, r"labels\[1\] is .*2"),
+        ([0.1, 0.2], ["yes", "no"], 0.5, ArgumentError, "'?yes'?"),
+        ([0.1, 0.2], [1, 1], 0.5, DataError, "All 2 pairs are duplicates"),
+        ([0.1, 0.2], [0, 0], 0.5, DataError, "All 2 pairs are non-duplicates"),
+        ([[0.1, 0.2]], [1, 0], 0.5, ArgumentError, "flat"),
+        (["0.1", "x"], [1, 0], 0.5, ArgumentError, "numbers"),
+        ([0.1, 0.2], [0, 1], "high", ArgumentError, "threshold"),
+        ([0.1, 0.2], [0, 1], float("nan"), ArgumentError, "threshold"),
+    ],
+)
+def test_wrong_input(scores, labels, threshold, error, says):
+    with pytest.raises(error, match=says):
+        evaluate_scores(scores, labels, threshold)
+
+
+def test_the_best_threshold_lies_midway_between_scores_or_beyond_all():
+    assert best_threshold([0.25, 0.75], [0, 1]) == 0.5
+    assert best_threshold([0.1, 0.2, 0.3], [1, 1, 0]) < 0.1
+    assert best_threshold([0.1, 0.2, 0.3], [1, 0, 0]) == 0.3  # the highest of the equal cuts
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("low", [0.7, -0.3, 0.0, 1e-30])
+def test_neighbouring_floats_are_told_apart_in_their_own_precision(dtype, low):
+    scores = np.array([dtype(low), np.nextafter(dtype(low), dtype(2))])
+    threshold = best_threshold(scores, [0, 1])
+    # As NumPy compares: a Python float is rounded to the array's type.
+    assert (scores > threshold).tolist() == [False, True]
+    assert (scores.astype(np.float64) > threshold).tolist() == [False, True]
+
+
+def labelled(seed, n, slope=9.0):
+    rng = np.random.default_rng(seed)
+    scores = np.clip(rng.normal(0.6, 0.2, n), -1, 1)
+    return scores, rng.uniform(size=n) < 1 / (1 + np.exp(-slope * (scores - 0.6)))
+
+
+def test_the_fitted_threshold_is_where_the_curve_passes_one_half():
+    scores, labels = labelled(0, 1000, slope=12)
+    fit = fit_threshold(scores, labels)
+    assert fit.threshold == pytest.approx(0.6, abs=0.04)
+    assert fit.low < fit.threshold < fit.high < fit.low + 0.1
+    assert fit.calibration(fit.threshold) == pytest.approx(0.5)
+    near = np.abs(scores - 0.75) < 0.2  # Pairs chosen by their score do not move it.
+    assert fit_threshold(scores[near], labels[near]).threshold == pytest.approx(0.6, abs=0.06)
+    few = fit_threshold(scores[:40], labels[:40])
+    assert few.high - few.low > fit.high - fit.low
+    with pytest.raises(DataError, match="do not have higher cosines"):
+        fit_threshold(scores, ~labels)
+
+
+def test_thirty_labels_are_steadier_than_their_own_curve_and_many_outweigh_the_prior():
+    borders = []
+    for seed in range(60):
+        scores, labels = labelled(seed, 30)
+        slope, intercept = platt_curve(scores, labels)
+        fit = fit_threshold(scores, labels, resamples=0)
+        borders.append((fit.threshold, -intercept / slope))
+    fitted, own = np.std(borders, axis=0)
+    assert fitted < 0.9 * own and abs(np.mean(borders, axis=0)[0] - 0.6) < 0.02
+    slope, intercept = platt_curve(*labelled(0, 5000))
+    fit = fit_threshold(*labelled(0, 5000), resamples=0)
+    assert fit.threshold == pytest.approx(-intercept / slope, abs=0.01)
+    assert fit.calibration.slope == pytest.approx(slope, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        *(("", "", 0.0), ("", "word", 0.0), ("same words", "words Same", 1.0), ("one", "two", 0.0)),
+        *(("a a a b", "a b", 1.0), ("How old are you?", "What age are you?", 3 / 7)),
+    ],
+)
+def test_overlap_is_shared_of_all_distinct_words(first, second, expected):
+    assert word_overlap([first, second], [second, first]).tolist() == [pytest.approx(expected)] * 2
+    with pytest.raises(DataError, match="2 questions and question2 holds 1"):
+        word_overlap([first, "b"], [second])
+
+
+def test_baselines_are_the_commoner_answer_and_overlap():
+    overlap = word_overlap(["a b", "a b", "c d", "e f", "g h"], ["a b", "a c", "x y", "e z", "g h"])
+    figures = baselines(overlap, [1, 0, 0, 0, 1])
+    assert list(figures) == ["always no", "word overlap"]
+    constant = figures["always no"]
+    assert (constant.accuracy, constant.base_rate) == (pytest.approx(0.6), pytest.approx(0.4))
+    assert (constant.roc_auc, constant.recall, constant.f1) == (0.5, 0, 0)
+    assert figures["word overlap"].accuracy == 1.0
+    assert baselines(overlap, [1, 1, 1, 0, 1])["always yes"].accuracy == pytest.approx(0.8)

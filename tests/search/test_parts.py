@@ -1,0 +1,143 @@
+"""A curve of the parts' cosines: what it is fitted on, refits, and texts that a part has no vector for."""
+
+import csv
+import threading
+
+import numpy as np
+import pytest
+from small_models import make_curve_detector, make_detector, random_questions
+
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
+from siamese.cli.main import main
+from siamese.errors import DataError
+from siamese.search.groups import duplicate_groups
+from siamese.search.parts import fit_parts
+
+
+def labelled(detector, count, seed, cut):
+    texts = random_questions(2 * count, seed=seed)
+    sides = texts[:count], texts[count:]
+    cosines = detector.similarity(*sides)
+    return QuestionPairs(*sides, cosines > np.quantile(cosines, cut))
+
+
+def test_a_refit_is_one_of_the_models_own_curve(tmp_path):
+    detector = make_curve_detector()
+    first, second = (labelled(detector, 60, seed, cut) for seed, cut in ((1, 0.6), (2, 0.9)))
+    once = detector.fitted(second)
+    assert detector.fitted(first).calibration != once.calibration != detector.calibration
+    for again in (detector.fitted(first).fitted(second), once.fitted(second)):
+        assert again.calibration == once.calibration
+    saved = DuplicateDetector.load(once.save(tmp_path / "m"), detector.encoder)
+    assert saved.fitted(second).calibration == once.calibration
+    # It rises with the own curve, its candidates are found, and the labels are met.
+    texts = random_questions(200, seed=8)
+    sides = detector.encode(texts[:100]), detector.encode(texts[100:])
+    own, new = detector.scores_of(*sides), once.scores_of(*sides)
+    assert (np.argsort(own) == np.argsort(new)).all()
+    cosines = np.vecdot(*sides)
+    assert (cosines[new > 0.5] > once.rule()[0]).mean() > 0.95
+    agrees = once.predict(second.question1, second.question2) == second.is_duplicate
+    assert agrees.mean() > 0.8
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_curve_of_labels_of_one_kind_is_refused(label):
+    cosines = np.linspace(0, 1, 20)
+    with pytest.raises(DataError, match="duplicate"):
+        fit_parts(np.stack([cosines, cosines], 1), cosines, np.full(20, label))
+
+
+class Vowels:
+    """It has no vector for a text without vowels."""
+
+    def encode(self, texts):
+        return [[text.count(vowel) for vowel in "aeiou"] for text in texts]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(share):
+    shares = {"encoder": share, "tower": 1 - share}
+    detector, tower = make_detector(encoder=Vowels(), shares=shares), make_detector()
+    texts = ["xyzzy ?", "how far", "hw fr ?", "what is rice"]
+    one, two = ([texts[at] for at in side] for side in zip(*np.ndindex(4, 4)))
+    expected = np.stack([detector.encoder.encode(side) for side in (one, two)])
+    cosines = detector.part_cosines(detector.encode(one), detector.encode(two))
+    np.testing.assert_allclose(cosines[:, 0], np.vecdot(*expected), atol=1e-6)
+    np.testing.assert_allclose(cosines[:, 1], tower.similarity(one, two), atol=1e-5)
+    assert not cosines[0, 0] and detector.similarity("xyzzy ?", "xyzzy ?") == pytest.approx(1)
+    vector = detector.encode("xyzzy ?")
+    np.testing.assert_array_equal(vector[:5], 0)
+    np.testing.assert_allclose(vector[5:], tower.encode("xyzzy ?"), atol=1e-6)
+    # Of two groups they are the mean cosines over their pairs.
+    a, b = detector.encode(["what is rice", "how far"]), detector.encode(["how old", "rice"])
+    mean = detector.part_cosines(a.mean(axis=0)[None], b.mean(axis=0)[None])
+    pairs = detector.part_cosines(np.repeat(a, 2, axis=0), np.tile(b, (2, 1)))
+    np.testing.assert_allclose(mean[0], pairs.mean(axis=0), atol=1e-6)
+
+
+# ---- Groups ----
+
+
+def test_groups_made_before_a_refit_are_said_to_be_stale(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    detector, texts = make_curve_detector(), random_questions(80)
+    index = QuestionIndex.build(detector, texts, path="i")
+    assert index.groups() and not index.grouped().stale and not index.grouped(0.5).stale
+    groups = index.groups()
+    index.set_threshold(detector.fitted(labelled(detector, 60, 2, 0.95)).card["threshold_fit"])
+    for threshold in (None, 0.5):
+        assert "before the model's curve" in index.grouped(threshold).stale
+    assert index.groups() == groups != index.groups(regroup=True) and not index.grouped().stale
+    index.set_threshold({})
+    assert index.grouped().stale
+    index.close()
+    monkeypatch.setattr(
+        DuplicateDetector, "load", classmethod(lambda cls, *args: make_curve_detector())
+    )
+    assert main(["duplicates", "i", "--model", "m"]) == 0
+    assert "--regroup makes them again" in capsys.readouterr().err
+
+
+def test_pairs_have_the_probability_that_decides(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    detector = make_curve_detector()
+    QuestionIndex.build(detector, random_questions(60), path="i").close()
+    monkeypatch.setattr(DuplicateDetector, "load", classmethod(lambda cls, *args: detector))
+    assert main(["duplicates", "i", "--pairs", "--model", "m", "--output", "p.csv"]) == 0
+    with open("p.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    probabilities = [float(row["probability"]) for row in rows]
+    sides = ([row[f"question{n}"] for row in rows] for n in (1, 2))
+    np.testing.assert_allclose(probabilities, detector.probability(*sides), atol=1e-5)
+    assert (
+        rows and probabilities == sorted(probabilities, reverse=True) and min(probabilities) > 0.5
+    )
+
+
+def test_groups_questions_and_vectors_are_of_one_moment(tmp_path):
+    """While another connection writes."""
+    detector, texts = make_detector(threshold=0.9), random_questions(60)
+    index = QuestionIndex.build(detector, texts, path=tmp_path / "i")
+
+    def write():
+        with QuestionIndex.open(tmp_path / "i", detector) as writer:
+            for n in range(25):
+                ids = writer.add(
+                    random_questions(3, seed=n + 7), ids=[f"{n} {k}" for k in "abc"]
+                ).ids
+                writer.remove([str(n), ids[0]])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    sizes = set()
+    while thread.is_alive():
+        entries, vectors, _, groups, *_ = index.grouped(regroup=len(sizes) % 2 == 0)
+        sizes.add(len(entries))
+        encoded = detector.encode([entry["question"] for entry in entries])
+        np.testing.assert_allclose(vectors, encoded, atol=1e-5)
+        assert all(vectors[m.row] @ vectors[g[0].row] > 0.5 for g in groups for m in g)
+        assert duplicate_groups(index)
+    thread.join()
+    assert len(sizes) > 1
+    assert {len(index)} == {len(index.entries)} == {len(index.snapshot().vectors)} == {85}
