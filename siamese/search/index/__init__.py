@@ -175,9 +175,7 @@ class QuestionIndex:
             encode(new)  # Others may have removed some since.
             rows_of.delete(db, replaced)
             db.executemany("update question set columns = ? where row = ?", changed)
-            some = (
-                [part[at] for at in new] if part else None for part in (questions, ids, columns)
-            )
+            some = [part and [part[at] for at in new] for part in (questions, ids, columns)]
             new_ids, _ = rows_of.insert(db, *some, [vectors[at] for at in new])
         for at, i in zip(new, new_ids):
             known[at] = i
