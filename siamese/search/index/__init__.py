@@ -183,12 +183,7 @@ class QuestionIndex:
         return Added(known, fresh, others, len(questions) - fresh - others)
 
     def remove(self, ids: Iterable[str | int]) -> int:
-        """Removes questions by their ids; returns how many.
-
-        Raises:
-          ArgumentError: an id that is not there; nothing is removed then.
-          CheckpointError: the file cannot be changed.
-        """
+        """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._moment(change=True) as db:
             rows = [row for row, *_ in rows_of.rows_with(db, ids)]
@@ -321,8 +316,7 @@ class QuestionIndex:
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
             (`siamese.search.index.lexical.joined_scores`). A hit's figures stay what they are.
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
-          where: only questions whose columns have these values, compared as text; of a column that holds
-            a list, one of its values.
+          where: only questions whose columns have (or, if lists, hold) these values, compared as text.
           vector_weight: the weight of the cosine in hybrid search; the index's own where None.
 
         Returns:
