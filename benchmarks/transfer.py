@@ -77,12 +77,14 @@ class Transfer:
         self.labels["titles"] = np.array([float(r["score"]) for r in rows["titles"]])
         self.labels["news"] = np.array([int(r["label"]) for r in rows["news"]])
 
-    def measure(self, ranking: Callable, pairs: Callable) -> dict[str, float]:
-        """`ranking` orders a query's candidates, `pairs` compares two texts."""
+    def measure(self, ranking: Callable, pairs: Callable | None) -> dict[str, float]:
+        """`ranking` orders a query's candidates, `pairs` compares two texts, where it can."""
         figures = {}
         for part, queries in self.queries.items():
             ranks = by_query(queries, self.labels[part], ranking(*self.sides[part]))
             figures[f"forum {part} MAP"], figures["MRR"] = np.nanmean(ranks, axis=0)
+        if not pairs:
+            return figures
         scores = {part: pairs(*self.sides[part]) for part in ("titles", "news")}
         figures["titles r"] = np.corrcoef(scores["titles"], self.labels["titles"])[0, 1]
         return figures | {"news AUC": roc_auc_score(self.labels["news"], scores["news"])}
@@ -270,9 +272,10 @@ def main() -> None:
         return
     transfer, lines = Transfer(), []
 
-    def row(name: str, ranking: Callable, pairs: Callable) -> None:
+    def row(name: str, ranking: Callable, pairs: Callable | None = None) -> None:
         figures = transfer.measure(ranking, pairs)
-        lines.append(f"| {name} | {' | '.join(f'{figures[c]:.3f}' for c in COLUMNS)} |")
+        cells = [f"{figures[column]:.3f}" if column in figures else "" for column in COLUMNS]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
 
     words = tfidf([text for sides in transfer.sides.values() for side in sides for text in side])
@@ -280,9 +283,9 @@ def main() -> None:
     for at, path in enumerate(flags.model):
         model, name = DuplicateDetector.load(path), f"`{Path(path).stem}`"
         if not at:
-            row("BM25 of stems", search_order(model, "words"), model.similarity)
+            row("BM25 of stems", search_order(model, "words"))
         row(name, model.similarity, model.similarity)
-        row(f"{name} with words", search_order(model, "hybrid"), model.similarity)
+        row(f"{name} with words", search_order(model, "hybrid"))
     text = "# Other domains, measured\n\nMade by `python benchmarks/transfer.py`.\n\n| model | "
     text += f"{' | '.join(COLUMNS)} |\n{'|---' * (len(COLUMNS) + 1)}|\n" + "\n".join(lines)
     (flags.results / "transfer.md").write_text(text + "\n", encoding="utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from siamese.nn.ragged import Ragged
 
@@ -72,6 +73,7 @@ class SimilarQuestions:
         pairs = self._rows[pairs[draw.permutation(len(pairs))[:count]]]
         return pairs[:, 0], pairs[:, 1]
 
+    @threadpool_limits.wrap(limits=1)  # Sums of other threads round otherwise: a resume must agree.
     def topic_order(self, pairs: np.ndarray, block: int) -> np.ndarray:
         """An order of pairs in which neighbours share their topic: each other's in-batch negatives.
 

@@ -14,6 +14,8 @@ import pytest
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import QuestionPairs
+from siamese.cli.main import main
+from siamese.data.corpus import handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
@@ -229,6 +231,16 @@ def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
         api.serve(QuestionIndex.build(make_detector(), OLD), **options)
 
 
+def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):
+    served = []
+    monkeypatch.setattr(api, "serve", lambda index, **options: served.append((index, options)))
+    assert main(["serve", "--port", "0"]) == 0
+    ((index, options),) = served
+    assert {e["question"] for e in index.entries} == {q.question for q in handwritten_questions()}
+    with running(index, about=options["about"]) as address:
+        assert "written by hand" in ask(address, "/v1/info", {})[1]["note"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_server_that_is_ended_has_lost_no_answered_change(path, number):
@@ -310,9 +322,11 @@ def test_answers_refit_the_models_own_curve_and_undo_restores_it(tmp_path):
             return ask(address, "/v1/answer", said)[1]
 
         assert ask(address, "/v1/info", {})[1]["measure"] == "probability"
+        assert ask(address, "/v1/groups", {})[1]["note"] == ""
         told = [say(*one) for one in zip(pairs, labels)]
         fitted = detector.fitted(QuestionPairs(*zip(*pairs), labels)).calibration
         assert told[-1]["fitted"] and index.detector.calibration == fitted != own
+        assert "before the model's curve" in ask(address, "/v1/groups", {})[1]["note"]
         for pair in pairs:
             taken = say(pair, None)
         assert taken["answers"] == 0 and index.detector.calibration == own

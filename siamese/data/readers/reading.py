@@ -65,15 +65,16 @@ class Rows:
 
     Attributes:
       header: the names of the columns as they stand; of JSON Lines the keys of the first objects.
-      is_plain: no table: the one column, called as the first line, holds the lines.
       where: the file and the line of its header, for messages.
+      text: the open text, where it is one.
+      is_plain: no table: the one column, called as the first line, holds the lines.
     """
 
     report: ReadReport
     header: list[str]
     source: Iterator[Row]
     where: str
-    encoding: str = ""
+    text: io.TextIOWrapper | None = None
     is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -82,7 +83,7 @@ class Rows:
         with _reading(report):
             for line, cells, text, problem in self.source:
                 if "\0" in text or not text.isascii():
-                    problem = _odd(text, self.encoding) or problem
+                    problem = _odd(text, self.text.encoding) or problem
                 if type(cells) is list and not problem:
                     if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
                         report.add("header", [line])
@@ -251,13 +252,14 @@ def _recognised(
         text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
     except LookupError:
         raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-    return _text_rows(_lines(text, name), encoding, report, known, by_name_alone)
+    return _text_rows(text, report, known, by_name_alone)
 
 
 def _text_rows(
-    lines: Lines, encoding: str, report: ReadReport, known: set[str], by_name_alone: bool
+    text: io.TextIOWrapper, report: ReadReport, known: set[str], by_name_alone: bool
 ) -> Rows:
     """Finds the format of a text, and its header."""
+    lines = _lines(text, report.path)
     start = list(islice(lines, HEAD_LINES))
     lines = chain(start, lines)
     head = list(dropwhile(lambda line: not line[1].strip(), start))  # blank lines above
@@ -269,7 +271,7 @@ def _text_rows(
         report.format = "JSON Lines"
         header = dict.fromkeys(name for _, line in head for name in _json_object(line)[0])
         rows = ((number, *_json_object(line)) for number, line in lines if line.strip())
-        return Rows(report, list(header), rows, where, encoding)
+        return Rows(report, list(header), rows, where, text)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
@@ -278,13 +280,13 @@ def _text_rows(
     if not mark:
         report.format, name = "a question a line", first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, line, None) for number, line in lines)
-        return Rows(report, [name], plain, where, encoding, is_plain=True)
+        return Rows(report, [name], plain, where, text, is_plain=True)
     report.format = DELIMITERS[mark]
     rows = _delimited_rows(lines, mark)
-    _, header, text, problem = next(rows)
-    if problem := _odd(text, encoding) or problem:
+    _, header, line, problem = next(rows)
+    if problem := _odd(line, text.encoding) or problem:
         raise DataError(f"{where}: {problem}")
-    return Rows(report, header, rows, where, encoding)
+    return Rows(report, header, rows, where, text)
 
 
 def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | None:
@@ -362,35 +364,32 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone: the others are read again."""
     again: deque[tuple[int, str]] = deque()
+    row: list[tuple[int, str]] = []  # its lines
     header: list[str] = []
-    row: list[str] = []  # its lines
 
-    def following() -> Lines:
+    def texts() -> Iterator[str]:
         while line := again.popleft() if again else next(lines, None):
-            yield line
-
-    def quoted() -> Iterator[str]:
-        """The first line of a row and, as long as a quote is open, the next ones."""
-        yield row[0]
-        for _, line in following():
             row.append(line)
-            yield line
+            yield line[1]
 
-    for number, text in following():
-        row, cells, error = [text], text.rstrip("\r\n").split(mark), None
-        if '"' in text:
-            try:
-                cells = next(csv.reader(quoted(), delimiter=mark, strict=True))
-            except csv.Error as csv_error:
-                error = csv_error
-            text = "".join(row)
+    reader = None
+    while True:
+        row.clear()
+        reader = reader or csv.reader(texts(), delimiter=mark, strict=True)
+        try:
+            cells, error = next(reader, None), None
+        except csv.Error as csv_error:
+            cells, error, reader = [], csv_error, None
+        if not row:
+            return
+        cells, text = cells or [""], row[0][1] if len(row) == 1 else "".join(t for _, t in row)
         if len(cells) != len(header) != 1 and not text.strip():  # A blank line is no row.
             continue
         header, problem = header or cells, None
         if error or len(cells) != len(header):
             problem = _problem(text, cells, header, error)
-            again.extendleft(reversed([*enumerate(row[1:], number + 1)]))
-        yield number, cells, text, problem
+            again.extendleft(reversed(row[1:]))
+        yield row[0][0], cells, text, problem
 
 
 def _problem(text: str, cells: list[str], header: list[str], error: csv.Error | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.text import folded
-from siamese.search.lexical import DEPTH, WordCounts, best_rows, bm25, joined_scores
+from siamese.search.index.lexical import DEPTH, WordCounts, best_rows, bm25, joined_scores
 from siamese.search.nearest import cosines_with, top_k
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
@@ -76,7 +76,8 @@ class State:
     def followed(self, db: sqlite3.Connection) -> State:
         """With the questions that the file has after the last row, without those that are gone."""
         last = int(self.rows.max(initial=0))
-        query = "select count(*), count(*) filter (where row > ?) from question"
+        # SQLite counts whole tables by the page.
+        query = "select (select count(*) from question), count(*) from question where row > ?"
         size, count = db.execute(query, (last,)).fetchone()
         state = self
         if size - count < len(self.rows):
