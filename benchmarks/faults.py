@@ -40,7 +40,7 @@ from small_disks import mounted_tmpfs
 from small_models import make_detector, random_questions
 
 from siamese import QuestionIndex, QuestionPairs
-from siamese.search.index_file import is_index_file
+from siamese.search.index.file import is_index_file
 
 # Children are forked from a process that has the modules, so that a kill hits the work and no import.
 PROCESSES = multiprocessing.get_context("forkserver")

@@ -88,8 +88,7 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     """For 'course', 'bucketed' and 'best': (batches, vocabulary size) from one file's training rows."""
     from siamese import PairBatches, TrainConfig, data_generator, embedded_corpus, read_pairs
     from siamese.data.tokens import tokenize_questions
-    from siamese.training.batches import make_batches
-    from siamese.training.prepare import prepare
+    from siamese.training.prepare import make_batches, prepare
 
     pairs, count = embedded_corpus().train, flags.batches
     if flags.questions:
@@ -109,8 +108,8 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     random.seed(34)
     course = data_generator(*map(ids.take, rows), 256)
     batches["course"] = [next(course) for _ in range(count)], vocabulary.size
-    with PairBatches(ids, ids, 256, rows=tuple(rows), seed=34) as bucketed:
-        batches["bucketed"] = [next(bucketed)[:2] for _ in range(count)], vocabulary.size
+    bucketed = PairBatches(ids, ids, 256, rows=tuple(rows), seed=34)
+    batches["bucketed"] = [next(bucketed)[:2] for _ in range(count)], vocabulary.size
     return batches
 
 

@@ -30,6 +30,7 @@ myst_heading_anchors = 3
 # The docstrings give types in words: dtype, shape and unit. Signatures give the rest.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_param = False  # else words of the "Args" section become cross-references

@@ -1,7 +1,6 @@
 """`siamese train` killed again and again, for tests/training/test_runs.py and benchmarks/faults.py."""
 
 import csv
-import json
 import multiprocessing
 import os
 import random
@@ -14,7 +13,7 @@ from siamese.cli.main import main as siamese
 
 # SIGTERM before the first step or after the last one ends the process in the system's own way.
 EXIT_CODES = {"KILL": (-signal.SIGKILL,), "INT": (130,), "TERM": (143, -signal.SIGTERM)}
-FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors")
+FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
 
 
 def write_pairs(path: Path, count: int = 400) -> None:
@@ -35,10 +34,8 @@ def train(arguments: list[str], messages: Path) -> None:
 
 
 def run_contents(run: Path) -> dict[str, object]:
-    """The bytes of a finished run's files, its curves, and the names of its other files."""
+    """The bytes of a finished run's files, and the names of its other files."""
     contents: dict[str, object] = {name: (run / name).read_bytes() for name in FILES}
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    contents["curves"] = [{**line, "seconds": None} for line in lines]
     contents["others"] = sorted(path.name for path in run.iterdir() if path.name not in FILES)
     return contents
 
@@ -49,25 +46,11 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
     AssertionError where a run that ends differs from the run that was never killed, in one byte or file.
     """
     write_pairs(folder / "pairs.csv")
-    command = [
-        "train",
-        "--preset",
-        "course",
-        "--questions",
-        folder / "pairs.csv",
-        "--steps",
-        steps,
-        "--batch-size",
-        16,
-        "--json",
-    ]
+    command = ["train", "--preset", "course", "--questions", folder / "pairs.csv", "--json"]
+    command += ["--steps", steps, "--batch-size", 16]
     command += ["--set=checkpoint_every=5", "--set=eval_every=10", "--set=d_model=16", "--output"]
-    processes, dice, kills, finished = (
-        multiprocessing.get_context("forkserver"),
-        random.Random(1),
-        0,
-        0,
-    )
+    processes, dice = multiprocessing.get_context("forkserver"), random.Random(1)
+    kills = finished = 0
 
     def start(run: Path) -> multiprocessing.Process:
         arguments = [list(map(str, [*command, run])), folder / "messages"]

@@ -21,17 +21,7 @@ TOOL = ["errors", "storage", "nn", "data", "evaluation", "search", "training", "
 COURSE = {
     "compat": {"errors", "storage", "nn"},
     "course": {"errors", "nn", "data", "compat"},
-    "teaching": {
-        "errors",
-        "storage",
-        "nn",
-        "data",
-        "evaluation",
-        "search",
-        "training",
-        "compat",
-        "course",
-    },
+    "teaching": {*TOOL[:-2], "compat", "course"},
 }
 COURSE["checks"] = {"teaching"}  # the name under which notebooks import them
 # They import no Trax, and everything may use them.
@@ -52,7 +42,7 @@ def test_public_names_load_and_stay_when_their_modules_are_imported():
     # Importing siamese.x sets the attribute x of the package: a function x would be gone.
     assert not modules & set(siamese.__all__)
     for name, path in siamese._EXPORTS.items():
-        module = importlib.import_module(f"siamese.{path}")
+        module = importlib.import_module(path)
         assert getattr(siamese, name) is getattr(module, name)
         assert callable(getattr(siamese, name))
 
@@ -107,31 +97,16 @@ def test_trax_is_imported_by_the_course_alone():
     assert importing <= {"course", "compat", "teaching"}
 
 
-def _lines_reached_from_the_course(parents: bool) -> int:
-    """Lines of the modules that siamese.course imports, also inside functions, and those import in turn.
-
-    Args:
-      parents: whether a module's packages count too, whose ``__init__`` Python runs: with `siamese` itself
-        come the arrangements for Trax's import.
-    """
-    modules = {_name(path) or "siamese": path for path in PACKAGE.rglob("*.py")}
-    imported = imports() | {("siamese", "compat"), ("siamese", "data.course_nltk")}
+def test_a_reader_of_the_course_follows_few_lines():
+    """Counted are the modules that siamese.course imports, also inside functions, and those in turn."""
+    modules, imported = {_name(path): path for path in PACKAGE.rglob("*.py")}, imports()
     waiting, reached = [name for name in modules if name.split(".")[0] == "course"], set()
     while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting += [there for here, there in imported if here == name]
-            if parents and name != "siamese":
-                waiting.append(name.rpartition(".")[0] or "siamese")
-    return sum(len(modules[name].read_text(encoding="utf-8").splitlines()) for name in reached)
-
-
-def test_a_reader_of_the_course_follows_few_lines():
-    files = PACKAGE.joinpath("course").glob("*.py")
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 970
-    assert _lines_reached_from_the_course(parents=False) < 2200
-    assert _lines_reached_from_the_course(parents=True) < 2700
+        reached.add(name := waiting.pop())
+        waiting += [there for here, there in imported if here == name and there not in reached]
+    lines = {name: len(modules[name].read_text(encoding="utf-8").splitlines()) for name in reached}
+    assert sum(count for name, count in lines.items() if name.startswith("course")) <= 960
+    assert sum(lines.values()) < 2210
 
 
 def test_files_and_folders_stay_small_enough_to_read():
@@ -184,17 +159,14 @@ def test_without_trax_the_tool_trains_evaluates_answers_and_searches(tmp_path, q
 
 
 def test_no_message_tells_to_install_siamese_from_an_index():
-    for path in Path(siamese.__file__).parent.rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         assert not re.search(r"pip install ['\"]?siamese\b", path.read_text(encoding="utf-8")), path
 
 
-def test_the_package_says_that_it_is_typed():
-    assert (Path(siamese.__file__).parent / "py.typed").is_file()
-
-
-def test_the_citation_names_this_version():
-    citation = Path(siamese.__file__).parents[1] / "CITATION.cff"
-    assert f"\nversion: {siamese.__version__}\n" in citation.read_text(encoding="utf-8")
+def test_the_package_is_typed_and_the_citation_names_this_version():
+    assert (PACKAGE / "py.typed").is_file()
+    citation = PACKAGE.with_name("CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {siamese.__version__}\n" in citation
 
 
 def test_public_objects_print_their_sizes_in_one_line():

@@ -60,7 +60,7 @@ def question_list(path: str, flags: Any) -> QuestionList:
     others = ", ".join(name for name in names if normal_name(name) not in used)
     ids = "the file's own" if questions.has_ids else "the numbers of the data rows from 0"
     count = counted(len(questions.ids), "question")
-    text = f"{path}: {count}, made of {questions.column}; ids: {ids}"
+    text = f"{path}: {count}; column: {questions.column}; ids: {ids}"
     note(f"{text}; not compared: {others}." if others else f"{text}.")
     note_findings(questions.report)
     return questions
@@ -91,7 +91,7 @@ def texts_by_id(path: str, flags: Any) -> dict[str, str]:
 
 def kind_of(path: str) -> str:
     """What a path or a name stands for: 'index', 'model' (also where nothing is there) or 'questions'."""
-    from siamese.search.index_file import is_index_file
+    from siamese.search.index.file import is_index_file
 
     if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):
         return "model"

@@ -23,7 +23,7 @@ SPLIT_HELP = (
     "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
     "with --train-rows or above 300000 rows, else shuffled]"
 )
-WORSE = "The labels bought nothing: on the test pairs the encoder alone is as good or better."
+WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
 TOWER_DUPLICATES = 3_000  # With fewer the preset `general` trains no tower.
 ROWS = (
     "train_rows",

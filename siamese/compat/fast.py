@@ -1,6 +1,7 @@
 """The course's Trax model, made faster: the same values and gradients by `siamese.nn.tower`."""
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from siamese.errors import ArgumentError
 from siamese.nn.tower import TowerConfig, Words, encode
 
 
-def fast_forward(model):
+def fast_forward(model: Any) -> Any:
     """Makes a model of the course's layers train in about half the time, and returns it.
 
     It keeps its layers, weights and files; vectors and gradients stay the same to about 1e-6. `model` is
@@ -43,7 +44,7 @@ def fast_forward(model):
     return model
 
 
-def _forward_pair(model, inputs):
+def _forward_pair(model: Any, inputs: tuple) -> tuple:
     q1, q2, *_ = inputs
     tower, (weights, _) = model.sublayers[0], model.weights
     if q1.shape != q2.shape:
@@ -52,12 +53,12 @@ def _forward_pair(model, inputs):
     return vectors[: len(q1)], vectors[len(q1) :]
 
 
-def _forward(tower, config: TowerConfig, tokens):
+def _forward(tower: Any, config: TowerConfig, tokens: Any) -> Any:
     """The tower's vectors: a word's product with the kernel once, where few words fill the batch."""
     weights, few = _named(tower.weights), max(tokens.size // 8, 1)
     ordered = jnp.sort(tokens, axis=None)
 
-    def by_words(weights):
+    def by_words(weights: dict) -> Any:
         words, places = jnp.unique(tokens, return_inverse=True, size=few)
         return encode(weights, Words(words, places.reshape(tokens.shape)), config)
 
@@ -65,6 +66,6 @@ def _forward(tower, config: TowerConfig, tokens):
     return jax.lax.cond(is_few, by_words, lambda weights: encode(weights, tokens, config), weights)
 
 
-def _named(weights) -> dict:
+def _named(weights: Any) -> dict:
     arrays = jax.tree.leaves(weights)  # In Trax's order.
     return dict(zip(("embedding", "lstm/kernel", "lstm/bias"), arrays, strict=True))

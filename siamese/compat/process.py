@@ -56,8 +56,8 @@ def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | N
     """
     import jax
 
-    if jax.config.jax_compilation_cache_dir:
-        return Path(jax.config.jax_compilation_cache_dir)
+    if own := getattr(jax.config, "jax_compilation_cache_dir", None):
+        return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     directory = Path(directory or Path(base) / "siamese" / "xla")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,13 @@ _COMPILED: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary(
 
 
 def classify(
-    test_Q1,
-    test_Q2,
-    y,
+    test_Q1: Any,
+    test_Q2: Any,
+    y: Any,
     threshold: float,
     model: Callable[[tuple], tuple],
     vocab: Mapping[str, int],
-    data_generator=generator.data_generator,
+    data_generator: Callable[..., Iterator] = generator.data_generator,
     batch_size: int = 64,
 ) -> float:
     """The course's accuracy, 0 to 1: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
@@ -66,11 +66,11 @@ def classify(
 
 
 def pair_scores(
-    Q1,
-    Q2,
+    Q1: Any,
+    Q2: Any,
     model: Callable[[tuple], tuple],
     vocab: Mapping[str, int],
-    data_generator=generator.data_generator,
+    data_generator: Callable[..., Iterator] = generator.data_generator,
     batch_size: int = 64,
 ) -> np.ndarray:
     """The dot products that `classify` compares with its threshold; same arguments and errors.
@@ -97,7 +97,7 @@ def predict(
     threshold: float,
     model: Callable[[tuple], tuple],
     vocab: Mapping[str, int],
-    data_generator=generator.data_generator,
+    data_generator: Callable[..., Iterator] = generator.data_generator,
     verbose: bool = False,
 ) -> bool:
     """The course's prediction: True where the cosine of two texts is above the threshold.
@@ -118,7 +118,7 @@ def predict(
     return answer
 
 
-def _vectors(model, batch: tuple):
+def _vectors(model: Any, batch: tuple) -> Any:
     """What the model returns for a batch; a Trax layer with weights and without state is compiled."""
     layer_class = getattr(sys.modules.get("trax.layers.base"), "Layer", ())
     if not isinstance(model, layer_class):
@@ -129,12 +129,12 @@ def _vectors(model, batch: tuple):
         return model(batch)
     if model not in _COMPILED:
         model.rng = jax.random.PRNGKey(0)  # Else Trax makes keys inside the trace and keeps them.
-        layer = weakref.ref(model)  # A strong one would keep every model alive for ever.
+        layer: Any = weakref.ref(model)  # A strong one would keep every model alive for ever.
         _COMPILED[model] = jax.jit(lambda *arguments: layer().pure_fn(*arguments)[0])
     return _COMPILED[model](batch, model.weights, model.state, model.rng)
 
 
-def _row_products(model, batch: tuple, rows: int) -> np.ndarray:
+def _row_products(model: Any, batch: tuple, rows: int) -> np.ndarray:
     """``dot(v1[j], v2[j])`` of the first `rows` rows: float [rows]."""
     outputs = _vectors(model, batch)
     shapes = [np.shape(vectors) for vectors in outputs] if np.iterable(outputs) else []

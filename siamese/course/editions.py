@@ -50,7 +50,7 @@ def edition(year: int) -> Edition:
             f"There are Trax editions of {min(EDITIONS)} to {max(EDITIONS)}; year is {year!r}."
         )
     words = EDITIONS[year]
-    functions = [partial(function, **words) for function in (TripletLossFn, TripletLoss)]
+    functions: list[Any] = [partial(f, **words) for f in (TripletLossFn, TripletLoss)]
     for function in functions:
         for name in ("__module__", "__name__", "__doc__"):
             setattr(function, name, getattr(function.func, name))

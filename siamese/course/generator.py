@@ -12,7 +12,9 @@ from siamese.data.arguments import check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError
 
 
-def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
+def data_generator(
+    Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True
+) -> DataGenerator:
     """The course's generator: endless batches of question pairs, padded to a power of two.
 
     The order comes from Python's global `random` module, so ``random.seed(34)`` gives the course's
@@ -48,7 +50,7 @@ def data_generator(Q1, Q2, batch_size, pad=1, shuffle=True) -> DataGenerator:
 class DataGenerator(Iterator):
     """What `data_generator` returns: an endless iterator that can tell and take its position."""
 
-    def __init__(self, Q1, Q2, batch_size, pad=1, shuffle=True):
+    def __init__(self, Q1: Any, Q2: Any, batch_size: int, pad: int = 1, shuffle: bool = True):
         self._batch_size = whole_number(batch_size, "batch_size", 1)
         self._pad = whole_number(pad, "pad", np.iinfo(np.int32).min)
         self._q1, self._q2 = token_rows(Q1, "Q1"), token_rows(Q2, "Q2")
@@ -72,7 +74,7 @@ class DataGenerator(Iterator):
             self._index += len(taken)
         longest = max(self._q1.lengths[rows].max(), self._q2.lengths[rows].max())
         length = 1 << (int(longest) - 1).bit_length()  # the power of two at or above it
-        q1, q2 = (side.padded(rows, length, self._pad) for side in (self._q1, self._q2))
+        q1, q2 = (side.padded(np.array(rows), length, self._pad) for side in (self._q1, self._q2))
         return q1, q2  # int32 [batch_size, length] each
 
     def state(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ Henderson et al., 2017 (arXiv:1705.00652), the triplet hinge and semi-hard negat
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -31,20 +32,22 @@ DIRECTIONS = ("rows", "columns", "both")
 _NEVER = -2.0  # Closest negative where there is none: below any cosine, the lecture's mask.
 
 # Edition of the Trax course -> the words of its loss. The last one is the default everywhere.
-EDITIONS = {year: {"closest": "hardest", "reduction": "mean"} for year in (2020, 2021, 2022)}
+EDITIONS: dict[int, dict[str, Any]] = {
+    year: {"closest": "hardest", "reduction": "mean"} for year in (2020, 2021, 2022)
+}
 EDITIONS[2023] = {"closest": "semi_hard", "reduction": "sum"}
 
 
 def TripletLossFn(
-    v1,
-    v2,
+    v1: Any,
+    v2: Any,
     margin: float = 0.25,
     *,
     closest: str = "semi_hard",
     reduction: str = "sum",
     direction: str = "rows",
-    false_negative_mask=None,
-):
+    false_negative_mask: Any = None,
+) -> Any:
     """Triplet loss of two batches of question vectors; row i of v1 is a duplicate of row i of v2.
 
     The defaults are those of the edition of 2023; `siamese.edition` has the others.
@@ -89,7 +92,7 @@ def TripletLoss(
     closest: str = "semi_hard",
     reduction: str = "sum",
     false_negative_mask: bool = False,
-):
+) -> Any:
     """The loss as a Trax layer, a `tl.Fn` of (v1, v2), printed ``TripletLoss_in2``.
 
     The arguments are those of `TripletLossFn`, but for `false_negative_mask`: the layer then takes a third
@@ -104,21 +107,21 @@ def TripletLoss(
     loss = partial(TripletLossFn, margin=margin, closest=closest, reduction=reduction)
     loss(np.eye(2), np.eye(2))  # Wrong options are an error here, not in the middle of training.
 
-    def masked(v1, v2, mask):
+    def masked(v1: Any, v2: Any, mask: Any) -> Any:
         return loss(v1, v2, false_negative_mask=mask)
 
     return tl.Fn("TripletLoss", masked if false_negative_mask else loss)
 
 
 def loss_from_scores(
-    scores,
+    scores: Any,
     margin: float = 0.25,
     *,
     closest: str = "semi_hard",
     reduction: str = "sum",
     direction: str = "rows",
-    false_negative_mask=None,
-):
+    false_negative_mask: Any = None,
+) -> Any:
     """`TripletLossFn` from the similarity matrix.
 
     Args:
@@ -154,7 +157,7 @@ def loss_from_scores(
     return losses if reduction == "none" else getattr(xp, reduction)(losses)
 
 
-def hinge(positive, negative, margin: float = 0.25):
+def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
     """``max(negative - positive + margin, 0)`` for each row.
 
     Args:
@@ -184,12 +187,14 @@ def hinge(positive, negative, margin: float = 0.25):
     return xp.maximum(gap, xp.zeros_like(gap))
 
 
-def mean_negative(scores, false_negative_mask=None):
+def mean_negative(scores: Any, false_negative_mask: Any = None) -> Any:
     """Mean of each row's negatives, arguments as of `loss_from_scores`: float [batch]; 0 without any."""
     return _mean_negative(*_with_negatives(scores, false_negative_mask))[0]
 
 
-def closest_negative(scores, closest: str = "semi_hard", false_negative_mask=None):
+def closest_negative(
+    scores: Any, closest: str = "semi_hard", false_negative_mask: Any = None
+) -> Any:
     """Each row's largest allowed negative: float [batch]; -2, which is below any cosine, without any."""
     xp, scores, negative = _with_negatives(scores, false_negative_mask)
     return _closest_negative(xp, scores, negative, positives(scores), closest)[0]
@@ -198,7 +203,7 @@ def closest_negative(scores, closest: str = "semi_hard", false_negative_mask=Non
 # ---- Parts that other losses use too ----
 
 
-def negative_mask(scores, false_negative_mask=None):
+def negative_mask(scores: Any, false_negative_mask: Any = None) -> Any:
     """Bool [batch, batch]: True off the diagonal, where no duplicate is known."""
     shape = np.shape(scores)
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -226,28 +231,30 @@ def negative_mask(scores, false_negative_mask=None):
     return xp.logical_and(negative, xp.logical_not(mask))
 
 
-def positives(scores):
+def positives(scores: Any) -> Any:
     """The diagonal of the similarity matrix: float [batch]."""
     xp = array_namespace(scores)
     diagonal = xp.asarray(np.eye(np.shape(scores)[0], dtype=bool))
     return xp.sum(xp.where(diagonal, scores, xp.zeros_like(scores)), axis=1)
 
 
-def _with_negatives(scores, false_negative_mask):
+def _with_negatives(scores: Any, false_negative_mask: Any) -> tuple[Any, Any, Any]:
     """The namespace to compute with, the scores as floats, and where they are negatives."""
     xp = array_namespace(scores, false_negative_mask)
     scores = as_float(xp, scores)
     return xp, scores, negative_mask(scores, false_negative_mask)
 
 
-def _mean_negative(xp, scores, negative):
+def _mean_negative(xp: Any, scores: Any, negative: Any) -> tuple[Any, Any]:
     """Mean over each row's negatives [batch], and whether the row has any [batch]."""
     kept = xp.where(negative, scores, xp.zeros_like(scores))
     count = xp.sum(xp.where(negative, xp.ones_like(scores), xp.zeros_like(scores)), axis=1)
     return xp.sum(kept, axis=1) / xp.maximum(count, xp.ones_like(count)), count > 0
 
 
-def _closest_negative(xp, scores, negative, positive, closest):
+def _closest_negative(
+    xp: Any, scores: Any, negative: Any, positive: Any, closest: str
+) -> tuple[Any, Any]:
     """Largest allowed negative of each row [batch], and whether the row has one [batch]."""
     one_of(closest, "closest", CLOSEST)
     if closest != "hardest":
@@ -258,7 +265,7 @@ def _closest_negative(xp, scores, negative, positive, closest):
     return xp.where(present, nearest, xp.full_like(nearest, _NEVER)), present
 
 
-def _average(xp, sides):
+def _average(xp: Any, sides: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """Mean over the sides in which a row has a negative, and whether it has one at all."""
     if len(sides) == 1:
         return sides[0]

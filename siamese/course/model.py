@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from jax.tree_util import tree_leaves
 from trax import layers as tl
@@ -20,7 +22,7 @@ def Siamese(
     mode: str = "train",
     *,
     lstm_bias: str = "all_gates",
-):
+) -> Any:
     """The course's siamese network: ``tl.Parallel(tower, tower)``, the same tower object twice.
 
     The tower is Embedding, LSTM, Mean over the positions (padding included, as in the course) and
@@ -61,7 +63,7 @@ def Siamese(
     return tl.Parallel(tower, tower)
 
 
-def _lstm(d_model: int, lstm_bias: str):
+def _lstm(d_model: int, lstm_bias: str) -> Any:
     """`tl.LSTM`; with 'forget_gate' its cell's initialisers leave the other gates' bias at zero."""
     layer = tl.LSTM(d_model)
     if lstm_bias == "forget_gate":
@@ -73,7 +75,7 @@ def _lstm(d_model: int, lstm_bias: str):
     return layer
 
 
-def tower_weights(model) -> dict[str, np.ndarray]:
+def tower_weights(model: Any) -> dict[str, np.ndarray]:
     """The shared tower's arrays by the names of `siamese.nn.tower`: embedding, lstm/kernel, lstm/bias.
 
     Args:
@@ -86,7 +88,7 @@ def tower_weights(model) -> dict[str, np.ndarray]:
     return {name: np.asarray(array) for name, array in arrays.items()}
 
 
-def set_tower_weights(model, weights: dict[str, np.ndarray]) -> None:
+def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
     """Puts arrays by the names of `tower_weights` into a model of the course's layers.
 
     In a training loop, put them into ``loop.model`` and pass its weights to

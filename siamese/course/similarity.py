@@ -15,7 +15,7 @@ from siamese.errors import ShapeError
 from siamese.nn.tower import unit_vectors
 
 
-def l2_normalize(x, axis: int = -1):
+def l2_normalize(x: Any, axis: int = -1) -> Any:
     """Scales vectors to length 1: ``x / sqrt(sum(x * x))``, the course's Normalize layer.
 
     A zero vector has no direction: it stays zero, with a zero gradient, where the course's formula
@@ -37,12 +37,12 @@ def l2_normalize(x, axis: int = -1):
     return unit if wide is x else xp.asarray(unit, x.dtype)
 
 
-def _at_least_float32(xp, x):
+def _at_least_float32(xp: Any, x: Any) -> Any:
     """Floats of 16 bits as float32: their squares and sums need more digits than they have."""
     return xp.asarray(x, np.float32) if x.dtype.itemsize < 4 else x
 
 
-def _scale(xp, x, axis: int):
+def _scale(xp: Any, x: Any, axis: int) -> Any:
     """1, or the largest magnitude of vectors whose squared length is not an exact number."""
     if xp is not np:  # The length after scaling does not depend on it: no gradient is lost.
         x = sys.modules["jax"].lax.stop_gradient(x)
@@ -55,7 +55,7 @@ def _scale(xp, x, axis: int):
     return xp.where(xp.logical_or(exact, largest == 0), xp.ones_like(largest), largest)
 
 
-def cosine_similarity(v1, v2):
+def cosine_similarity(v1: Any, v2: Any) -> Any:
     """Cosine of the angle between vectors: ``v1 · v2 / (|v1| |v2|)``, 0 where one of them is zero.
 
     Args:
@@ -85,7 +85,7 @@ def cosine_similarity(v1, v2):
     return cosine if is_wide else xp.asarray(cosine, xp.result_type(v1, v2))
 
 
-def similarity_matrix(v1, v2, *, normalize: bool = True):
+def similarity_matrix(v1: Any, v2: Any, *, normalize: bool = True) -> Any:
     """Cosine similarity of every row of v1 with every row of v2.
 
     Args:
@@ -119,7 +119,7 @@ def similarity_matrix(v1, v2, *, normalize: bool = True):
     return xp.matmul(v1, xp.transpose(v2))
 
 
-def array_namespace(*arrays: Any):
+def array_namespace(*arrays: Any) -> Any:
     """The NumPy-like module to compute with: JAX's where one of the arrays is JAX's."""
     # Another thread may be importing it: a module without the class has made no array yet.
     jax_array = getattr(sys.modules.get("jax"), "Array", ())
@@ -127,7 +127,7 @@ def array_namespace(*arrays: Any):
     return sys.modules["jax.numpy"] if is_jax else np
 
 
-def as_float(xp, x):
+def as_float(xp: Any, x: Any) -> Any:
     """`x` as a floating array of that namespace: integers, and lists of them, become floats."""
     x = xp.asarray(x)
     if x.dtype.kind in "iub":

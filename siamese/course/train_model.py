@@ -15,13 +15,13 @@ from siamese.compat.randomness import keeping_generators
 from siamese.errors import ArgumentError
 
 
-def _also_with_the_schedule_third(function):
+def _also_with_the_schedule_third(function: Callable[..., Any]) -> Callable[..., Any]:
     """Also takes the call of 2020: the learning rate's schedule in front of the generators."""
 
     @functools.wraps(function)
-    def train_model(Siamese, TripletLoss, *rest, **named):
+    def train_model(Siamese: Any, TripletLoss: Any, *rest: Any, **named: Any) -> Any:
         if rest and callable(rest[0]) and not hasattr(rest[0], "__next__"):
-            named["lr_schedule"], *rest = rest
+            named["lr_schedule"], rest = rest[0], rest[1:]
         return function(Siamese, TripletLoss, *rest, **named)
 
     return train_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ def number_questions(
 ) -> tuple[list[str], np.ndarray]:
     """The distinct questions by exact text, in order of first appearance; int64 [n, 2], each pair's."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    rows = [numbers[text] for pair in zip(question1, question2) for text in pair]
+    rows = list(map(numbers.__getitem__, chain.from_iterable(zip(question1, question2))))
     return list(numbers), np.array(rows, np.int64).reshape(-1, 2)
 
 
@@ -141,13 +141,12 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
     Questions that stand in one pair, duplicate or not, go to one part. Groups are placed from the largest
     to the smallest, those of one size in an order drawn by `seed`, each where the largest share is missing.
-
     Args, errors: as `QuestionPairs.split_by_cluster`.
     """
     shares = np.asarray(fractions, np.float64)
-    if shares.ndim != 1 or len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:
+    if len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:
         raise ArgumentError(
-            f"fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1); "
+            "fractions must be two or more positive numbers that add to 1, such as (0.8, 0.1, 0.1); "
             f"they are {fractions!r}."
         )
     questions, numbers = number_questions(pairs.question1, pairs.question2)

@@ -85,18 +85,14 @@ class QuestionPairs:
         return self.select(slice(start, stop))
 
     def select(self, which: Any) -> QuestionPairs:
-        """Some of the pairs, in the order asked for, without report and row numbers.
-
-        Args:
-          which: a slice, a bool mask [n], or integer positions.
+        """Some of the pairs, without report and row numbers: by a slice, a bool mask [n] or positions.
 
         Raises:
           ArgumentError: a mask of another length, or a position that does not exist.
         """
-        if not isinstance(which, slice):
-            which = np.asarray(which) if len(which) else np.zeros(0, np.int64)
+        empty = not isinstance(which, slice) and not len(which)
         try:
-            which = np.arange(len(self))[which]
+            which = np.arange(len(self))[slice(0) if empty else which]
         except IndexError as error:
             raise ArgumentError(f"which of {len(self)} pairs: {error}.") from None
         texts = (self.question1, self.question2, self.ids)
@@ -112,11 +108,8 @@ class QuestionPairs:
     ) -> tuple[QuestionPairs, QuestionPairs]:
         """The course's split: the first `train_rows` rows train, the next `test_rows` (or all) test.
 
-        Rows are the file's, as in `file_rows`: ``split_rows(300000, 10240)`` on Quora's file gives the
-        course's rows.
-
-        Raises:
-          ArgumentError: more rows than there are.
+        Rows are the file's, as in `file_rows`: ``split_rows(300000, 10240)`` of Quora's file is the
+        course's split. ArgumentError where there are fewer rows.
         """
         total = self.report.rows if self.report is not None else len(self)
         test_rows = total - train_rows if test_rows is None else test_rows
@@ -129,24 +122,17 @@ class QuestionPairs:
         return self.file_rows(0, train_rows), self.file_rows(train_rows, stop)
 
     def file_rows(self, start: int, stop: int | None = None) -> QuestionPairs:
-        """The pairs among the file's data rows from `start` up to `stop` (to the end where None).
-
-        A row that was kept out of the pairs (an empty question) counts.
-        """
+        """The pairs among the file's data rows from `start` up to `stop` (or the end), all rows counted."""
         first = np.searchsorted(self.row_numbers, start)
         return self.rows(
             first, len(self) if stop is None else np.searchsorted(self.row_numbers, stop)
         )
 
     def split_by_cluster(self, fractions: Sequence[float], seed: int = 0) -> list[QuestionPairs]:
-        """A split whose parts share no question, so that a test asks about unseen questions only.
+        """Parts that share no question, so that a test asks about unseen questions only.
 
-        Args:
-          fractions: the wished share of the pairs for each part, such as ``(0.8, 0.1, 0.1)``.
-          seed: the same seed gives the same parts.
-
-        Returns:
-          One `QuestionPairs` for each fraction, rows in the original order.
+        Each fraction, such as ``(0.8, 0.1, 0.1)``, gives about this share of the pairs, in the original
+        order; the same seed gives the same parts.
 
         Raises:
           ArgumentError: fractions that are not positive or do not add to 1.
@@ -166,9 +152,9 @@ def read_pairs(
     """Reads labelled question pairs: the course's ``questions.csv``, Quora's and Kaggle's files, any other.
 
     The content decides the format: CSV, tab-separated text, JSON Lines, Parquet or Excel, gzipped too.
-    Questions stay as they are, blanks and line breaks included. A row with an empty question is left out,
-    since the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
-    Repeated and contradicting rows stay. ``pairs.report`` counts all of it.
+    Questions stay as they are. A row with an empty question is left out, since the course's own code fails
+    on it, but counts in `split_rows`, as a row that cannot be read does. Repeated and contradicting rows
+    stay. ``pairs.report`` counts all of it.
 
     Args:
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...

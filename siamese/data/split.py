@@ -41,7 +41,7 @@ def split(
     for other, rows, name in ((valid, valid_rows, "valid"), (test, test_rows, "test")):
         if other is not None and rows:
             raise ArgumentError(
-                f"{name}_rows are taken from the file; leave them out beside {name}."
+                f"--{name}-rows are taken from the file; leave them out beside --{name}."
             )
     total = len(pairs) if pairs.report is None else pairs.report.rows
     if how is None:

@@ -60,7 +60,7 @@ def word_products(kernel, bias, x):
             f"An LSTM with kernel {kernel.shape} and bias {bias.shape} takes x of shape [words, {d_in}] "
             f"and a bias of shape {kernel.shape[1:]}; x has shape {x.shape}."
         )
-    return x @ kernel[:d_in] + bias
+    return jnp.matmul(x, kernel[:d_in]) + bias
 
 
 def mean_state(kernel, products, places, mask=None, reverse: bool = False):

@@ -65,11 +65,6 @@ class DuplicateDetector(Decisions):
     Raises:
       ArgumentError: neither a tower nor an encoder, a part of a tower, or a share that does not fit.
       CheckpointError: weights that do not fit the tower.
-
-    Example:
-      >>> detector = DuplicateDetector.load("demo")  # doctest: +SKIP
-      >>> detector.predict("How do I learn Spanish?", "Best way to learn Spanish?")  # doctest: +SKIP
-      True
     """
 
     def __init__(
@@ -109,15 +104,11 @@ class DuplicateDetector(Decisions):
         self.weights = {} if tower is None else self.tower_encoder.weights
 
     def __repr__(self) -> str:
-        parts = [] if self.vocabulary is None else [f"{len(self.vocabulary):,} words"]
-        if self.encoder is not None:
-            parts.append(f"encoder {self.encoder.name}")
-        if len(self.shares) > 1:
-            parts.append(", ".join(f"{name} {share:g}" for name, share in self.shares.items()))
-        return (
-            f"DuplicateDetector({', '.join(parts)}, vectors of {self.output_size}, "
-            f"threshold {self.threshold:.3f})"
-        )
+        parts = [f"{len(self.vocabulary):,} words"] if self.vocabulary else []
+        parts += [f"encoder {self.encoder.name}"] if self.encoder else []
+        parts += [f"{name} {share:g}" for name, share in self.shares.items() if share < 1]
+        size = f"vectors of {self.output_size}, threshold {self.threshold:.3f}"
+        return f"DuplicateDetector({', '.join(parts)}, {size})"
 
     @classmethod
     def pretrained(cls) -> DuplicateDetector:
@@ -141,12 +132,6 @@ class DuplicateDetector(Decisions):
             also for what it raises.
           name: what an object is called; models and indexes keep the name.
           threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where None.
-
-        Example:
-          >>> lengths = lambda texts: np.array([[len(text), 10.0] for text in texts])
-          >>> detector = DuplicateDetector.from_encoder(lengths, "lengths", threshold=0.99)
-          >>> detector.predict("How far is it?", "How far is he?")
-          True
         """
         encoder = find_encoder(encoder, name)
         card = {"encoder": encoder.name}
@@ -168,10 +153,7 @@ class DuplicateDetector(Decisions):
         return self.with_fit(fit_threshold(cosines_with(*sides), labels).to_dict())
 
     def with_curve(self, pairs: Any) -> DuplicateDetector:
-        """The same model, decided by a logistic curve of its parts' cosines, fitted on labelled pairs.
-
-        It has a number for each part and each product of two: give 1,000 pairs at least.
-        """
+        """The same model, decided by a curve of its parts' cosines; give 1,000 labelled pairs at least."""
         sides = self._pairs(pairs.question1, pairs.question2)
         curve = fit_parts(self.part_cosines(*sides), cosines_with(*sides), pairs.is_duplicate)
         return self.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
@@ -223,8 +205,8 @@ class DuplicateDetector(Decisions):
         """Loads a model; runs nothing of its file.
 
         Args:
-          path: the file of a model (of `save`), the directory of a training run, or an encoder's name
-            such as 'use' or 'use+wordllama' (for a file of that name write './use').
+          path: the file of a model, the directory of a training run, or an encoder's name such as 'use'
+            (for a file of that name write './use').
           encoder: the encoder of a model over an object in Python, which no file can name.
 
         Raises:
@@ -351,14 +333,13 @@ class DuplicateDetector(Decisions):
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "
                 "`siamese threshold MODEL --answers FILE`."
             )
-        scores = self.score(question1, question2)
-        probabilities = self.probabilities_of(np.atleast_1d(scores))
-        return float(probabilities[0]) if np.ndim(scores) == 0 else probabilities
+        scores = self.scores_of(*self._pairs(question1, question2))
+        return _answer(question1, question2, self.probabilities_of(scores))
 
     def predict(self, question1, question2, threshold: float | None = None):
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
         answer = self.score(question1, question2) > self.border(threshold)
-        return bool(answer) if np.ndim(answer) == 0 else answer
+        return answer if np.ndim(answer) else bool(answer)
 
     def answers(
         self, question1, question2, threshold: float | None = None

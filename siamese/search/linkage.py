@@ -154,6 +154,9 @@ def average_linkage(
     def means(rows: np.ndarray) -> np.ndarray:
         return sums[rows] / sizes[rows, None].astype(np.float32)
 
+    def products(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return np.vecdot(sums[i], sums[j])
+
     random = np.random.default_rng(0)
     least = np.inf
     while least > threshold:
@@ -175,7 +178,7 @@ def average_linkage(
             one, two = np.divmod(np.unique(key(i, j)[changed & (i != j)]), len(sizes))
             new = allowed(one, two)
             one, two = one[new], two[new]
-            mean = in_blocks(lambda a, b: np.vecdot(means(a), means(b)), one, two)
+            mean = in_blocks(products, one, two) / (sizes[one] * sizes[two])
             new = mean > least
             i, j = np.append(i[~changed], one[new]), np.append(j[~changed], two[new])
             cosines = np.append(cosines[~changed], mean[new])

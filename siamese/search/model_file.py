@@ -52,9 +52,6 @@ def write_file(
 
     Raises:
       CheckpointError: the file cannot be written.
-
-    Example:
-      >>> write_file("weights.safetensors", "model", {"a": np.zeros(3, "f")}, {"step": 4})  # doctest: +SKIP
     """
     from safetensors.numpy import save
 
@@ -116,17 +113,16 @@ def checksum(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
 
 def write_model(path: str | os.PathLike, detector: DuplicateDetector) -> Path:
     """Writes a detector as a file, or into a directory as `MODEL_NAME`; returns the file's path."""
-    path, calibration = model_path(path), detector.calibration
-    facts = {**vector_facts(detector), "threshold": detector.threshold, "card": detector.card}
-    facts["calibration"] = calibration.to_dict() if calibration else None
+    path = model_path(path)
+    facts = {**vector_facts(detector), **detector.fit, "card": detector.card}
+    del facts["threshold_from"]  # The card has it.
     write_file(path, "model", arrays_of(detector), facts)
     return path
 
 
 def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
     """A detector's arrays by name: the tower's weights, and the head where there is one."""
-    head = {} if detector.head is None else {"head": detector.head}
-    return {**detector.weights, **head}
+    return detector.weights | ({} if detector.head is None else {"head": detector.head})
 
 
 def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetector:
@@ -215,6 +211,51 @@ def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any], encoder: An
 def model_path(path: str | os.PathLike) -> Path:
     """The file of a model, which may be given by the directory of a run."""
     return Path(path, MODEL_NAME) if os.path.isdir(path) else Path(path)
+
+
+# ---- The model of an index ----
+
+
+def index_facts(
+    detector: DuplicateDetector, path: str | os.PathLike | None, model: str | os.PathLike | None
+) -> dict[str, Any]:
+    """What an index says of its model: checksum, encoder, places; for an encoder alone its threshold."""
+    facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector), "model": []}
+    facts["size"] = detector.output_size
+    if model is not None and os.path.exists(model):  # Else it is an encoder's name.
+        where = model_path(model).resolve()
+        # Relative first, so that model and index can be moved together.
+        folder = os.path.dirname(os.path.realpath(path or "."))
+        facts["model"] = [os.path.relpath(where, folder), str(where)]
+    elif detector.tower is None:
+        facts["fit"] = detector.fit
+    return facts
+
+
+def detector_of(
+    path: str | os.PathLike, facts: Mapping[str, Any], detector: Any
+) -> DuplicateDetector:
+    """The model of an index, from its file, or of the encoder that the index names."""
+    from siamese.search.detector import DuplicateDetector
+
+    if isinstance(detector, DuplicateDetector):
+        if facts["encoder"] and detector.encoder is not None:
+            saved_encoder(path, facts["encoder"], detector.encoder)
+        return detector
+    if isinstance(detector, (str, os.PathLike)):
+        return DuplicateDetector.load(detector)
+    folder = os.path.dirname(os.path.abspath(path))
+    for place in facts["model"]:
+        if os.path.exists(os.path.join(folder, place)):
+            return DuplicateDetector.load(os.path.join(folder, place), detector)
+    if facts["encoder"] and not facts["model"]:
+        encoder = saved_encoder(path, facts["encoder"], detector)
+        return DuplicateDetector.from_encoder(encoder)  # The index has a threshold of its own.
+    places = "".join(f" ({place})" for place in facts["model"][1:])
+    raise CheckpointError(
+        f"{path} does not say where its model is, or it is gone from there{places}. Name the model "
+        "(--model)."
+    )
 
 
 def _damaged(path: str | os.PathLike, why: object) -> CheckpointError:

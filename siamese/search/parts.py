@@ -25,23 +25,16 @@ LEFT_OUT = 0.01  # of the pairs that are duplicates by the curve are below `cand
 
 @dataclass(frozen=True)
 class PartsCurve:
-    """Turns the cosines of a model's parts into the probability of being a duplicate.
+    """Turns the cosines of a model's parts into the probability of being a duplicate."""
 
-    Attributes:
-      n: pairs it was last fitted on.
-      intercept, weights: of the logistic regression; the weights are those of `with_products`.
-      borders: probabilities, rising.
-      cosines: the cosine of whole vectors above which all but `LEFT_OUT` of the pairs lie that have at
-        least these probabilities.
-      steepness, shift: what `refitted` makes of the logits: steepness * logit + shift.
-    """
-
-    n: int
-    intercept: float
-    weights: tuple[float, ...]
-    borders: tuple[float, ...]
+    n: int  # pairs it was last fitted on
+    intercept: float  # of the logistic regression
+    weights: tuple[float, ...]  # of `with_products`
+    borders: tuple[float, ...]  # probabilities, rising
+    # Of the pairs that have at least these probabilities all but `LEFT_OUT` lie above these cosines of
+    # whole vectors.
     cosines: tuple[float, ...]
-    steepness: float = 1.0
+    steepness: float = 1.0  # `refitted` makes steepness * logit + shift of a logit.
     shift: float = 0.0
 
     def __post_init__(self):
@@ -95,17 +88,11 @@ class PartsCurve:
 
 
 def calibration_of(values: Mapping[str, Any]) -> Calibration | PartsCurve:
-    """A calibration from the plain values of its `to_dict`.
-
-    Raises:
-      CheckpointError: anything is missing, unknown or no number.
-    """
+    """A calibration from its `to_dict`; CheckpointError where anything is missing, unknown or no number."""
     if "borders" not in values:
         return Calibration.from_dict(values)
     try:
-        return PartsCurve(**{
-            k: tuple(v) if isinstance(v, (list, tuple)) else v for k, v in values.items()
-        })  # fmt: skip
+        return PartsCurve(**{k: tuple(v) if type(v) is list else v for k, v in values.items()})
     except (TypeError, ValueError) as error:
         raise CheckpointError(
             f"The curve of the parts is damaged: {error} Train the model again."

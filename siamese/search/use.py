@@ -48,15 +48,9 @@ _NORMALIZER = b"\n\x08nmt_nfkc\x12"
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
-    """The network and its tokenizer.
+    """The network and its tokenizer, of a folder with ``weights.npz`` and ``sp.model``.
 
     It reads the first `MOST_TOKENS` tokens of a text. A text without any known token has a zero vector.
-
-    Args:
-      folder: the folder with ``weights.npz`` and ``sp.model``.
-
-    Raises:
-      Exception: the files are missing or have another format; `find_encoder` explains it.
     """
 
     def __init__(self, folder: Path):
@@ -104,17 +98,15 @@ class UniversalSentenceEncoder(FrozenEncoder):
     def _one_blas_thread(self) -> Iterator[None]:
         """Matrix products of the whole process use one thread each: ours compute blocks side by side.
 
-        Of several calls at once the first sets this and, at its own end, restores what was before. The
-        others may then be slower.
+        Of several calls at once the first sets this and, at its end, restores what was before.
         """
-        if not self._lock.acquire(blocking=False):
-            yield
-            return
+        first = self._lock.acquire(blocking=False)
         try:
-            with self._blas.limit(limits=1, user_api="blas"):
+            with self._blas.limit(limits=1, user_api="blas") if first else contextlib.nullcontext():
                 yield
         finally:
-            self._lock.release()
+            if first:
+                self._lock.release()
 
     def _of_task(self, texts: list[str]) -> np.ndarray:
         tokens = self.token_ids(texts)
@@ -151,11 +143,8 @@ class UniversalSentenceEncoder(FrozenEncoder):
     def _features(self, places, rows, inputs, products) -> np.ndarray:
         """Rows and n-grams of the tokens of some texts, float32 [tokens, 1280].
 
-        Args:
-          places: int, each token's row in the other arrays; 0, outside of texts, has no features.
-          rows: float32 [distinct tokens, 512].
-          inputs: float32 [distinct tokens, 768], the convolutions' inputs.
-          products: their products with each place of a convolution's kernel.
+        `places` are each token's row (0 is outside of texts) in `rows`, float32 [distinct tokens, 512], in
+        `inputs` of the convolutions, [distinct tokens, 768], and in the `products` with their kernels.
         """
         w, near = self._weights, np.pad(places, _NEAR)
         at = np.flatnonzero(near)
@@ -209,13 +198,7 @@ def _read_tokenizer(content: bytes):
     length = sum((content[start + i] & 127) << 7 * i for i in range(3))
     table = content[start + 3 : start + 3 + length]
     tokenizer = Tokenizer(models.Unigram(list(zip(vocabulary, scores, strict=True)), _UNKNOWN))
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.NFC(),
-            normalizers.Precompiled(table),
-            normalizers.Replace(Regex(" +"), " "),
-            normalizers.Strip(),
-        ]
-    )
+    steps = normalizers.NFC(), normalizers.Precompiled(table), normalizers.Replace(Regex(" +"), " ")
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Strip()])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
     return tokenizer

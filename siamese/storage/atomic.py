@@ -25,13 +25,10 @@ _MEANINGS = {
     errno.EDQUOT: "the disk quota is used up. Free some space or choose another directory",
     errno.EROFS: "the file system is read-only. Choose another directory",
     errno.EACCES: "no permission. Change the directory's permissions or choose another one",
-    errno.EPERM: "the operation is not permitted there. Choose another directory",
     errno.ENOENT: "it does not exist. Check the path, or create the directory first",
     errno.ENOTDIR: "a part of the path is a file, not a directory. Check the path",
     errno.EISDIR: "it is a directory, not a file. Check the path",
     errno.EEXIST: "it exists already. Choose another name, or move it away first",
-    errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
-    errno.EIO: "the device reports an input/output error. Check the disk",
 }
 
 
@@ -58,11 +55,9 @@ def open_atomically(
 ) -> Iterator[BinaryIO]:
     """A binary file to write; it replaces `path` when the block ends without an exception.
 
-    After a failure the old file stays unchanged. A symbolic link is followed, so the link stays. A
-    system error (disk full, read-only, ...) is raised as `error`; it says why and what to do.
-
-    Writers of one file wait for each other, in any process or container of the machine: all of them write
-    one temporary file, and lock it (`flock`). What a killed writer left there, the next one overwrites.
+    After a failure the old file stays unchanged. A symbolic link stays, too. A system error (disk full,
+    read-only, ...) is raised as `error`; it says why and what to do. Writers of one file wait for each
+    other: they lock one temporary file (`flock`). A killed writer's rest there is overwritten by the next.
     """
     target = Path(os.path.realpath(path))
     # Without flock (Windows) each process has a temporary file of its own.
@@ -74,7 +69,12 @@ def open_atomically(
             file.flush()
             os.fsync(file.fileno())
             os.replace(temporary, target)
-            _sync(target.parent)
+            with suppress(OSError):  # The rename outlives a power cut; some network drives refuse.
+                directory = os.open(target.parent, os.O_RDONLY)
+                try:
+                    os.fsync(directory)
+                finally:
+                    os.close(directory)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -99,20 +99,10 @@ def _locked(path: Path) -> BinaryIO:
         file.close()  # The writer before has renamed it.
 
 
-def _sync(directory: Path) -> None:
-    """Flushes a directory's entries, so that a rename in it outlives a power cut."""
-    with suppress(OSError):  # Windows and some network drives refuse.
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def write_bytes_atomically(
     path: os.PathLike | str, data: bytes, error: type[SiameseError] = DataError
 ) -> None:
-    """Writes `data` as the file `path`; see `open_atomically`."""
+    """Writes a file; see `open_atomically`."""
     with open_atomically(path, error) as file:
         file.write(data)
 
@@ -120,15 +110,13 @@ def write_bytes_atomically(
 def write_text_atomically(
     path: os.PathLike | str, text: str, error: type[SiameseError] = DataError
 ) -> None:
-    """Writes `text` in UTF-8 as the file `path`; see `open_atomically`."""
+    """Writes a file in UTF-8; see `open_atomically`."""
     write_bytes_atomically(path, text.encode("utf-8"), error)
 
 
 @contextmanager
 def lock_run(directory: str | os.PathLike) -> Iterator[None]:
-    """Holds the lock of a run's directory, which is made where there is none.
-
-    The same process may hold it twice: a notebook cell may run again.
+    """Holds the lock of a run's directory, which is made if missing; one process may hold it twice.
 
     Raises:
       CheckpointError: another process holds it (and is named), or the directory cannot be written.

@@ -97,11 +97,10 @@ def teach(
         groups = question_groups(texts, rows[part]) if links else None
         return fit_head(vectors, rows[part], labels[part], groups, start=start.head, seed=seed)
 
-    # The scores on left-out labels, [pairs]; of links the rank of each part's answers.
-    is_new = start.head is None and start.tower is None
-    parts = parts_of(pairs, FOLDS, seed)
+    # On left-out labels: cosines [pairs], those of the parts [pairs, parts], and of links each part's
+    # mean reciprocal ranks by the encoder, by `start` and by the new model.
     scores, part_cosines = np.zeros(len(labels)), np.zeros((len(labels), len(names)))
-    ranks = []
+    parts, ranks = parts_of(pairs, FOLDS, seed), []
     for part in parts:
         model.head = learned(np.setdiff1d(np.arange(len(labels)), part))
         new = _vectors(model, start, whole, vectors)
@@ -112,11 +111,8 @@ def teach(
     model.head = learned(np.arange(len(labels)))
     if links:
         encoder, before, after = np.mean(ranks, axis=0).tolist()
-        facts = {
-            "threshold": UNLABELLED_THRESHOLD,
-            "threshold_from": "default",
-            "calibration": None,
-        }
+        facts = {"threshold": UNLABELLED_THRESHOLD, "calibration": None}
+        facts["threshold_from"] = "default"
     elif len(labels) < CURVE_PAIRS:
         facts = fit_threshold(scores, labels).to_dict()
     else:
@@ -128,7 +124,7 @@ def teach(
         all_scores = part_cosines[:, 0], start.scores_of(whole[one], whole[two]), scores
         encoder, before, after = (evaluate_scores(each, labels).roc_auc for each in all_scores)
     measure = "mean reciprocal rank" if links else "ROC AUC"
-    before = None if is_new else before
+    before = None if start.head is None and start.tower is None else before
     bought = Bought(measure, encoder, before, after, len(labels), int(labels.sum()))
     return model.with_fit(facts), bought
 

@@ -146,8 +146,8 @@ def _labelled(duplicates: np.ndarray, negatives: np.ndarray, config: TrainConfig
     count = negatives.shape[1]
     if not count:
         raise DataError(
-            "pair_batch_size needs training pairs labelled as not duplicates, and there are none. "
-            "Give some, or leave pair_batch_size and hard_negatives at 0."
+            "The loss of labelled pairs needs training pairs that are no duplicates, and there are none. "
+            "Give some, or leave it out: --set pair_batch_size=0 --set hard_negatives=0."
         )
     wanted = round(count * PAIR_DUPLICATES / (1 - PAIR_DUPLICATES))
     draw = np.random.default_rng([config.seed, count])

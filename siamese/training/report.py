@@ -39,7 +39,8 @@ class Report:
     overlap_accuracy: float  # Of word overlap with its own tuned threshold.
     overlap_roc_auc: float
     test_pairs: int
-    encoder_accuracy: float | None = None  # Of the bare encoder, with its own tuned threshold.
+    encoder: str | None = None  # The untrained encoder that the model is compared with.
+    encoder_accuracy: float | None = None  # With its own tuned threshold.
     encoder_roc_auc: float | None = None
     separates: bool = True  # Whether the held-out cosines of duplicates are above those of others.
 
@@ -61,7 +62,7 @@ class Report:
         ]
         if self.encoder_roc_auc is not None:
             beside = f"ROC AUC {self.encoder_roc_auc:.4f}"
-            rows.append(("an encoder without training", self.encoder_accuracy, beside))
+            rows.append((f"encoder {self.encoder}, untrained", self.encoder_accuracy, beside))
         lines = [
             f"loss after {self.steps} steps: train {self.train_loss:.4f}, valid {self.valid_loss:.4f}",
             f"on {self.test_pairs:,} test pairs, {self.base_rate:.1%} of them duplicates:",
@@ -92,11 +93,8 @@ def measure(
     Returns:
       The figures, and the model with its threshold and calibration.
     """
-    labels, sides = (
-        held_out.is_duplicate,
-        [detector._pairs(part.question1, part.question2) for part in (held_out, test)],
-    )
-    held_scores, able = cosines_with(*sides[0]), True
+    sides = [detector._pairs(part.question1, part.question2) for part in (held_out, test)]
+    labels, held_scores, able = held_out.is_duplicate, cosines_with(*sides[0]), True
     if len(detector.shares) > 1 and len(labels) >= CURVE_PAIRS:
         curve = fit_parts(detector.part_cosines(*sides[0]), held_scores, labels)
         fit = {"threshold": 0.5, "calibration": curve.to_dict()}
@@ -113,13 +111,15 @@ def measure(
     overlap = _tuned(
         *(word_overlap(p.question1, p.question2) for p in (held_out, test)), held_out, test
     )
+    bare = []
     if detector.encoder is not None:  # Its cosines are those of the first part.
         bare = [detector.part_cosines(*both)[:, 0] for both in sides]
     elif beside is not None:
         bare = [beside.similarity(part.question1, part.question2) for part in (held_out, test)]
-    if detector.encoder is not None or beside is not None:
-        bare = _tuned(*bare, held_out, test)
-        losses |= {"encoder_accuracy": bare.accuracy, "encoder_roc_auc": bare.roc_auc}
+    if bare:
+        figures, name = _tuned(*bare, held_out, test), (detector.encoder or beside.encoder).name
+        losses |= {"encoder": name, "encoder_accuracy": figures.accuracy}
+        losses |= {"encoder_roc_auc": figures.roc_auc}
     report = Report(
         **losses,
         measure=detector.measure,

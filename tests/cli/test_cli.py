@@ -96,16 +96,15 @@ def test_doctor_prints_versions_devices_and_patches(tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_beats_chance_and_word_overlap(run):
-    # A fifth of the steps it takes by itself: enough for `best` to be far beyond both, and `course` beyond.
     code, out, _ = run("demo", "--steps", "60", "--json")
     facts = json.loads(out)
-    course, best = facts["models"]["course"], facts["models"]["best"]
-    simple = max(best["base_rate"], 1 - best["base_rate"], best["overlap_accuracy"])
-    for figures, accuracy, roc_auc in ((course, 0.01, 0.05), (best, 0.05, 0.15)):
+    course, head = facts["models"]["course"], facts["models"]["head"]
+    simple = max(head["base_rate"], 1 - head["base_rate"], head["overlap_accuracy"])
+    for figures, accuracy, roc_auc in ((course, 0.01, 0.05), (head, 0.15, 0.3)):
         assert figures["tuned_accuracy"] > simple + accuracy
-        assert figures["roc_auc"] > best["overlap_roc_auc"] + roc_auc
-    assert code == 0 and len(facts["answers"]) == 3 and best["roc_auc"] > course["roc_auc"]
-    assert run("predict", "demo/best", "Is it far?", "How far is it?")[0] == 0
+        assert figures["roc_auc"] > head["overlap_roc_auc"] + roc_auc
+    assert code == 0 and len(facts["answers"]) == 3
+    assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
     # The figures that docs/quality.md prints.
     assert facts["handwritten"] == pytest.approx({"precision": 0.340, "recall": 0.133}, abs=0.02)
 
@@ -115,17 +114,8 @@ def test_test_pairs_that_are_trained_on_are_counted(questions_csv, tmp_path, run
     rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
     lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]
     (tmp_path / "test.csv").write_text("\n".join([*lines, "how far,how old,0"]))
-    _, out, err = run(
-        "train",
-        "--preset",
-        "course",
-        "--questions",
-        questions_csv,
-        "--test",
-        "test.csv",
-        *SMALL,
-        "--json",
-    )
+    command = ["train", "--preset", "course", "--questions", questions_csv, "--test", "test.csv"]
+    _, out, err = run(*command, *SMALL, "--json")
     assert json.loads(out)["test_pairs_trained_on"] == 40
     assert "40 of 41 test pairs are training pairs too" in err
     assert "Preset course: d_model=8, batch_size=16, steps=6, eval_every=3." in err

@@ -235,9 +235,9 @@ def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_
     (tmp_path / "posts.csv").write_text(
         "title,body,tags\nHow far?,I ask.,x\nHow old?,I wonder.,y\n", encoding="utf-8"
     )
-    monkeypatch.setattr("siamese.cli.reading.LONG", 1e9)
+    monkeypatch.setattr("siamese.cli.reading.LONG", 1e9)  # however busy the machine is
     err = run("duplicates", "posts.csv")[2]
-    assert "2 questions, made of title+body:50" in err and "not compared: tags" in err
+    assert "2 questions; column: title+body:50" in err and "not compared: tags" in err
     assert "Encoder use, threshold 0.800. This threshold is a default" in err
     assert "siamese index build" not in err
     monkeypatch.setattr("siamese.cli.reading.LONG", 0.0)

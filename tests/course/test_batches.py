@@ -71,10 +71,7 @@ def test_nothing_is_drawn_before_the_first_batch():
     assert late == (next(one)[0][:, 0].tolist(), next(two)[0][:, 0].tolist())
 
 
-@pytest.mark.parametrize(
-    ("longest", "length"),
-    [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (8, 8), (9, 16), (64, 64), (65, 128), (1024, 1024)],
-)
+@pytest.mark.parametrize(("longest", "length"), [(1, 1), (3, 4), (8, 8), (65, 128), (1024, 1024)])
 def test_length_is_the_next_power_of_two(longest, length):
     for lengths in ((longest, 1), (1, longest)):  # of either side
         q1, q2 = next(data_generator([[7] * lengths[0]], [[7] * lengths[1]], 1))
@@ -101,12 +98,9 @@ def test_every_form_of_input_gives_the_same():
         ([[2], []], [[2], [3]], r"Q1\[1\] is an empty question"),
         ([[2], [3]], [[], []], r"Q2\[0\] is an empty question \(2 such"),
         ([["how", "are"]], [[2]], "Q1.*integer token ids"),
-        (["how are you"], [[2]], "Q1.*integer token ids"),
         ("how are you", [[2]], "Q1.*integer token ids"),
-        ([[2.5]], [[2]], "Q1.*integer token ids"),
         ([[2]], [[None]], "Q2.*integer token ids"),
         ([2, 3], [[2], [3]], r"Q1\[0\] is 2"),
-        (None, [[2]], "Q1 must hold.*NoneType"),
         (7, [[2]], "Q1 must hold.*int"),
     ],
 )

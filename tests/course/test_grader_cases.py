@@ -110,7 +110,7 @@ FOUR = {
 
 
 @pytest.mark.parametrize("vectors", [PAIR, FOUR], ids=["pair", "four"])
-@pytest.mark.parametrize("margin", [{}, {"margin": 0.8}, {"margin": 0.0}])
+@pytest.mark.parametrize("margin", [{}, {"margin": 0.8}])
 @pytest.mark.parametrize("kind", [np.asarray, jnp.asarray, np.ndarray.tolist])
 @pytest.mark.parametrize("year", [2020, 2022, 2023])
 def test_triplet_loss_fn(vectors, margin, kind, year):
@@ -208,12 +208,9 @@ def test_the_output_dir_keeps_the_slash_of_the_courses_default(tmp_path, monkeyp
 
 def test_a_schedule_given_twice_or_in_another_place_is_refused():
     batches, model = data_generator(Q1, Q2, batch_size=2), functools.partial(Siamese, 200, 16)
-    with pytest.raises(TypeError):
-        train_model(model, TripletLoss, batches, lambda step: 0.1, batches, None)
-    with pytest.raises(TypeError):
-        train_model(model, TripletLoss, lambda step: 0.1, batches)
-    with pytest.raises(TypeError):
-        train_model(model, TripletLoss, batches, batches, None, on_step=print)
+    for rest in ((batches, lambda step: 0.1, batches, None), (lambda step: 0.1, batches)):
+        with pytest.raises(TypeError):
+            train_model(model, TripletLoss, *rest)
 
 
 # ---- classify and predict: the model is a table of the batches it was asked about ----
@@ -229,13 +226,11 @@ def unit(angles):
 
 def labelled_pairs(count):
     draw = random.Random(5)
-    rows = [
-        as_objects(
-            [[draw.randint(2, 90) for _ in range(draw.randint(1, 17))] for _ in range(count)]
-        )
+    sides = [
+        [[draw.randint(2, 90) for _ in range(draw.randint(1, 17))] for _ in range(count)]
         for _ in range(2)
     ]
-    return *rows, np.array([draw.randint(0, 1) for _ in range(count)])
+    return *map(as_objects, sides), np.array([draw.randint(0, 1) for _ in range(count)])
 
 
 def the_courses_loop(Q1, Q2, y, threshold, model, vocab, data_generator, batch_size):
@@ -253,13 +248,9 @@ def the_courses_loop(Q1, Q2, y, threshold, model, vocab, data_generator, batch_s
 
 
 def own_generator(Q1, Q2, batch_size, pad=1, shuffle=True):
-    """A learner's generator, for what `classify` asks of it."""
-    assert not shuffle
-    rows = range(batch_size)
-    length = 1
-    while length < max(len(question) for side in (Q1, Q2) for question in side):
-        length *= 2
-    yield padded(Q1, rows, length, pad), padded(Q2, rows, length, pad)
+    """A learner's generator, for what `classify` asks of it: rows of 24, another padding than ours."""
+    assert not shuffle and len(Q1) == len(Q2) == batch_size
+    yield tuple(padded(side, range(batch_size), 24, pad) for side in (Q1, Q2))
 
 
 @pytest.mark.parametrize("generator", [data_generator, own_generator])
@@ -272,7 +263,7 @@ def test_classify(batch_size, threshold, generator):
     draw, table = np.random.RandomState(0), {}
     for start in range(0, 128, batch_size):
         sides = (side[start : start + batch_size] for side in (first, second))
-        batch = next(own_generator(*sides, batch_size, 1, shuffle=False))
+        batch = next(generator(*sides, batch_size, 1, shuffle=False))
         angles = draw.uniform(0, 1.5, batch_size)
         table[as_key(batch)] = unit(0 * angles), unit(angles)
 

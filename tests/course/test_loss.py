@@ -58,50 +58,29 @@ both = pytest.mark.parametrize(
 
 
 @both
-@pytest.mark.parametrize(("closest", "reduction", "direction", "expected"), golden.COSTS)
-def test_hand_made_scores_give_the_documents_costs(run, closest, reduction, direction, expected):
-    found = run(loss_from_scores)(
-        golden.SCORES, closest=closest, reduction=reduction, direction=direction
-    )
-    assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-
-
-@both
-def test_hand_made_scores_give_the_documents_negatives_and_row_losses(run):
+def test_the_documents_numbers(run):
     close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
-    scores = golden.SCORES
-    np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE, **close)
-    np.testing.assert_allclose(
-        run(closest_negative)(scores), golden.CLOSEST_BELOW_POSITIVE, **close
-    )
-    np.testing.assert_allclose(
-        run(closest_negative)(scores, closest="hardest"), golden.CLOSEST_HARDEST, **close
-    )
-    np.testing.assert_allclose(
-        run(loss_from_scores)(scores, reduction="none"),
-        golden.LOSS_PER_ROW_BELOW_POSITIVE,
-        **close,
-    )
-
-
-@both
-def test_document_002(run):
-    scores = golden.MATRICES[2][3]
-    close = {"rtol": 0, "atol": golden.LOSS_TOLERANCE}
-    np.testing.assert_allclose(run(mean_negative)(scores), golden.MEAN_NEGATIVE_002, **close)
-    negatives = run(closest_negative)(scores)
-    np.testing.assert_allclose(negatives, golden.CLOSEST_NEGATIVE_002, **close)
-    cost = run(loss_from_scores)(scores)
-    assert float(cost) == pytest.approx(golden.COST_002, abs=golden.LOSS_TOLERANCE)
-
-
-@both
-@pytest.mark.parametrize(("closest", "reduction", "expected"), golden.ASSIGNMENT)
-def test_the_assignments_vectors(run, closest, reduction, expected):
-    found = run(TripletLossFn)(
-        golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, closest=closest, reduction=reduction
-    )
-    assert float(found) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+    for function, scores, options, expected in (
+        (mean_negative, golden.SCORES, {}, golden.MEAN_NEGATIVE),
+        (closest_negative, golden.SCORES, {}, golden.CLOSEST_BELOW_POSITIVE),
+        (closest_negative, golden.SCORES, {"closest": "hardest"}, golden.CLOSEST_HARDEST),
+        (
+            *(loss_from_scores, golden.SCORES),
+            *({"reduction": "none"}, golden.LOSS_PER_ROW_BELOW_POSITIVE),
+        ),
+        (mean_negative, golden.MATRICES[2][3], {}, golden.MEAN_NEGATIVE_002),
+        (closest_negative, golden.MATRICES[2][3], {}, golden.CLOSEST_NEGATIVE_002),
+        (loss_from_scores, golden.MATRICES[2][3], {}, golden.COST_002),
+    ):
+        np.testing.assert_allclose(run(function)(scores, **options), expected, **close)
+    for *words, expected in golden.COSTS:
+        options = dict(zip(("closest", "reduction", "direction"), words))
+        loss = run(loss_from_scores)(golden.SCORES, **options)
+        assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
+    for *words, expected in golden.ASSIGNMENT:
+        options = dict(zip(("closest", "reduction"), words))
+        loss = run(TripletLossFn)(golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, **options)
+        assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
 def test_the_broadcasting_mistake_of_document_000_is_caught():
@@ -134,37 +113,33 @@ def test_value_equals_the_loop(case, chosen):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("closest", CLOSEST)
-def test_compiled_in_float64_equals_the_loop(closest, direction):
-    options = {"closest": closest, "direction": direction, "reduction": "none"}
-    draw = np.random.RandomState(1)
-    with jax.enable_x64(True):
-        loss = jax.jit(
-            lambda s, same, margin: loss_from_scores(s, margin, false_negative_mask=same, **options)
-        )
-        for _ in range(5):
-            scores = np.round(draw.uniform(-1, 1, (6, 6)), 1)  # one digit: many ties
-            same = draw.rand(6, 6) < 0.4
-            expected = reference.triplet_loss(scores, 0.3, same=same, **options)
-            np.testing.assert_allclose(loss(scores, same, 0.3), expected, atol=1e-14)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("closest", CLOSEST)
-def test_gradient_equals_the_loops(closest, direction):
+def test_compiled_value_and_gradient_equal_the_loops_in_float64(closest, direction):
     options = {"closest": closest, "direction": direction}
     draw = np.random.RandomState(2)
     with jax.enable_x64(True):
-        gradient = jax.grad(
-            lambda s, same, margin: loss_from_scores(s, margin, false_negative_mask=same, **options)
+        both_by_scores = jax.jit(
+            jax.value_and_grad(
+                lambda s, same, margin: loss_from_scores(
+                    s, margin, false_negative_mask=same, **options
+                )
+            )
         )
-        for found_by in (gradient, jax.jit(gradient)):
-            for margin in (0.0, 0.25, 1.5):
-                # Quarters: closest negatives that tie with each other and with the positive. (Gaps of
-                # exactly 0 need a mean without rounding, and have a test of their own.)
-                scores = draw.randint(-4, 5, (5, 5)) / 4 + np.eye(5) * 0.01
-                same = draw.rand(5, 5) < 0.3
-                expected = reference.triplet_gradient(scores, margin, same=same, **options)
-                np.testing.assert_allclose(found_by(scores, same, margin), expected, atol=1e-14)
+        for margin in (0.0, 0.25, 1.5):
+            # Quarters: closest negatives that tie with each other and with the positive. (Gaps of
+            # exactly 0 need a mean without rounding, and have a test of their own.)
+            scores = draw.randint(-4, 5, (5, 5)) / 4 + np.eye(5) * 0.01
+            same = draw.rand(5, 5) < 0.3
+            value, gradient = both_by_scores(scores, same, margin)
+            expected = reference.triplet_loss(scores, margin, same=same, **options)
+            np.testing.assert_allclose(value, expected, atol=1e-14)
+            expected = reference.triplet_gradient(scores, margin, same=same, **options)
+            np.testing.assert_allclose(gradient, expected, atol=1e-14)
+        v1, v2 = draw.randn(2, 6, 3)
+        v1, v2 = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (v1, v2))
+        gradient = jax.grad(lambda a, b: TripletLossFn(a, b, **options), argnums=(0, 1))
+        by_scores = reference.triplet_gradient(v1 @ v2.T, **options)
+        for found, expected in zip(gradient(v1, v2), (by_scores @ v2, by_scores.T @ v1)):
+            np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 def test_gradient_at_a_hinge_of_exactly_zero_counts_half():
@@ -174,22 +149,6 @@ def test_gradient_at_a_hinge_of_exactly_zero_counts_half():
         np.testing.assert_array_equal(expected, [[-half, half], [half, -half]])
         gradient = jax.grad(partial(loss_from_scores, reduction=reduction))
         np.testing.assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("closest", CLOSEST)
-def test_gradient_of_the_vectors_equals_the_loops(closest, direction):
-    options = {"closest": closest, "direction": direction}
-    draw = np.random.RandomState(3)
-    v1, v2 = draw.randn(6, 3), draw.randn(6, 3)
-    v1, v2 = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (v1, v2))
-    by_scores = reference.triplet_gradient(v1 @ v2.T, **options)
-    with jax.enable_x64(True):
-        gradient = jax.grad(lambda a, b: TripletLossFn(a, b, **options), argnums=(0, 1))
-        for found_by in (gradient, jax.jit(gradient)):
-            found1, found2 = found_by(v1 + np.zeros(1), v2)
-            np.testing.assert_allclose(found1, by_scores @ v2, atol=1e-14)
-            np.testing.assert_allclose(found2, by_scores.T @ v1, atol=1e-14)
 
 
 @both
@@ -219,7 +178,6 @@ def test_dot_products_below_minus_two_are_negatives_like_others(run):
     ("call", "error", "words"),
     [
         (lambda: TripletLossFn(np.ones((2, 3)), np.ones((3, 3))), ShapeError, ["(2, 3)", "(3, 3)"]),
-        (lambda: TripletLossFn(np.ones(3), np.ones(3)), ShapeError, ["(3,)", "[batch, d_model]"]),
         (lambda: TripletLossFn(np.ones((1, 3)), np.ones((1, 3))), ArgumentError, ["at least 2"]),
         (lambda: loss_from_scores(np.ones((2, 3))), ShapeError, ["(2, 3)", "square"]),
         (lambda: loss_from_scores(np.eye(2), closest="nearest"), ArgumentError, ["'nearest'"]),
@@ -227,14 +185,10 @@ def test_dot_products_below_minus_two_are_negatives_like_others(run):
         (lambda: loss_from_scores(np.eye(2), direction="up"), ArgumentError, ["'columns'"]),
         (lambda: loss_from_scores(np.eye(2), -0.1), ArgumentError, ["margin", "-0.1"]),
         (lambda: loss_from_scores(np.eye(2), float("nan")), ArgumentError, ["margin"]),
-        (lambda: loss_from_scores(np.eye(2), float("inf")), ArgumentError, ["margin", "inf"]),
-        (lambda: loss_from_scores(np.eye(2), "0.25"), ArgumentError, ["margin", "'0.25'"]),
         (lambda: loss_from_scores(np.eye(2), None), ArgumentError, ["margin", "None"]),
-        (lambda: loss_from_scores(np.eye(2), np.ones((2, 1))), ArgumentError, ["margin"]),
         (lambda: mean_negative(np.ones(4)), ShapeError, ["(4,)", "[batch, batch]"]),
         (lambda: closest_negative(np.eye(3), "farthest"), ArgumentError, ["'farthest'"]),
         (lambda: hinge(np.ones(3), np.ones(4)), ShapeError, ["(3,)", "(4,)"]),
-        (lambda: hinge(0.5, 0.5), ShapeError, ["()"]),
         (
             lambda: loss_from_scores(np.eye(2), false_negative_mask=np.eye(3, dtype=bool)),
             ShapeError,
@@ -255,19 +209,14 @@ def test_wrong_arguments_are_named(call, error, words):
         assert word in str(refused.value)
 
 
-def test_the_layer_prints_and_computes_as_the_course_s():
-    layer = TripletLoss()
-    assert str(layer) == "TripletLoss_in2"
-    found = layer((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2))
-    assert float(found) == pytest.approx(0.703508, abs=golden.LOSS_TOLERANCE)
-    same = np.zeros((2, 2), bool)
+def test_the_layer_takes_a_mask_as_its_third_input():
+    pair = golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2
     assert str(TripletLoss(false_negative_mask=True)) == "TripletLoss_in3"
     for year, expected in ((2022, 0.5), (2023, 0.703508)):
-        masked = edition(year).TripletLoss(false_negative_mask=True)
-        value = masked((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, same))
+        layer = edition(year).TripletLoss(false_negative_mask=True)
+        value = layer((*pair, np.zeros((2, 2), bool)))
         assert float(value) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-        one_known = masked((golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2, ~np.eye(2, dtype=bool)))
-        assert float(one_known) == 0  # No negative is left.
+        assert float(layer((*pair, ~np.eye(2, dtype=bool)))) == 0  # No negative is left.
 
 
 @both
@@ -284,33 +233,14 @@ def test_all_vectors_equal_cost_twice_the_margin_a_row(run):
 # ---- The editions ----
 
 
-@pytest.mark.parametrize(("v1", "v2", "margin", "expected"), golden.TRAX_2023)
-@pytest.mark.parametrize("kind", [np.asarray, jax.numpy.asarray, np.ndarray.tolist])
-def test_the_edition_of_2023_is_the_default(v1, v2, margin, expected, kind):
-    v1, v2 = kind(v1), kind(v2)
-    for loss in (
-        TripletLossFn(v1, v2, margin),
-        TripletLossFn(v1=v1, v2=v2, margin=margin, closest="semi_hard", reduction="sum"),
-        edition(2023).TripletLossFn(v1, v2, margin=margin),
-        loss_from_scores(np.asarray(v1) @ np.asarray(v2).T, margin),
-    ):
-        assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-    assert isinstance(TripletLossFn(v1, v2), jax.Array)
-
-
-@pytest.mark.parametrize("year", [2020, 2021, 2022])
-def test_the_editions_before_take_the_hardest_negative_and_the_mean(year):
-    fn = edition(year).TripletLossFn
-    loss = fn(golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2)
-    assert isinstance(loss, jax.Array) and f"Triplet Loss: {loss}" == "Triplet Loss: 0.5"
-    for margin in (0.25, 0.8):
-        expected = reference.triplet_loss(
-            golden.FOUR_V1 @ golden.FOUR_V2.T, margin, "hardest", "mean"
-        )
-        value = fn(golden.FOUR_V1, golden.FOUR_V2, margin=margin)
-        assert float(value) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-    masked = fn(golden.FOUR_V1, golden.FOUR_V2, closest="semi_hard", reduction="sum")
-    assert float(masked) == pytest.approx(0.302192, abs=golden.LOSS_TOLERANCE)
+def test_the_edition_of_2023_is_the_default():
+    for v1, v2, margin, expected in golden.TRAX_2023:
+        for loss in (
+            TripletLossFn(v1=v1, v2=v2, margin=margin, closest="semi_hard", reduction="sum"),
+            edition(2022).TripletLossFn(v1, v2, margin, closest="semi_hard", reduction="sum"),
+            loss_from_scores(v1 @ v2.T, margin),
+        ):
+            assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
 def test_the_calls_that_the_questions_document():
@@ -324,16 +254,6 @@ def test_the_calls_that_the_questions_document():
         (edition(2022).TripletLossFn(v2, v1), 0.5),
     ):
         assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
-
-
-def test_directions_equal_the_loop_on_the_assignments_pairs():
-    v = golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2
-    columns = TripletLossFn(*v, direction="columns")
-    assert float(columns) == pytest.approx(float(TripletLossFn(*v[::-1])), abs=1e-6)
-    scores = v[0] @ v[1].T
-    for direction in DIRECTIONS:
-        expected = reference.triplet_loss(scores, direction=direction)
-        assert float(TripletLossFn(*v, direction=direction)) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("year", [2019, 2024, "2023", None, 22])

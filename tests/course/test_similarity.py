@@ -1,6 +1,5 @@
 """cosine_similarity, l2_normalize, similarity_matrix against the documents' numbers and loops."""
 
-import contextlib
 import sys
 import types
 
@@ -16,51 +15,29 @@ from hypothesis.extra.numpy import arrays
 from siamese import ShapeError, cosine_similarity, l2_normalize, similarity_matrix
 
 
-@contextlib.contextmanager
-def as_numpy():
-    yield lambda f: f
+def as_jax(function):
+    """The function on JAX arrays of float64: the documents' numbers have eight digits."""
+    return lambda *args: function(*(jax.numpy.asarray(a, float) for a in args))
 
 
-@contextlib.contextmanager
-def as_jax():
-    """JAX in float64: the documents' numbers have eight digits."""
+both = pytest.mark.parametrize(
+    "run", [lambda f: f, as_jax, lambda f: as_jax(jax.jit(f))], ids=["numpy", "jax", "jit"]
+)
+
+
+@both
+def test_the_documents_numbers(run):
     with jax.enable_x64(True):
-        yield lambda f: lambda *args: f(*(jax.numpy.asarray(a, float) for a in args))
-
-
-@contextlib.contextmanager
-def as_jit():
-    with jax.enable_x64(True):
-        yield lambda f: lambda *args: jax.jit(f)(*(jax.numpy.asarray(a, float) for a in args))
-
-
-both = pytest.mark.parametrize("where", [as_numpy, as_jax, as_jit])
-
-
-@both
-@pytest.mark.parametrize(("v1", "v2", "expected"), golden.COSINE)
-def test_cosine_gives_the_documents_numbers(where, v1, v2, expected):
-    with where() as compiled:
-        found = float(compiled(cosine_similarity)(v1, v2))
-    assert found == pytest.approx(expected, abs=golden.COSINE_TOLERANCE)
-
-
-@both
-def test_l2_normalize_gives_the_documents_numbers(where):
-    with where() as compiled:
-        found = compiled(l2_normalize)(golden.NORMALIZE_X)
-        np.testing.assert_allclose(
-            found, golden.NORMALIZE_EXPECTED, rtol=0, atol=golden.NORMALIZE_TOLERANCE
-        )
-
-
-@both
-@pytest.mark.parametrize(("document", "rows", "v2", "expected"), golden.MATRICES)
-def test_similarity_matrix_gives_the_documents_numbers(where, document, rows, v2, expected):
-    pair = (golden.MATRIX_V1, v2) if rows == "v1" else (v2, golden.MATRIX_V1)
-    with where() as compiled:
-        found = compiled(similarity_matrix)(*pair)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
+        for v1, v2, expected in golden.COSINE:
+            cosine = float(run(cosine_similarity)(v1, v2))
+            assert cosine == pytest.approx(expected, abs=golden.COSINE_TOLERANCE)
+        unit = run(l2_normalize)(golden.NORMALIZE_X)
+        tolerance = {"rtol": 0, "atol": golden.NORMALIZE_TOLERANCE}
+        np.testing.assert_allclose(unit, golden.NORMALIZE_EXPECTED, **tolerance)
+        for _, rows, v2, expected in golden.MATRICES:
+            pair = (golden.MATRIX_V1, v2) if rows == "v1" else (v2, golden.MATRIX_V1)
+            matrix = run(similarity_matrix)(*pair)
+            np.testing.assert_allclose(matrix, expected, rtol=0, atol=golden.MATRIX_TOLERANCE)
 
 
 def test_zero_vectors_stay_zero_in_value_and_gradient():
@@ -107,16 +84,13 @@ def test_gradients_equal_central_differences_of_the_loop(function):
             np.testing.assert_allclose(found_by(v1), reference.gradient(loop, v1), atol=1e-8)
 
 
-def test_one_tower_s_unit_rows_need_no_second_normalisation():
+def test_unit_rows_need_no_second_normalisation_and_any_axis_will_do():
     v = l2_normalize(np.random.RandomState(0).randn(4, 3))
     np.testing.assert_allclose(
         similarity_matrix(v, v[::-1], normalize=False), similarity_matrix(v, v[::-1]), atol=1e-15
     )
     # It multiplies as they are: the caller answers for their length.
     assert similarity_matrix([[2.0]], [[3.0]], normalize=False).tolist() == [[6.0]]
-
-
-def test_normalize_runs_along_any_axis():
     x = np.random.RandomState(0).randn(2, 3, 4)
     for axis in (0, 1, 2, -1):
         np.testing.assert_allclose((l2_normalize(x, axis) ** 2).sum(axis), 1)
@@ -127,6 +101,9 @@ def test_precision_and_kind_follow_the_arguments():
     assert l2_normalize(np.ones(2, np.float32)).dtype == np.float32
     jax_array = l2_normalize(jax.numpy.ones((2, 3), jax.numpy.bfloat16))
     assert isinstance(jax_array, jax.Array) and jax_array.dtype == jax.numpy.bfloat16
+    # Usual vectors are divided by their length exactly as in the course.
+    x = np.random.RandomState(0).randn(5, 8).astype(np.float32)
+    np.testing.assert_array_equal(l2_normalize(x), x / np.sqrt((x * x).sum(axis=-1, keepdims=True)))
     # Rows of other memory orders are the same rows.
     x = np.asfortranarray(np.random.RandomState(0).randn(4, 3))
     np.testing.assert_array_equal(l2_normalize(x), l2_normalize(np.ascontiguousarray(x)))
@@ -215,9 +192,3 @@ def test_gradients_of_vast_and_tiny_vectors():
     for scale in (1e20, 1e-20, 1e-15):
         scaled = np.asarray(gradient((x * np.float64(scale)).astype(np.float32)), np.float64)
         np.testing.assert_allclose(scaled * scale, expected, rtol=1e-4, atol=1e-5)
-
-
-def test_usual_vectors_are_divided_by_their_length_exactly_as_in_the_course():
-    x = np.random.RandomState(0).randn(5, 8).astype(np.float32)
-    course = x / np.sqrt((x * x).sum(axis=-1, keepdims=True))
-    np.testing.assert_array_equal(l2_normalize(x), course)

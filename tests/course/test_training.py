@@ -27,7 +27,7 @@ from siamese import (
     edition,
     train_model,
 )
-from siamese.compat.loop import COLLAPSE_STEPS
+from siamese.compat import loop as loops
 from siamese.compat.trax_files import read_course_model
 from siamese.course.model import tower_weights
 
@@ -128,14 +128,6 @@ def test_course_arguments_that_are_already_made_are_refused_with_the_way_out():
         train_model(small_siamese, TripletLoss, generators()[0], [1, 2], None)
 
 
-def test_eval_at_says_when_to_evaluate():
-    loop = made(eval_at=lambda step: step % 2 == 0)
-    loop.run(5)
-    for mode in ("train", "eval"):
-        points = loop.history.get(mode, "metrics/TripletLoss")
-        assert [step for step, _ in points] == [2, 4]
-
-
 # ---- Files ----
 
 
@@ -223,10 +215,13 @@ def test_an_error_of_the_generator_reaches_the_caller_and_the_run_can_go_on():
     assert loop.step == 1
 
 
-def test_the_last_step_of_a_run_is_saved(tmp_path):
-    loop = made(tmp_path)
+def test_the_last_step_of_a_run_is_saved_and_eval_at_says_when_to_evaluate(tmp_path):
+    loop = made(tmp_path, eval_at=lambda step: step % 2 == 0)
     loop.run(4)  # Trax saves at step 1 and at each 100th.
     assert read_course_model(tmp_path).step == 4
+    for mode in ("train", "eval"):
+        points = loop.history.get(mode, "metrics/TripletLoss")
+        assert [step for step, _ in points] == [2, 4]
 
 
 def test_weights_that_are_no_numbers_stop_with_advice_and_are_not_saved(tmp_path):
@@ -258,15 +253,15 @@ def run_script(text, *args, **options):
 def test_ctrl_c_stops_after_the_step_which_is_saved(tmp_path):
     script = """
         import sys, siamese, test_training as t
-        t.made(sys.argv[1], eval_at=lambda step: step == 30).run(10**6)
+        t.made(sys.argv[1], eval_at=lambda step: step == 5).run(10**6)
     """
     process = run_script(script, tmp_path)
-    before = list(itertools.takewhile(lambda line: "Step     30" not in line, process.stdout))
+    before = list(itertools.takewhile(lambda line: "Step      5" not in line, process.stdout))
     process.send_signal(signal.SIGINT)
     rest = "".join(before) + process.stdout.read()
     assert process.wait(600) == -signal.SIGINT, rest
     step = read_course_model(tmp_path).step
-    assert step >= 30 and f"Stopped by Ctrl-C after step {step}" in rest
+    assert step >= 5 and f"Stopped by Ctrl-C after step {step}" in rest
     assert made(tmp_path).step == step
 
 
@@ -299,29 +294,18 @@ def set_equal_vectors(loop):
 def test_a_run_that_learns_says_nothing(caplog):
     model = functools.partial(small_siamese, lstm_bias="forget_gate")
     for year in (2022, 2023):
-        made(loss=edition(year).TripletLoss, model=model).run(30)
+        made(loss=edition(year).TripletLoss, model=model).run(12)
     assert COLLAPSE not in caplog.text
 
 
-@pytest.mark.slow
-def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog):
-    class Enough(Exception):
-        pass
-
-    def until(train):
-        for batch in train:
-            if COLLAPSE in caplog.text:
-                raise Enough
-            yield batch
-
-    train, valid = generators()
-    loop = made(
-        None, model=functools.partial(Siamese, VOCAB, 4), batches=(until(train), valid), **STUCK
-    )
+def test_a_long_run_that_stays_collapsed_says_so_before_its_end(caplog, monkeypatch):
+    monkeypatch.setattr(loops, "COLLAPSE_STEPS", 20)
+    loop = made(model=functools.partial(Siamese, VOCAB, 4), **STUCK)
     set_equal_vectors(loop)
-    with pytest.raises(Enough):
-        loop.run(COLLAPSE_STEPS + 100)
-    assert loop.step == COLLAPSE_STEPS
+    said = []
+    monkeypatch.setattr(loop, "_finish", lambda: said.append(caplog.text.count(COLLAPSE)))
+    loop.run(30)
+    assert said == [1] and "at step 20" in caplog.text
 
 
 def test_a_learners_own_loss_is_watched_too(caplog):
@@ -342,7 +326,7 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
         import os, json
         os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
         import siamese, test_training as t
-        losses = t.losses_of(t.made(), 8)
+        losses = t.losses_of(t.made(), 3)
         t.made().run(1)
         import jax
         assert len(jax.devices()) == 4
@@ -351,5 +335,5 @@ def test_of_four_devices_one_is_used_and_the_log_says_so_once():
     output = run_script(script).communicate(timeout=1200)[0]
     (line,) = [text for text in output.splitlines() if text.startswith("LOSSES")]
     losses = [float(text) for text in re.findall(r"[\d.]+(?:e-?\d+)?", line)]
-    np.testing.assert_allclose(losses, losses_of(made(), 8), rtol=1e-5)
+    np.testing.assert_allclose(losses, losses_of(made(), 3), rtol=1e-5)
     assert output.count("train_model uses one of 4 devices") == 1, output

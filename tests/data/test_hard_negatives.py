@@ -21,23 +21,6 @@ def similar(asked, clusters=None, seed=0):
     return SimilarQuestions(asked, rows, tuple(clusters[side] for side in rows), seed)
 
 
-def test_weights_by_hand():
-    """(1 + log tf) * (log((1 + n) / (1 + df)) + 1), scaled to length 1; terms of two questions or more."""
-    weights = term_weights(
-        Ragged.from_lists([[5, 6, 5], [5, 6, 7, 5, 6], [8, 9], [6, 9]])
-    ).toarray()
-    twice, two, three = 1 + np.log(2), np.log(5 / 3) + 1, np.log(5 / 4) + 1  # of 2 and 3 questions
-    rows = [  # 5, 6, 9 and 5 6; no pair of words reaches over two questions
-        [twice * two, three, 0, two],
-        [twice * two, twice * three, 0, twice * two],
-        [0, 0, two, 0],
-        [0, three, two, 0],
-    ]
-    rows = np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True)
-    np.testing.assert_allclose(weights @ weights.T, rows @ rows.T, atol=1e-12)
-    assert weights.shape == (4, 4)
-
-
 def test_hard_negatives_are_of_other_clusters_and_moderate_cosine():
     asked, clusters = questions(), np.arange(120) // 3
     one, two = similar(asked, clusters, seed=3).hard_negatives(10_000)

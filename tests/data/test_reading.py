@@ -93,10 +93,8 @@ def parquet(columns):
 ORDER = [5, 4, 3, 0, 1, 2]
 SAME = {
     "the course's": delimited(),
-    "all quoted": delimited(quoting=csv.QUOTE_ALL),
     "semicolons": delimited(delimiter=";"),
     "Quora's": delimited(delimiter="\t"),
-    "tabs, all quoted": delimited(delimiter="\t", quoting=csv.QUOTE_ALL),
     "JSON Lines": "".join(json.dumps(dict(zip(HEADER, row))) + "\n" for row in ROWS),
     "Kaggle's order and case": delimited(
         [[row[i] for i in ORDER] for row in ROWS], [HEADER[i].upper() + " " for i in ORDER]
@@ -165,6 +163,14 @@ def test_a_file_its_gzip_and_a_pipe_are_read_alike(tmp_path, monkeypatch, conten
     assert ("Ticket, Subject" in outcomes[0]) == content.startswith(b"Ticket")
 
 
+def test_a_pipe_that_nobody_writes_to_yet_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("siamese.data.readers.reading.WAIT", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    threading.Timer(0.5, (tmp_path / "pipe").write_text, ["how far?\n"]).start()
+    assert read_questions(tmp_path / "pipe").questions == ["how far?"]
+    assert "pipe is a named pipe: waiting for a program" in capsys.readouterr().err
+
+
 # -- This file gives these pairs --------------------------------------------------------------
 
 GLUE = "id\tquestion1\tquestion2\tis_duplicate\n"
@@ -212,8 +218,7 @@ def test_this_file_gives_these_pairs(tmp_path, kind):
 
 
 def test_skipped_rows_count_in_row_numbers(tmp_path):
-    text = "question1,question2,label\na,b,1\nc,d\n,e,1\nf,g,0\n"
-    pairs = read_pairs(file_of(tmp_path, text), bad_rows="skip")
+    pairs = read_pairs(file_of(tmp_path, HEAD + "a,b,1\nc,d\n,e,1\nf,g,0\n"), bad_rows="skip")
     assert pairs.row_numbers.tolist() == [0, 3] and pairs.ids == [0, 3]
     assert "line 3): left out (the first: 2 fields where the header has 3" in str(pairs.report)
 

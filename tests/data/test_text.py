@@ -82,8 +82,7 @@ def test_one_against_many_unknown_words_and_cut_texts():
     detector = tower(True)
     many = ["is it far", "how do i reset it", "xyzzy"]
     answers = detector.similarity("is it far?", many)
-    np.testing.assert_array_equal(answers, detector.similarity(["is it far?"] * 3, many))
-    np.testing.assert_array_equal(answers, detector.similarity(many, "is it far?"))
+    np.testing.assert_array_equal(answers, detector.similarity(many, ["is it far?"] * 3))
     assert detector.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
     assert detector.cut(["it " * 512, "it " * 513, "far"]) == 1
     assert detector.predict("is it far", "IS it far", threshold=1.0)

@@ -47,9 +47,7 @@ def plain_nltk(tmp_path_factory):
 BY_HAND = {
     "": [],
     "   \t\n ": [],
-    "?": ["?"],
-    "When will I see you?": ["When", "will", "I", "see", "you", "?"],
-    "  two   spaces  ": ["two", "spaces"],
+    "When will  I see you?": ["When", "will", "I", "see", "you", "?"],
     "I can't, don't and won't.": ["I", "ca", "n't", ",", "do", "n't", "and", "wo", "n't", "."],
     "It's what they'd've said": ["It", "'s", "what", "they'd", "'ve", "said"],
     "cannot Gonna WANNA": ["can", "not", "Gon", "na", "WAN", "NA"],
@@ -58,14 +56,11 @@ BY_HAND = {
     'Say "yes" or "no"?': ["Say", "``", "yes", "''", "or", "``", "no", "''", "?"],
     "1,000 at 10:30, or 3.14": ["1,000", "at", "10:30", ",", "or", "3.14"],
     "$5 (about 4.50%)": ["$", "5", "(", "about", "4.50", "%", ")"],
-    "C++ and/or C#": ["C++", "and/or", "C", "#"],
-    "well-known -- so": ["well-known", "--", "so"],
+    "well-known -- and/or C#": ["well-known", "--", "and/or", "C", "#"],
     "I met Dr. No. Then he left.": ["I", "met", "Dr.", "No", ".", "Then", "he", "left", "."],
-    "Why? Why not?": ["Why", "?", "Why", "not", "?"],
     "Wait... what?": ["Wait", "...", "what", "?"],
     "क्या है?": ["क्या", "है", "?"],
-    "a\x00b \x07 c": ["a\x00b", "\x07", "c"],
-    "line\nbreak\r\nhere": ["line", "break", "here"],
+    "a\x00b \x07\r\nc": ["a\x00b", "\x07", "c"],
     "half a pair: \ud83d?": ["half", "a", "pair", ":", "\ud83d", "?"],
 }
 

@@ -1,7 +1,6 @@
 """The detector: the encoder and a loop are the references; odd questions, company, threads."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -77,29 +76,6 @@ def test_what_is_no_question_is_refused(detector):
         detector.similarity(["how", "far"], ["how"])
     with pytest.raises(ArgumentError, match="no calibration"):
         detector.probability("how", "far")
-
-
-def test_probability_is_the_calibrated_cosine():
-    detector = make_detector()
-    detector.calibration = lambda cosine: (cosine + 1) / 2
-    cosine = detector.similarity("how far", "how old")
-    assert detector.probability("how far", "how old") == pytest.approx((cosine + 1) / 2)
-    found = detector.probability(["how far", "rice"], ["how old", "rice"])
-    np.testing.assert_allclose(found, [(cosine + 1) / 2, 1], atol=1e-6)
-
-
-def test_threads_get_the_answers_of_one_thread():
-    """A fresh detector, so that its first compilation happens in several threads at once."""
-    detector, reference = make_detector(threshold=0.5), make_detector(threshold=0.5)
-    batches = [
-        (random_questions(count, seed=seed), random_questions(count, seed=100 + seed))
-        for seed, count in enumerate([1, FEW, FEW + 1, 60, 200] * 3)
-    ]
-    wanted = [reference.similarity(*batch) for batch in batches]
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda batch: detector.similarity(*batch), batches))
-    for one, other in zip(found, wanted):
-        np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):

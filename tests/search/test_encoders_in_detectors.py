@@ -1,6 +1,7 @@
 """Encoders in detectors: the references are the parts' own cosines; files name encoders, refuse others."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -171,42 +172,29 @@ def test_an_encoders_name_is_a_model_for_every_command(tmp_path, monkeypatch, ca
     (tmp_path / "old.csv").write_text(
         "id,question\n5,how far is it\n6,How far is it\n7,cook rice\n"
     )
-    assert main(["predict", NAMED, "how far is it", "how far is it"]) == 0
-    text = capsys.readouterr().out
-    assert "-> duplicate" in text and "not fitted to labels" in text
-    assert main(["predict", NAMED, "how far", "cook rice", "--threshold", "0.5", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["threshold_from"] == "given"
-    assert main(["index", "build", "old.csv", "--model", NAMED, "--output", "old"]) == 0
-    capsys.readouterr()
-    assert main(["search", "old", "how far is it", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["hits"][0]["id"] == "5" and answer["threshold_from"] == "default"
-    for command in (["search", "old", "cook"], ["duplicates", "old"]):
-        assert main(command) == 0
-        assert "not fitted to labels" in "".join(capsys.readouterr())
-    assert main(["match", "old.csv", "old.csv", "--model", NAMED, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["threshold_from"] == "default"
-
-
-def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{a},{a},1\n{a},{b},0" for a, b in zip(TEXTS, [*TEXTS[1:], TEXTS[0]])] * 5
+    rows = [f"{a},{a},1\n{a},{b},0" for a, b in pairwise(TEXTS)] * 5
     (tmp_path / "mine.csv").write_text("question1,question2,is_duplicate\n" + "\n".join(rows))
-    assert main(["threshold", NAMED, "--answers", "mine.csv"]) == 0
-    assert "It is not saved; --output FILE writes a model" in capsys.readouterr().out
-    options = ["--answers", "mine.csv", "--output", "mine.safetensors"]
-    assert main(["threshold", NAMED, *options]) == 0
+
+    def run(*command):
+        assert main([*command]) == 0
+        return "".join(capsys.readouterr())
+
+    assert "not fitted to labels" in run("predict", NAMED, "how far", "how far")
+    given = run("predict", NAMED, "how far", "cook rice", "--threshold", "0.5", "--json")
+    assert json.loads(given)["threshold_from"] == "given"
+    run("index", "build", "old.csv", "--model", NAMED, "--output", "old")
+    for command in (["search", "old", "cook"], ["duplicates", "old"]):
+        assert "not fitted to labels" in run(*command)
+    assert "not fitted to labels" in run("match", "old.csv", "old.csv", "--model", NAMED)
+    # A threshold on an encoder's name is written as a model.
+    fit = "threshold", NAMED, "--answers", "mine.csv"
+    assert "It is not saved; --output FILE writes a model" in run(*fit)
+    run(*fit, "--output", "mine.safetensors")
     fitted = DuplicateDetector.load("mine.safetensors")
     assert fitted.threshold_from == "labels" and fitted.encoder.name == NAMED
     assert fitted.calibration is not None and fitted.tower is None
-    capsys.readouterr()
-    assert main(["predict", "mine.safetensors", TEXTS[0], TEXTS[0], "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["threshold_from"] == "labels" and answer["probability"] > 0.5
-    (tmp_path / "old.txt").write_text("\n".join(TEXTS))
-    assert (
-        main(["index", "build", "old.txt", "--model", "mine.safetensors", "--output", "old"]) == 0
-    )
-    assert QuestionIndex.open("old").detector.threshold == fitted.threshold
-    assert main(["threshold", "old", *options]) == 2
+    run("index", "build", "old.csv", "--model", "mine.safetensors", "--output", "new")
+    with QuestionIndex.open("new") as index:
+        assert index.detector.threshold == fitted.threshold
+    assert main(["threshold", "new", "--answers", "mine.csv", "--output", "x"]) == 2
     assert "An index keeps its own threshold" in capsys.readouterr().err

@@ -1,12 +1,14 @@
 """Duplicate groups: the reference is the whole n x n matrix in float64, and SciPy's linkage."""
 
+import itertools
+
 import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.search import linkage
-from siamese.search.groups import bound_labels, duplicate_groups, join_groups
+from siamese.search.groups import below_threshold, bound_labels, duplicate_groups, join_groups
 from siamese.search.index import QuestionIndex
 from siamese.search.linkage import average_linkage, strongest_pairs
 
@@ -185,9 +187,25 @@ def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_w
         duplicate_groups(known)
 
 
-@pytest.mark.parametrize("d", [1, 2, 6, 15, 16])
-def test_narrow_vectors_of_a_long_list_are_compared_as_they_are(monkeypatch, d):
-    monkeypatch.setattr(linkage, "SAMPLE", 32)
-    vectors = unit(100, d)
-    above = (vectors @ vectors.T)[np.triu_indices(100, 1)] > 0.9
-    assert len(strongest_pairs(vectors, 0.9)[0]) == above.sum()
+def test_counts_of_pairs_are_those_of_all():
+    vectors = unit(300)
+    products = (vectors @ vectors.T)[np.triu_indices(300, 1)]
+    counts, _ = below_threshold(vectors, [])
+    assert list(counts) == [0.9, 0.8, 0.7, 0.6, 0.5]
+    for cosine, number in counts.items():
+        assert abs(number - (products > cosine).sum()) <= 1  # float32 at the border
+    assert below_threshold(unit(1), []) == (dict.fromkeys(counts, 0), [])
+
+
+def test_next_pairs_share_no_group_and_no_question():
+    vectors = unit(300)
+    groups = duplicate_groups(vectors, 0.9)
+    group_of = {member.row: at for at, group in enumerate(groups) for member in group}
+    _, pairs = below_threshold(vectors, groups, 40)
+    products, named, reference = vectors @ vectors.T, set(), []
+    for one, two in sorted(itertools.combinations(range(300), 2), key=lambda p: -products[p]):
+        if group_of.get(one, -1) != group_of.get(two, -2) and not named & {one, two}:
+            named |= {one, two}
+            reference.append((one, two))
+    assert [pair[:2] for pair in pairs] == reference[:40]
+    assert np.allclose([p[2] for p in pairs], [products[p[:2]] for p in pairs], atol=1e-6)

@@ -10,7 +10,7 @@ from small_models import make_detector, make_mixed_detector, random_questions
 
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
-from siamese.search.lexical import best_rows, folded
+from siamese.search.index.lexical import best_rows, folded
 
 STEMMER = Stemmer.Stemmer("english")
 

@@ -310,9 +310,11 @@ def test_answers_refit_the_models_own_curve_and_undo_restores_it(tmp_path):
             return ask(address, "/v1/answer", said)[1]
 
         assert ask(address, "/v1/info", {})[1]["measure"] == "probability"
+        assert ask(address, "/v1/groups", {})[1]["note"] == ""
         told = [say(*one) for one in zip(pairs, labels)]
         fitted = detector.fitted(QuestionPairs(*zip(*pairs), labels)).calibration
         assert told[-1]["fitted"] and index.detector.calibration == fitted != own
+        assert "before the model's curve" in ask(address, "/v1/groups", {})[1]["note"]
         for pair in pairs:
             taken = say(pair, None)
         assert taken["answers"] == 0 and index.detector.calibration == own

@@ -20,6 +20,7 @@ from siamese import (
 from siamese.cli.main import main
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import evaluate_scores
+from siamese.search.encoders import find_encoder
 from siamese.training.few_labels import teach
 from siamese.training.report import measure, with_tower
 
@@ -235,7 +236,9 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
         models.append(trainer.save(report := trainer.evaluate(valid)))
     assert trainer.resumed_from == 25 and list(models[0].shares) == ["encoder", "head", "tower"]
     np.testing.assert_array_equal(models[0].head, models[1].head)
-    assert report.roc_auc > report.encoder_roc_auc + 0.02 and "without training" in str(report)
+    assert report.roc_auc > report.encoder_roc_auc + 0.02 and "encoder topics, untrained" in str(
+        report
+    )
 
 
 def _parts(model):
@@ -253,9 +256,11 @@ def train(tmp_path, monkeypatch, capsys):
     rows = zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int))
     lines = [",".join(map(str, row)) for row in (("question1", "question2", "is_duplicate"), *rows)]
     (tmp_path / "mine.csv").write_text("\n".join(lines))
-    words = [*SUBJECTS, *(f"asker{number}" for number in range(100))]
-    lines = (f"{word} {' '.join(map(str, vector_of(word)))}\n" for word in words)
-    (tmp_path / "words.txt").write_text("".join(lines))
+    topics = find_encoder(
+        Topics(), "use"
+    )  # Stands for the encoder that a command finds by its name.
+    topics.fingerprint = "f" * 64
+    monkeypatch.setattr("siamese.search.encoders._use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]
     text = "\n".join(["id,question", *(f"{i},{post}" for i, post in enumerate(posts))])
     (tmp_path / "posts.csv").write_text(text)
@@ -263,7 +268,7 @@ def train(tmp_path, monkeypatch, capsys):
     (tmp_path / "links.csv").write_text(text)
     make_detector().save(tmp_path / "tower")
 
-    def run(*flags, file="mine.csv", start="words.txt"):
+    def run(*flags, file="mine.csv", start="use"):
         capsys.readouterr()
         code = main(["train", "--questions", file, "--init-from", start, *flags])
         return code, *capsys.readouterr()
@@ -271,7 +276,9 @@ def train(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_the_command_teaches_a_head_and_replaces_no_model_unasked(train, monkeypatch, tmp_path):
+def test_the_command_teaches_a_head_and_replaces_no_model_unasked(
+    train, monkeypatch, tmp_path, capsys
+):
     code, out, err = train()
     assert code == 0 and "ROC AUC" in out and "Saved in runs/head" in out, err
     assert "20 of them duplicates" in err and "raised the ROC AUC" in err
@@ -303,6 +310,10 @@ def test_the_command_teaches_a_head_and_replaces_no_model_unasked(train, monkeyp
         assert train(*many, "--output", "runs/run")[0] == 0  # The same run: it resumes.
     assert train("--output", "runs/more", start="runs/head")[0] == 0
     assert train("--overwrite")[0] == 0
+    monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 21)
+    assert main(["train", "--questions", "mine.csv", "--preset", "general"]) == 0
+    assert "No tower: it needs 21 duplicates" in capsys.readouterr().err
+    assert list(DuplicateDetector.load("runs/general").shares) == ["encoder", "head"]
     monkeypatch.setattr("siamese.cli.training.USUALLY", ((50, 0.9),))
     assert "Fewer than 50 were not tried" in train("--overwrite")[2]
 

@@ -362,35 +362,32 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone: the others are read again."""
     again: deque[tuple[int, str]] = deque()
+    row: list[tuple[int, str]] = []  # its lines
     header: list[str] = []
-    row: list[str] = []  # its lines
 
-    def following() -> Lines:
+    def texts() -> Iterator[str]:
         while line := again.popleft() if again else next(lines, None):
-            yield line
-
-    def quoted() -> Iterator[str]:
-        """The first line of a row and, as long as a quote is open, the next ones."""
-        yield row[0]
-        for _, line in following():
             row.append(line)
-            yield line
+            yield line[1]
 
-    for number, text in following():
-        row, cells, error = [text], text.rstrip("\r\n").split(mark), None
-        if '"' in text:
-            try:
-                cells = next(csv.reader(quoted(), delimiter=mark, strict=True))
-            except csv.Error as csv_error:
-                error = csv_error
-            text = "".join(row)
+    reader = None
+    while True:
+        row.clear()
+        reader = reader or csv.reader(texts(), delimiter=mark, strict=True)
+        try:
+            cells, error = next(reader, None), None
+        except csv.Error as csv_error:
+            cells, error, reader = [], csv_error, None
+        if not row:
+            return
+        cells, text = cells or [""], row[0][1] if len(row) == 1 else "".join(t for _, t in row)
         if len(cells) != len(header) != 1 and not text.strip():  # A blank line is no row.
             continue
         header, problem = header or cells, None
         if error or len(cells) != len(header):
             problem = _problem(text, cells, header, error)
-            again.extendleft(reversed([*enumerate(row[1:], number + 1)]))
-        yield number, cells, text, problem
+            again.extendleft(reversed(row[1:]))
+        yield row[0][0], cells, text, problem
 
 
 def _problem(text: str, cells: list[str], header: list[str], error: csv.Error | None) -> str:

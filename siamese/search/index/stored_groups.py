@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,47 @@ from siamese.data.clusters import connected_groups
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import bound_labels, join_groups
-from siamese.search.index_file import INSIDE, rows_where, settings, text_key, write_settings
+from siamese.search.groups import Member, bound_labels, groups_of, join_groups
+from siamese.search.index.file import settings, write_settings
+from siamese.search.index.ranking import State
+from siamese.search.index.rows import INSIDE, entry, rows_where, text_key
 from siamese.search.nearest import similar_rows
-from siamese.search.ranking import State
+
+
+class Snapshot(NamedTuple):
+    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
+
+    entries: list[dict[str, Any]]  # id, question and columns of each question
+    vectors: np.ndarray  # float32 [questions, d]
+    detector: DuplicateDetector
+    groups: list[list[Member]]
+    threshold: float | None  # of the groups
+    stale: str  # a sentence where the model decides otherwise now than when they were made
+
+
+def snapshot(
+    db: sqlite3.Connection,
+    state: State,
+    detector: DuplicateDetector,
+    labels: np.ndarray | None = None,
+    grouping: Mapping[str, Any] | None = None,
+    compare: bool = False,
+) -> Snapshot:
+    """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any.
+
+    `compare` is whether a threshold that differs from the model's makes them stale.
+    """
+    entries = [*map(entry, db.execute("select * from question order by row"))]
+    if not grouping:
+        return Snapshot(entries, state.vectors, detector, [], None, "")
+    cut, stale = grouping["threshold"], ""
+    groups = groups_of(state.vectors, bound(db, state, labels, detector.rule(cut)))
+    if grouping["curve"] != detector.curve_name:
+        stale = "These groups were made before the model's curve was fitted anew."
+    elif compare and cut != detector.threshold:
+        own = f"the index's is {detector.threshold:.3f} now"
+        stale = f"These groups were made with the threshold {cut:.3f}; {own}."
+    return Snapshot(entries, state.vectors, detector, groups, cut, stale)
 
 
 def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = None) -> np.ndarray:

@@ -14,12 +14,15 @@ import numpy as np
 from siamese.data.arguments import as_number, one_of, text_list, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError
-from siamese.search import index_file, index_groups
+from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, groups_of, linked_labels
-from siamese.search.index_file import IndexFile, as_text, settings, write_settings
-from siamese.search.lexical import words_in
-from siamese.search.ranking import MODES, Hit, State, hits_of, ranked
+from siamese.search.groups import Member, linked_labels
+from siamese.search.index import rows as rows_of
+from siamese.search.index import stored_groups
+from siamese.search.index.file import REMAKE, IndexFile, settings, write_settings
+from siamese.search.index.lexical import ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
+from siamese.search.index.ranking import MODES, Hit, State, hits_of, ranked
+from siamese.search.index.stored_groups import Snapshot
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -31,17 +34,6 @@ class Added(NamedTuple):
     added: int
     replaced: int
     skipped: int  # They were there.
-
-
-class Snapshot(NamedTuple):
-    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
-
-    entries: list[dict[str, Any]]  # id, question and columns of each question
-    vectors: np.ndarray  # float32 [questions, d]
-    detector: DuplicateDetector
-    groups: list[list[Member]]
-    threshold: float | None  # of the groups
-    stale: str  # a sentence where the model decides otherwise now than when they were made
 
 
 class QuestionIndex:
@@ -113,15 +105,17 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be written, or holds something else.
         """
-        questions, ids, columns = index_file.checked(questions, ids, columns)
+        questions, ids, columns = rows_of.checked(questions, ids, columns)
         options = {"processes": processes, "show_progress": show_progress}
-        vectors = index_file.encoded(detector, questions, range(len(questions)), **options)
+        vectors = rows_of.encoded(detector, questions, range(len(questions)), **options)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
-                write_settings(db, **index_file.model_facts(detector, path, model))
+                weight = ENCODER_VECTOR_WEIGHT if detector.encoder else VECTOR_WEIGHT
+                facts = model_file.index_facts(detector, path, model)
+                write_settings(db, **facts, vector_weight=weight)
                 # What is in memory is not stored a second time.
                 stored = path is not None
-                _, state = index_file.insert(db, questions, ids, columns, vectors, stored)
+                _, state = rows_of.insert(db, questions, ids, columns, vectors, stored)
             return cls(detector, file, state)
 
     @classmethod
@@ -130,8 +124,8 @@ class QuestionIndex:
 
         Args:
           path: the file.
-          detector: a `DuplicateDetector`, or what `DuplicateDetector.load` takes as a path; the model
-            that the file names where None. For an encoder that is an object in Python, that object.
+          detector: a `DuplicateDetector` or its path; for an encoder that is an object in Python, that
+            object. The model that the file names where None.
 
         Raises:
           CheckpointError: missing, damaged, or made by another model.
@@ -139,7 +133,7 @@ class QuestionIndex:
         with IndexFile(path).closed_by_errors() as file:
             with ThreadPoolExecutor(1) as pool, file.transaction() as db:
                 facts = settings(db)
-                loading = pool.submit(index_file.detector_of, path, facts, detector)
+                loading = pool.submit(model_file.detector_of, path, facts, detector)
                 state = State.empty(facts["size"]).followed(db)  # meanwhile
             return cls(loading.result(), file, state)
 
@@ -165,26 +159,26 @@ class QuestionIndex:
           ArgumentError: ids or columns of another number.
           CheckpointError: the file cannot be changed.
         """
-        questions, ids, columns = index_file.checked(questions, ids, columns)
+        questions, ids, columns = rows_of.checked(questions, ids, columns)
         vectors: dict[int, np.ndarray] = {}
 
         def encode(places: list[int]) -> None:
             late = [at for at in places if at not in vectors]
-            encoded = index_file.encoded(self._model, questions, late, processes=processes)
+            encoded = rows_of.encoded(self._model, questions, late, processes=processes)
             vectors.update(zip(late, encoded))
 
         with self._moment() as db:
-            new, *_ = index_file.compared(db, questions, ids, columns)
+            new, *_ = rows_of.compared(db, questions, ids, columns)
         encode(new)
         with self._moment(change=True) as db:
-            new, replaced, changed, known = index_file.compared(db, questions, ids, columns)
+            new, replaced, changed, known = rows_of.compared(db, questions, ids, columns)
             encode(new)  # Others may have removed some since.
-            index_file.delete(db, replaced)
+            rows_of.delete(db, replaced)
             db.executemany("update question set columns = ? where row = ?", changed)
             some = (
                 [part[at] for at in new] if part else None for part in (questions, ids, columns)
             )
-            new_ids, _ = index_file.insert(db, *some, [vectors[at] for at in new])
+            new_ids, _ = rows_of.insert(db, *some, [vectors[at] for at in new])
         for at, i in zip(new, new_ids):
             known[at] = i
         fresh, others = len(new) - len(replaced), len(changed) + len(replaced)
@@ -199,8 +193,8 @@ class QuestionIndex:
         """
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._moment(change=True) as db:
-            rows = [row for row, *_ in index_file.rows_with(db, ids)]
-            index_file.delete(db, rows)
+            rows = [row for row, *_ in rows_of.rows_with(db, ids)]
+            rows_of.delete(db, rows)
         return len(rows)
 
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
@@ -229,19 +223,12 @@ class QuestionIndex:
     def groups(
         self, threshold: float | None = None, *, regroup: bool = False
     ) -> list[list[Member]]:
-        """The groups of duplicates among the questions, by average linkage; they are stored.
+        """The groups of duplicates, by average linkage, as of `siamese.search.groups.duplicate_groups`.
 
-        The first call makes them, and `add` extends them. A pair that was answered "duplicate" shares a
-        group, and a pair that was answered "different" never does. Questions without any word that the
-        model knows are in no group but by an answer.
-
-        Args:
-          threshold: as the model's, see `DuplicateDetector.scores_of`; that of the stored groups where
-            None, else the index's own.
-          regroup: make them again.
-
-        Returns:
-          As `siamese.search.groups.duplicate_groups`; a member's `row` is its place in `entries`.
+        The first call makes and stores them, and `add` extends them; `regroup` makes them again. A pair
+        that was answered "duplicate" shares a group, and a pair that was answered "different" never does.
+        Questions without any word that the model knows are in no group but by an answer. The threshold is
+        that of the stored groups where it is None, else the index's own.
 
         Raises:
           ArgumentError: stored groups were made with another threshold.
@@ -254,8 +241,10 @@ class QuestionIndex:
         with self._moment() as db:
             state, detector, stored = self._state, self._detector, self._facts.get("grouping")
             if stored and not regroup:
-                linked = index_groups.read_labels(db, state, threshold)
-                return self._snapshot(db, linked, stored, threshold is None)
+                linked = stored_groups.read_labels(db, state, threshold)
+                return stored_groups.snapshot(
+                    db, state, detector, linked, stored, threshold is None
+                )
             texts = [text for (text,) in db.execute("select text from question order by row")]
         cut = detector.threshold if threshold is None else float(threshold)
         grouping = {"threshold": cut, "curve": detector.curve_name}
@@ -263,34 +252,17 @@ class QuestionIndex:
         linked = linked_labels(state.vectors, unknown, *detector.rule(cut))
         with self._moment(change) as db:
             if change:
-                index_groups.write_labels(db, state, linked, self._state, **grouping)
-                index_groups.extend(db, self._state, self._detector)
-                linked = index_groups.read_labels(db, self._state)
+                stored_groups.write_labels(db, state, linked, self._state, **grouping)
+                stored_groups.extend(db, self._state, self._detector)
+                linked = stored_groups.read_labels(db, self._state)
             if change or self._state is state:
-                return self._snapshot(db, linked, grouping)
+                return stored_groups.snapshot(db, self._state, self._detector, linked, grouping)
         return self.grouped(threshold, regroup=regroup)
 
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
         with self._moment() as db:
-            return self._snapshot(db)
-
-    def _snapshot(
-        self, db: Any, linked: Any = None, grouping: Any = None, compare: bool = False
-    ) -> Snapshot:
-        """A snapshot, with the groups that were `linked` and obey the answers where there is a grouping."""
-        state, detector = self._state, self._detector
-        entries = [*map(index_file.entry, db.execute("select * from question order by row"))]
-        groups, stale, cut = [], "", grouping and grouping["threshold"]
-        if grouping:
-            labels = index_groups.bound(db, state, linked, detector.rule(cut))
-            groups = groups_of(state.vectors, labels)
-            if grouping["curve"] != detector.curve_name:
-                stale = "These groups were made before the model's curve was fitted anew."
-            elif compare and cut != detector.threshold:
-                own = f"the index's is {detector.threshold:.3f} now"
-                stale = f"These groups were made with the threshold {cut:.3f}; {own}."
-        return Snapshot(entries, state.vectors, detector, groups, cut, stale)
+            return stored_groups.snapshot(db, self._state, self._detector)
 
     def add_answers(self, pairs: Any, *, forget: bool = False) -> int:
         """Stores what you said of pairs, `QuestionPairs`; they bind the groups. Returns how many it stored.
@@ -299,12 +271,12 @@ class QuestionIndex:
         case, blanks and quotes). With `forget` the answers to these pairs are taken back instead.
         """
         with self._moment(change=True) as db:
-            return index_groups.add_answers(db, pairs, forget)
+            return stored_groups.add_answers(db, pairs, forget)
 
     def answers(self) -> QuestionPairs:
         """The answers that the index has, as labelled pairs."""
         with self._moment() as db:
-            rows = index_groups.answered_texts(db)
+            rows = stored_groups.answered_texts(db)
         return QuestionPairs(*map(list, zip(*rows))) if rows else QuestionPairs([], [], [])
 
     # ---- Asking ----
@@ -315,12 +287,12 @@ class QuestionIndex:
     def __contains__(self, i: str | int) -> bool:
         """Whether there is a question with the id `i`."""
         with self._moment() as db:
-            return bool(index_file.rows_where(db, "id", [str(i)]))
+            return bool(rows_of.rows_where(db, "id", [str(i)]))
 
     def entry(self, i: str | int) -> dict[str, Any]:
         """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
         with self._moment() as db:
-            return index_file.entry(*index_file.rows_with(db, [i]))
+            return rows_of.entry(*rows_of.rows_with(db, [i]))
 
     @property
     def vectors(self) -> np.ndarray:
@@ -349,7 +321,7 @@ class QuestionIndex:
           questions: a new question, or a list of them.
           k: how many to find; all there are where the index is smaller.
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
-            (`siamese.search.lexical.joined_scores`). A hit's figures stay what they are.
+            (`siamese.search.index.lexical.joined_scores`). A hit's figures stay what they are.
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
           where: only questions whose columns have these values, compared as text; of a column that holds
             a list, one of its values.
@@ -369,16 +341,16 @@ class QuestionIndex:
         while True:
             with self._moment() as db:
                 state, detector, weight = self._state, self._detector, self._facts["vector_weight"]
-                stems = index_file.stem_numbers(db, words)
+                stems = rows_of.stem_numbers(db, words)
                 skip = self._left_out(db, where or {})
             weight = weight if vector_weight is None else vector_weight
             rankings = [*ranked(state, queries, stems, k, mode, skip, weight)]
             rows = {row for ranking in rankings for row in ranking[0].tolist()}
             with self._moment() as db:
-                entries = {row[0]: row for row in index_file.rows_where(db, "row", rows)}
+                entries = {row[0]: row for row in rows_of.rows_where(db, "row", rows)}
             if len(entries) == len(rows):  # Else a question was removed meanwhile.
                 break
-        entries, answers = {row: index_file.entry(own) for row, own in entries.items()}, []
+        entries, answers = {row: rows_of.entry(own) for row, own in entries.items()}, []
         for ranking, query in zip(rankings, queries):
             vectors = state.vectors[np.searchsorted(state.rows, ranking[0])]
             judged = detector.judged(vectors, query[None], threshold)
@@ -387,25 +359,17 @@ class QuestionIndex:
 
     def _left_out(self, db: Any, where: Mapping[str, Any]) -> np.ndarray:
         """The places of the questions whose columns have other values than these, int64, rising."""
-        if where and self._columns is None:
+        if not where:
+            return np.zeros(0, np.int64)
+        if self._columns is None:
             query = "select columns from question order by row"
             self._columns = [json.loads(columns) for (columns,) in db.execute(query)]
-        fits = np.ones(len(self._state.rows), bool)
-        for column, value in where.items():
-            if self._columns and not any(column in columns for columns in self._columns):
-                names = ", ".join(sorted(set().union(*self._columns)))
-                raise ArgumentError(
-                    f"The index has no column {column!r}. It has {names or 'none'}."
-                )
-            values = (columns.get(column, []) for columns in self._columns)
-            lists = (v if isinstance(v, list) else [v] for v in values)
-            fits &= [as_text(value) in map(as_text, some) for some in lists]
-        return np.flatnonzero(~fits)
+        return rows_of.places_without(self._columns, where)
 
     def export(self, path: str | os.PathLike) -> int:
-        """Writes the questions as a Parquet file; see `siamese.search.index_file.export_parquet`."""
+        """Writes the questions as a Parquet file; see `siamese.search.index.file.export_parquet`."""
         entries, vectors, *_ = self.snapshot()
-        return index_file.export_parquet(path, entries, vectors)
+        return rows_of.export_parquet(path, entries, vectors)
 
     # ---- The file ----
 
@@ -422,7 +386,7 @@ class QuestionIndex:
                     yield db
                     if change:
                         self._read(db)
-                        index_groups.extend(db, self._state, self._detector)
+                        stored_groups.extend(db, self._state, self._detector)
             except BaseException:
                 self._state, self._version = before, None
                 raise
@@ -433,7 +397,7 @@ class QuestionIndex:
         if self._model.checksum != facts["model_checksum"]:
             raise CheckpointError(
                 f"{self._file.path} was made by another model: their vectors cannot be compared. Give the "
-                f"model that made it. {index_file.REMAKE}"
+                f"model that made it. {REMAKE}"
             )
         fit = facts.get("fit")
         self._detector = self._model.with_fit(fit) if fit else self._model

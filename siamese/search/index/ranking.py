@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese.data.text import folded
-from siamese.search.lexical import DEPTH, WordCounts, best_rows, bm25, joined_scores
+from siamese.search.index.lexical import DEPTH, WordCounts, best_rows, bm25, joined_scores
 from siamese.search.nearest import cosines_with, top_k
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order

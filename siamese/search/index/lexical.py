@@ -55,12 +55,7 @@ class WordCounts(NamedTuple):
 
     @classmethod
     def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
-        """Counts the stems of some rows.
-
-        Args:
-          stems: int32 [words], the numbers of all rows' stems, row after row.
-          lengths: int [rows], the words of each row.
-        """
+        """Of the numbers of all rows' stems, int32 [words], and how many each row has, int [rows]."""
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         shape = len(lengths), int(stems.max(initial=0)) + 1
         counts = coo_array((np.ones(len(stems), np.float32), (rows, stems)), shape=shape).tocsc()
@@ -75,9 +70,7 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
     (rows with it + 0.5)). k1 = 1.2, b = 0.75. Source: Robertson and Zaragoza (2009), The Probabilistic
     Relevance Framework, section 3; with Lucene's idf, which is never negative.
 
-    Args:
-      words: those of the rows.
-      stems: the numbers of the question's stems; one repeated counts twice.
+    `stems` are the numbers of the question's stems; one repeated counts twice.
 
     Example:
       >>> words = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]))
@@ -93,9 +86,7 @@ def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
             column = slice(*counts.indptr[number : number + 2])
             rows, c = counts.indices[column], counts.data[column]
             idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
-            scores[rows] += (
-                np.float32(idf) * c / (c + saturation[rows])
-            )  # No row stands there twice.
+            scores[rows] += np.float32(idf) * c / (c + saturation[rows])
     return scores
 
 

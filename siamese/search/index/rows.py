@@ -1,0 +1,208 @@
+"""The questions in the file of an index: checked, compared, added and removed in its transactions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from siamese.data.arguments import text_list
+from siamese.data.text import folded
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
+from siamese.search.detector import DuplicateDetector
+from siamese.search.encoders import valid_unicode
+from siamese.search.index.file import last_row, settings, write_settings
+from siamese.search.index.lexical import stems_of
+from siamese.search.index.ranking import State
+from siamese.storage.atomic import open_atomically
+
+INSIDE = "in (select value from json_each(?))"
+
+
+# ---- Questions that come in ----
+
+
+def checked(
+    questions: Any, ids: Any, columns: Any
+) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """Questions, ids as text, and columns as JSON."""
+    questions = [questions] if isinstance(questions, str) else text_list(questions, "the index")
+    for name, values in (("ids", ids), ("columns", columns)):
+        if values is not None and len(values) != len(questions):
+            raise ArgumentError(f"{len(values)} {name} for {len(questions)} questions.")
+    if ids is not None:
+        for i in ids:
+            if isinstance(i, bool) or not isinstance(i, (str, int, np.integer)) or "\0" in str(i):
+                raise DataError(f"An id must be text or a whole number, not {i!r:.40}.")
+        ids = [valid_unicode(str(i)) for i in ids]
+        ((i, times),) = Counter(ids).most_common(1) or [("", 0)]
+        if times > 1:
+            raise DataError(f"The id {i!r} stands there {times} times; ids must be all different.")
+    if columns is not None:
+        columns = [json.dumps(values or {}) for values in columns]
+    return list(map(valid_unicode, questions)), ids, columns
+
+
+def encoded(
+    detector: DuplicateDetector, questions: list[str], places: Sequence[int], **options: Any
+) -> np.ndarray:
+    """The vectors of the questions at some places; DataError for one without words."""
+    vectors = detector.encode([questions[at] for at in places], **options)
+    for at in np.array(places, np.int64)[~vectors.any(axis=1)]:
+        text = questions[at][:40]
+        raise DataError(f"Question {at} (from 0) has no words: {text!r}. Leave it out.")
+    return vectors
+
+
+# ---- Inside a transaction ----
+
+
+def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> list[tuple]:
+    """(row, id, key, text, columns) of the questions whose column `row`, `id` or `key` is among values."""
+    query = f"select * from question where {column} {INSIDE} order by row"
+    return db.execute(query, (json.dumps(list(values)),)).fetchall()
+
+
+def rows_with(db: sqlite3.Connection, ids: Iterable[str | int]) -> list[tuple]:
+    """`rows_where` of ids, each once; ArgumentError for an id that is not there."""
+    ids = {str(i): None for i in ids}
+    rows = rows_where(db, "id", ids)
+    for i in ids.keys() - {i for _, i, *_ in rows}:
+        raise ArgumentError(f"There is no question with the id {i!r} in the index.")
+    return rows
+
+
+def entry(row: tuple) -> dict[str, Any]:
+    """One of `rows_where` as id, question and columns."""
+    _, i, _, text, columns = row
+    return {"id": i, "question": text, "columns": {} if columns == "{}" else json.loads(columns)}
+
+
+def as_text(value: Any) -> str:
+    """A column's value as text: what is not text as JSON has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def places_without(columns: list[dict[str, Any]], where: Mapping[str, Any]) -> np.ndarray:
+    """The places of questions whose columns have other values than `where`, int64, rising."""
+    fits = np.ones(len(columns), bool)
+    for name, value in where.items():
+        if columns and not any(name in own for own in columns):
+            names = ", ".join(sorted(set().union(*columns)))
+            raise ArgumentError(f"The index has no column {name!r}. It has {names or 'none'}.")
+        values = (own.get(name, []) for own in columns)
+        lists = (v if isinstance(v, list) else [v] for v in values)
+        fits &= [as_text(value) in map(as_text, some) for some in lists]
+    return np.flatnonzero(~fits)
+
+
+def text_key(text: str) -> int:
+    """64 bits of the BLAKE2 of a folded text, signed as SQLite's numbers are."""
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.ndarray]:
+    """The numbers of each text's stems, int32; a stem that no question has is left out."""
+    distinct = json.dumps(list({stem for stems in texts for stem in stems}))
+    query = f"select stem, number from term where stem {INSIDE}"
+    number_of = dict(db.execute(query, (distinct,)).fetchall())
+    return [np.array([number_of[s] for s in stems if s in number_of], np.int32) for stems in texts]
+
+
+def compared(
+    db: sqlite3.Connection, questions: list[str], ids: list[str] | None, columns: list[str] | None
+) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
+    """What adding does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
+    if ids is None:
+        keys = [text_key(folded(question)) for question in questions]
+        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
+        ids = list(map(id_of.get, keys))
+        return [at for at, i in enumerate(ids) if i is None], [], [], ids
+    stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
+    new, replaced, changed = [], [], []
+    for at, i in enumerate(ids):
+        row, text, others = stored.get(i, (None, None, None))
+        if text != questions[at]:
+            new.append(at)
+            replaced += [row] if row else []
+        elif columns is not None and json.loads(columns[at]) != json.loads(others):
+            changed.append((columns[at], row))
+    return new, replaced, changed, list(ids)
+
+
+def insert(
+    db: sqlite3.Connection,
+    questions: Sequence[str],
+    ids: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    vectors: Sequence[np.ndarray],
+    stored: bool = True,
+) -> tuple[list[str], State]:
+    """Adds questions; returns their ids, the next free numbers for None, and what is searched.
+
+    Only where `stored` are stems and vectors written.
+    """
+    following = settings(db)["next_id"]
+    ids = ids or list(map(str, range(following, following + len(questions))))
+    numbers = [int(i) + 1 for i in ids if i.isdecimal() and len(i) < 18]
+    write_settings(db, next_id=max([following, *numbers]))
+    rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
+    entries = zip(rows.tolist(), ids, map(text_key, texts), questions, columns or repeat("{}"))
+    db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
+    words = stems_of(texts)
+    distinct = dict.fromkeys(stem for stems in words for stem in stems)
+    db.executemany("insert or ignore into term (stem) values (?)", zip(distinct))
+    stems = stem_numbers(db, words)
+    if stored:
+        blobs = ((part.tobytes() for part in parts) for parts in (stems, vectors))
+        db.executemany("insert into encoded values (?, ?, ?)", zip(rows.tolist(), *blobs))
+    lengths = np.array(list(map(len, words)), np.int64)
+    flat = np.concatenate([np.zeros(0, np.int32), *stems])
+    return ids, State(rows, np.asarray(vectors), flat, lengths)
+
+
+def delete(db: sqlite3.Connection, rows: Sequence[int]) -> None:
+    """Removes questions by their rows, with all that is stored of them."""
+    db.execute(f"delete from question where row {INSIDE}", (json.dumps(list(rows)),))
+
+
+# ---- Export ----
+
+
+def export_parquet(
+    path: str | os.PathLike, entries: list[dict[str, Any]], vectors: np.ndarray
+) -> int:
+    """Writes an index's questions as a Parquet file, for engines beyond one machine; returns how many.
+
+    Its columns: ``id`` and ``question`` (text), the columns that the questions have (text; of a taken
+    name with ``column_`` before it) and ``vector`` (a list of d float32).
+
+    Raises:
+      MissingDependencyError: pyarrow is not installed.
+      ArgumentError: the file cannot be written.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingDependencyError("Parquet needs pyarrow: pip install pyarrow.") from None
+    table = {name: [entry[name] for entry in entries] for name in ("id", "question")}
+    for name in dict.fromkeys(name for entry in entries for name in entry["columns"]):
+        values = (entry["columns"].get(name) for entry in entries)
+        new = valid_unicode(name)  # UTF-8 has no lone surrogates.
+        new = f"column_{new}" if new in ("id", "question", "vector") else new
+        table[new] = [None if value is None else valid_unicode(as_text(value)) for value in values]
+    table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
+    flat = pyarrow.array(vectors.ravel())
+    table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+    with open_atomically(path, ArgumentError) as file:
+        parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
+    return len(entries)
