@@ -71,7 +71,8 @@ def train_model(
       >>> loop = train_model(small, TripletLoss, batches, batches, output_dir=None)
       Will not write evaluation metrics, because output_dir is None.
     """
-    for name, factory in (("Siamese", Siamese), ("TripletLoss", TripletLoss)):
+    factories: dict[str, Any] = {"Siamese": Siamese, "TripletLoss": TripletLoss}
+    for name, factory in factories.items():
         if not callable(factory) or isinstance(factory, trax.layers.base.Layer):
             raise ArgumentError(
                 f"train_model calls {name}() to make it: pass the function {name} itself, or "

@@ -13,7 +13,7 @@ from siamese.errors import MissingDependencyError
 # Far apart in lightness, so that they differ in grey too; line styles and hatches tell them apart again.
 DARK, LIGHT, GREY, RED = "#12436d", "#e8871e", "#6b6b6b", "#a31515"
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     **{"axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"},
     **{"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
     **{"axes.axisbelow": True, "grid.color": "#dddddd", "grid.linewidth": 0.6},
@@ -40,12 +40,12 @@ def new_picture(width: float = 4.8, height: float = 3.8) -> Iterator[Any]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = Figure(layout="constrained", figsize=(width, height))
+        figure: Any = Figure(layout="constrained", figsize=(width, height))
         figure._repr_png_ = partial(to_png, figure, dpi=110)
         yield figure
 
 
-def to_png(figure, dpi: int = 150) -> bytes:
+def to_png(figure: Any, dpi: int = 150) -> bytes:
     """A figure as the bytes of a PNG file."""
     import matplotlib
 

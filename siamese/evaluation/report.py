@@ -74,7 +74,7 @@ class Evaluation:
         self.scores, self.labels = check_scores(scores, labels)
         self.threshold_from, self.probabilities = threshold_from, probabilities
         self.metrics = evaluate_scores(scores, labels, threshold)
-        self.intervals = metric_intervals(scores, labels, self.metrics.threshold)
+        self.intervals = metric_intervals(scores, labels, float(threshold))
         self.overlap = word_overlap(question1, question2)
         self.baselines = baselines(self.overlap, labels)
         self.calibration_error = None

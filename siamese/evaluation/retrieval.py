@@ -7,6 +7,7 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,7 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
     with open_rows(path, report, names={"query_id"}, by_name_alone=True) as rows:
         for line, _, row in rows:
             if rows.is_plain:
-                values = " ".join(row.values()).split()
+                values: list[Any] = " ".join(row.values()).split()
                 if not values:
                     continue
             else:
