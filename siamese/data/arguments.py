@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.readers.columns import normal_name, shown_names
 from siamese.data.readers.tables import memory_columns
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
@@ -86,11 +85,11 @@ def text_list(texts: Any, function: str) -> list[str]:
     if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
         what = f"{function}: the {type(texts).__name__}"
         names, columns = memory_columns(texts, what)
-        places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
+        places = [at for at, name in enumerate(names) if name.strip().lower() in QUESTION_NAMES]
         if len(places) != 1:
             raise DataError(
                 f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}); the columns: "
-                f"{shown_names(names)}. Give the column itself, as a list."
+                f"{', '.join(names)[:200]}. Give the column itself, as a list."
             )
         texts = columns[places[0]]
     texts = list(texts)
