@@ -72,6 +72,7 @@ COSINE = number(-1, 1)
 THRESHOLD = arg(
     "--threshold",
     type=COSINE,
+    metavar="NUMBER",
     help="a duplicate has a higher cosine, or probability where that decides [the model's own]",
 )
 
@@ -84,9 +85,9 @@ COLUMN_HELP = (
     "the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
     "and the first 50 words count [found by its name; title+body:50 where there are both]"
 )
-COLUMN = arg("--column", help=COLUMN_HELP)
+COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")
-ID_COLUMN = arg("--id-column", help="the column with their ids [found by its name]")
+ID_COLUMN = arg("--id-column", metavar="NAME", help="the column with their ids [found by its name]")
 COLUMNS_HELP = "as question1,question2,label, each as --column of a list [found by their names]"
 COLUMNS = arg("--columns", metavar="NAMES", help=COLUMNS_HELP)
 IDS_HELP = (

@@ -196,7 +196,7 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
         shot = index.grouped(flags.threshold, regroup=flags.regroup)
     if flags.add is None:
         columns = GROUP_COLUMNS
-        rows = list(group_rows(shot.entries, shot.groups, shot.vectors, flags.keep or "central"))
+        rows = list(group_rows(shot, flags.keep or "central"))
     else:
         rows, shot = _joined(index, shot, flags)
         columns = "answer", *GROUP_COLUMNS
@@ -228,10 +228,10 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
 def _joined(index: Any, shot: Any, flags: argparse.Namespace) -> tuple[list[dict[str, Any]], Any]:
     """Adds a list; a row for each of its questions, with the group that it joins, and the new snapshot."""
     old = {entry["id"]: entry["question"] for entry in shot.entries}
-    before = {row["group"] for row in group_rows(shot.entries, shot.groups, shot.vectors)}
+    before = {row["group"] for row in group_rows(shot)}
     new = question_list(flags.add, flags)
     ids, shot = add_questions(index, new).ids, index.grouped()
-    row_of = {row["id"]: row for row in group_rows(shot.entries, shot.groups, shot.vectors)}
+    row_of = {row["id"]: row for row in group_rows(shot)}
     rows = []
     for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
         row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)

@@ -62,8 +62,14 @@ def data(flags: argparse.Namespace) -> Result:
 @command(
     shared.TARGET,
     arg("--questions", metavar="FILE", help="labelled pairs, any format"),
-    arg("--skip-rows", type=int, default=0, help="rows of the file to leave out at the start"),
-    arg("--rows", type=int, help="rows of the file to measure on [all that follow]"),
+    arg(
+        "--skip-rows",
+        type=int,
+        default=0,
+        metavar="N",
+        help="rows of the file to leave out at the start",
+    ),
+    arg("--rows", type=int, metavar="N", help="rows of the file to measure on [all that follow]"),
     shared.THRESHOLD,
     arg("--report", metavar="DIR", help="write an HTML page with plots and mistakes"),
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),

@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         help = first[0].lower() + first[1:].rstrip(".")
         name = function.__name__.replace("_", "-")
         whole, _, part = name.partition("-") if name.split("-")[0] in WITH_PARTS else ("", "", name)
-        added = parents[whole].add_parser(part, help=help, description=help, **look)
+        added = parents[whole].add_parser(part, help=help, description=first, **look)
         added.epilog += "".join(lines)
         for page in {"", whole}:
             pages[page].epilog += lines[0]

@@ -128,6 +128,8 @@ def opened(
     kind = kind_of(path)
     if kind == "model" and model:
         yield None, DuplicateDetector.load(path)
+    elif not stored and path != "-" and not os.path.lexists(path):
+        raise ArgumentError(f"There is no index and no list of questions at {path}.")
     elif kind != "questions":
         with QuestionIndex.open(path, flags.model) as index:
             yield index, index.detector

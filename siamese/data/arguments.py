@@ -15,7 +15,16 @@ from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
 # Names of the column with the questions in a table.
-QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
+QUESTION_NAMES = (
+    "question",
+    "questions",
+    "text",
+    "title",
+    "subject",
+    "summary",
+    "sentence",
+    "query",
+)
 
 
 def whole_number(value: Any, name: str, least: int) -> int:

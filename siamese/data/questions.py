@@ -16,7 +16,7 @@ from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
-ID_NAMES = ("id", "qid", "question_id", "idx")
+ID_NAMES = ("id", "qid", "question_id", "ticket", "ticket id", "idx")
 BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")
 BODY_WORDS = 50  # of title and body, the first words that count
 

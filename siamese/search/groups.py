@@ -158,12 +158,7 @@ def join_groups(
     return labels[len(labels) - len(own) :]
 
 
-def group_rows(
-    entries: Sequence[Mapping[str, Any]],
-    groups: list[list[Member]],
-    vectors: np.ndarray,
-    keep: str = "central",
-) -> Iterator[dict[str, Any]]:
+def group_rows(shot: Any, keep: str = "central") -> Iterator[dict[str, Any]]:
     """Each member as a flat dict: group, keep, similarity, same_text, id, question, columns.
 
     `group` is the id of the group's first question, which stays when others are added. Of each group one
@@ -171,9 +166,7 @@ def group_rows(
     is 1 where the texts are the same but for case, blanks and quotes.
 
     Args:
-      entries: `QuestionIndex.entries`.
-      groups: `QuestionIndex.groups`, of the same moment.
-      vectors: `QuestionIndex.vectors`.
+      shot: `QuestionIndex.grouped`.
       keep: which question is kept: 'central', 'first', 'longest', or 'COLUMN=min' or 'COLUMN=max' of a
         column of numbers or of ISO dates. Of equal ones the first.
 
@@ -181,22 +174,17 @@ def group_rows(
       ArgumentError: another word, or a column that a question lacks.
       DataError: a value that is neither a number nor a date, or dates among numbers.
     """
-    rank = _ranks(entries, [member for group in groups for member in group], keep)
-    for group in groups:
+    rank = _ranks(shot.entries, [member for group in shot.groups for member in group], keep)
+    for group in shot.groups:
         rows = sorted(member.row for member in group)
         kept = min(rows, key=rank.__getitem__)
-        cosines = cosines_with(vectors[rows], vectors[kept])
-        text = folded(entries[kept]["question"])
-        for at in sorted(range(len(rows)), key=lambda at: (rows[at] != kept, -cosines[at])):
-            entry = {**entries[rows[at]]}
-            columns = entry.pop("columns")
-            own = {
-                "group": entries[rows[0]]["id"],
-                "keep": int(rows[at] == kept),
-                "similarity": round(float(cosines[at]), 6),
-                "same_text": int(folded(entry["question"]) == text),
-            }
-            yield with_columns({**own, **entry}, columns)
+        cosines = cosines_with(shot.vectors[rows], shot.vectors[kept]).tolist()
+        first, text = shot.entries[rows[0]]["id"], folded(shot.entries[kept]["question"])
+        for row, cosine in sorted(zip(rows, cosines), key=lambda pair: (pair[0] != kept, -pair[1])):
+            entry = dict(shot.entries[row])
+            columns, same = entry.pop("columns"), int(folded(entry["question"]) == text)
+            own = {"group": first, "keep": int(row == kept), "similarity": round(cosine, 6)}
+            yield with_columns({**own, "same_text": same, **entry}, columns)
 
 
 def _ranks(

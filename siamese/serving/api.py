@@ -157,8 +157,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
         """The groups of duplicates, a row a question; the first request makes them."""
         shot = index.grouped()
         counts = {"total": sum(map(len, shot.groups)), "groups": len(shot.groups)}
-        table = group_rows(shot.entries, shot.groups, shot.vectors)
-        page = islice(table, body.offset, body.offset + body.limit)
+        page = islice(group_rows(shot), body.offset, body.offset + body.limit)
         rows = [{name: row[name] for name in schema.GROUP_ROW} for row in page]
         return answered({"rows": rows, **counts, "note": shot.stale})
 

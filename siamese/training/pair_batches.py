@@ -159,7 +159,7 @@ class Pairs:
     """Pairs of questions as rows of one table; for the arguments see `PairBatches`.
 
     Attributes:
-      table: Ragged; the questions of both sides.
+      table: Ragged [2 * pairs]; the first questions, then the second ones.
       rows: int64 [2, pairs]; each pair's two questions in it.
       lengths: int64 [pairs]; tokens of the longer question.
 
@@ -168,33 +168,32 @@ class Pairs:
     """
 
     def __init__(self, q1: Any, q2: Any, rows=None, name: str = ""):
-        table1 = token_rows(q1, f"{name}q1")
-        table2 = table1 if q2 is q1 else token_rows(q2, f"{name}q2")
-        if rows is None:
-            check_pairs(table1, table2, f"{name}q1", f"{name}q2")
-            rows = [np.arange(len(table1))] * 2
-        rows = [integer_column(side, f"{name}rows[{i}]") for i, side in enumerate(rows)]
-        check_pairs(*rows, f"{name}rows[0]", f"{name}rows[1]")
-        for side, table in enumerate((table1, table2)):
-            outside = (rows[side] < 0) | (rows[side] >= len(table))
-            if outside.any():
-                at = outside.argmax()
-                raise DataError(
-                    f"{name}rows[{side}][{at}] is {rows[side][at]}, but q{side + 1} has "
-                    f"{len(table)} questions."
-                )
-        self.table, self.rows = table1, np.stack(rows).astype(np.int64)
-        if table2 is not table1:
-            self.table = Ragged(
-                np.concatenate([table1.values, table2.values]),
-                np.concatenate([table1.offsets, table2.offsets[1:] + table1.offsets[-1]]),
-            )
-            self.rows[1] += len(table1)
+        tables, names = [], [f"{name}q1", f"{name}q2"]
+        for side, questions in enumerate((q1, q2)):
+            table = token_rows(questions, names[side])
+            if rows is not None:
+                names[side] = f"{name}rows[{side}]"
+                table = table.take(self._checked(rows[side], names[side], len(table)))
+            tables.append(table)
+        check_pairs(*tables, *names)
+        one, two = tables
+        values = np.concatenate([one.values, two.values])
+        self.table = Ragged(values, np.append(one.offsets, two.offsets[1:] + len(one.values)))
+        self.rows = np.arange(2 * len(one)).reshape(2, -1)
         lengths = self.table.lengths[self.rows]  # [2, pairs]
         if (lengths == 0).any():
             side, place = np.argwhere(lengths == 0)[0]
-            raise DataError(f"{name}rows[{side}][{place}] is an empty question: it has no token.")
+            raise DataError(f"{names[side]}[{place}] is an empty question: it has no token.")
         self.lengths = lengths.max(axis=0)
+
+    @staticmethod
+    def _checked(rows: Any, name: str, count: int) -> np.ndarray:
+        rows = integer_column(rows, name)
+        outside = (rows < 0) | (rows >= count)
+        if outside.any():
+            at = outside.argmax()
+            raise DataError(f"{name}[{at}] is {rows[at]}, but there are {count} questions.")
+        return rows
 
     def __len__(self) -> int:
         return len(self.lengths)

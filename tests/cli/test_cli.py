@@ -59,7 +59,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused, questions_csv
         ("data nowhere.csv", "nowhere.csv"),
         ("import-weights . o --vocab none", "none"),
         ("search . how", "holds no index: an index is one file"),
-        ("search nothing how", "There is no index at nothing"),
+        ("search nothing how", "There is no index and no list of questions at nothing"),
         ("search q.csv", "one of the arguments question --queries is required"),
         ("search q.csv how --queries q.csv", "not allowed with"),
         ("search q.csv how --where by --model model", "write COLUMN=VALUE"),

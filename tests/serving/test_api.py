@@ -14,6 +14,8 @@ import pytest
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import QuestionPairs
+from siamese.cli.main import main
+from siamese.data.corpus import handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
@@ -227,6 +229,16 @@ def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
     monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
     with pytest.raises(ArgumentError, match=words):
         api.serve(QuestionIndex.build(make_detector(), OLD), **options)
+
+
+def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):
+    served = []
+    monkeypatch.setattr(api, "serve", lambda index, **options: served.append((index, options)))
+    assert main(["serve", "--port", "0"]) == 0
+    ((index, options),) = served
+    assert {e["question"] for e in index.entries} == {q.question for q in handwritten_questions()}
+    with running(index, about=options["about"]) as address:
+        assert "written by hand" in ask(address, "/v1/info", {})[1]["note"]
 
 
 @pytest.mark.slow

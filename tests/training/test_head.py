@@ -85,17 +85,6 @@ def test_few_labels_find_what_tells_duplicates_apart_and_say_what_they_bought():
     np.testing.assert_array_equal(again.head, model.head)
 
 
-def test_labels_that_say_nothing_are_reported_as_such():
-    pairs = questions_of(200, 0)
-    drawn = np.random.default_rng(3).permutation(pairs.is_duplicate)
-    try:
-        _, bought = teach(bare(), QuestionPairs(pairs.question1, pairs.question2, drawn))
-    except DataError as error:  # Neither order nor threshold.
-        assert "do not have higher cosines" in str(error)
-    else:
-        assert bought.after < 0.65
-
-
 def test_training_goes_on_from_a_head_and_a_worse_model_than_the_encoder_is_called_so():
     first, alone = taught(200)[0], taught(200, 7)[1]
     second, bought = teach(first, questions_of(200, 7))

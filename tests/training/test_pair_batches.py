@@ -203,7 +203,7 @@ GOOD = make_pairs([3, 4, 5], [3, 4, 5])
         ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
         ({"labelled": ([[2]], [[2]], [1]), "pair_batch_size": 0}, "pair_batch_size"),
         ({"rows": ([0, 1], [0])}, r"rows\[0\] holds 2.*rows\[1\] holds 1"),
-        ({"rows": ([0, 3], [0, 1])}, r"rows\[0\]\[1\] is 3, but q1 has 3"),
+        ({"rows": ([0, 3], [0, 1])}, r"rows\[0\]\[1\] is 3, but there are 3"),
         ({"rows": ([0, -1], [0, 1])}, r"rows\[0\]\[1\] is -1"),
         ({"rows": ([], [])}, "no pair"),
         ({"q1": [[2]], "q2": [[2], [3]]}, "q1 holds 1 questions and q2 holds 2"),

@@ -65,15 +65,16 @@ class Rows:
 
     Attributes:
       header: the names of the columns as they stand; of JSON Lines the keys of the first objects.
-      is_plain: no table: the one column, called as the first line, holds the lines.
       where: the file and the line of its header, for messages.
+      text: the open text, where it is one.
+      is_plain: no table: the one column, called as the first line, holds the lines.
     """
 
     report: ReadReport
     header: list[str]
     source: Iterator[Row]
     where: str
-    encoding: str = ""
+    text: io.TextIOWrapper | None = None
     is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -82,7 +83,7 @@ class Rows:
         with _reading(report):
             for line, cells, text, problem in self.source:
                 if "\0" in text or not text.isascii():
-                    problem = _odd(text, self.encoding) or problem
+                    problem = _odd(text, self.text.encoding) or problem
                 if type(cells) is list and not problem:
                     if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
                         report.add("header", [line])
@@ -251,13 +252,14 @@ def _recognised(
         text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
     except LookupError:
         raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-    return _text_rows(_lines(text, name), encoding, report, known, by_name_alone)
+    return _text_rows(text, report, known, by_name_alone)
 
 
 def _text_rows(
-    lines: Lines, encoding: str, report: ReadReport, known: set[str], by_name_alone: bool
+    text: io.TextIOWrapper, report: ReadReport, known: set[str], by_name_alone: bool
 ) -> Rows:
     """Finds the format of a text, and its header."""
+    lines = _lines(text, report.path)
     start = list(islice(lines, HEAD_LINES))
     lines = chain(start, lines)
     head = list(dropwhile(lambda line: not line[1].strip(), start))  # blank lines above
@@ -269,7 +271,7 @@ def _text_rows(
         report.format = "JSON Lines"
         header = dict.fromkeys(name for _, line in head for name in _json_object(line)[0])
         rows = ((number, *_json_object(line)) for number, line in lines if line.strip())
-        return Rows(report, list(header), rows, where, encoding)
+        return Rows(report, list(header), rows, where, text)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
@@ -278,13 +280,13 @@ def _text_rows(
     if not mark:
         report.format, name = "a question a line", first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, line, None) for number, line in lines)
-        return Rows(report, [name], plain, where, encoding, is_plain=True)
+        return Rows(report, [name], plain, where, text, is_plain=True)
     report.format = DELIMITERS[mark]
     rows = _delimited_rows(lines, mark)
-    _, header, text, problem = next(rows)
-    if problem := _odd(text, encoding) or problem:
+    _, header, line, problem = next(rows)
+    if problem := _odd(line, text.encoding) or problem:
         raise DataError(f"{where}: {problem}")
-    return Rows(report, header, rows, where, encoding)
+    return Rows(report, header, rows, where, text)
 
 
 def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | None:

@@ -76,7 +76,8 @@ class State:
     def followed(self, db: sqlite3.Connection) -> State:
         """With the questions that the file has after the last row, without those that are gone."""
         last = int(self.rows.max(initial=0))
-        query = "select count(*), count(*) filter (where row > ?) from question"
+        # SQLite counts whole tables by the page.
+        query = "select (select count(*) from question), count(*) from question where row > ?"
         size, count = db.execute(query, (last,)).fetchone()
         state = self
         if size - count < len(self.rows):

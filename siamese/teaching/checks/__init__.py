@@ -72,13 +72,5 @@ def solution(exercise: str) -> None:
         print(check.source)
 
 
-__all__ = [
-    "EXERCISES",
-    "MARK",
-    "OUT_OF",
-    "Failure",
-    "Score",
-    "hint",
-    "solution",
-    *(check.__name__ for check in _BY_NAME.values()),
-]
+__all__ = ["EXERCISES", "MARK", "OUT_OF", "Failure", "Score", "hint", "solution"]
+__all__ += [check.__name__ for check in _BY_NAME.values()]

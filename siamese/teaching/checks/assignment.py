@@ -52,14 +52,14 @@ def _whole_numbers(side, strict) -> np.ndarray:
     try:
         array = np.asarray(side)
     except ValueError:
-        raise Odd("rows of unequal length", _UNEQUAL) from None
+        hint = (
+            "rows of unequal length make no array: is the longest question longer than the length?"
+        )
+        hint = f"{hint} It is 2 ** ceil(np.log2(longest))"
+        raise Odd("rows of unequal length", hint) from None
     whole = array.dtype.kind in ("iu" if strict else "iuf")
     require(whole, f"an array of dtype {array.dtype}", "token ids are whole numbers")
     return array
-
-
-_UNEQUAL = ("rows of unequal length make no array: is the longest question longer than the length? It is "
-            "2 ** ceil(np.log2(longest))")  # fmt: skip
 
 
 def _passes(fn):
@@ -76,7 +76,7 @@ def _partners(fn):
     """What shuffled batches of two show."""
     drawn = _drawn(fn, 2, count=20)
     hint = "question1 and question2 are taken by the same shuffled index"
-    for first, second in ((q1[row, 0], q2[row, 0]) for q1, q2 in drawn for row in range(len(q1))):
+    for first, second in (pair for q1, q2 in drawn for pair in zip(q1[:, 0], q2[:, 0])):
         require(first // 10 == second // 10, f"{first} beside {second}", hint)
     if same(drawn, _drawn(data_generator, 2, count=20, shuffle=False)):
         asked = same(drawn, _drawn(fn, 2, count=20, shuffle=True))

@@ -86,9 +86,6 @@ class Score:
             lines.append(f"  ✗ and {same if alike else f'{len(others)} more cases'}")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:  # A notebook shows it below what was printed.
-        return f"<Score {self.exercise} {self.points}/{self.out_of}>"
-
 
 # ---- Exercises ----
 

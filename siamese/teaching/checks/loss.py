@@ -97,24 +97,18 @@ _CASES = [
     Case("a batch of seven, compiled", _vectors(7, 5), {"how": "compiled"}),
     Case("its gradient", _vectors(7, 5), {"how": "slope"}, named=False),
 ]
+_OPTIONS = {"observe": _loss, "seconds": 30, "trax": True}
 check_triplet_loss_fn = Exercise(
     "TripletLossFn",
     "unit rows [batch, d] twice -> the loss, a number: that of any edition of the course.",
     _CASES,
-    observe=_loss,
-    seconds=30,
-    trax=True,
+    **_OPTIONS,
 )
-_LATER, _EARLIER, _ = check_triplet_loss_fn.answers.values()
+_LATER, _EARLIER, _ = map(check_triplet_loss_fn.made, check_triplet_loss_fn.answers.values())
 check_symmetric_loss = Exercise(
     "symmetric_loss",
     "negatives averaged, or both losses added; the score's note names the answer.",
     _CASES,
-    scope={
-        "edition2023": check_triplet_loss_fn.made(_LATER),
-        "edition2022": check_triplet_loss_fn.made(_EARLIER),
-    },
-    observe=_loss,
-    seconds=30,
-    trax=True,
+    scope={"edition2023": _LATER, "edition2022": _EARLIER},
+    **_OPTIONS,
 )

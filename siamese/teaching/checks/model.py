@@ -159,7 +159,7 @@ _TOWER_CASES = [Case(name, (name,)) for name in _NAMES]
 
 check_shared_towers = Exercise(
     "shared_towers",
-    "a Trax model of one shared tower.",
+    "a model of one tower.",
     _TOWER_CASES,
     observe=_fact,
     trace=_structure,
@@ -184,15 +184,15 @@ def _assignment_fact(fn, name):
     return _fact(fn, name)
 
 
+_MORE = [Case(n, (n,)) for n in ("the printed model", "its default arguments", "mode='predict'")]
 check_siamese = Exercise(
     "Siamese",
     "the assignment's model.",
-    [*_TOWER_CASES, *(Case(name, (name,)) for name in
-     ("the printed model", "its default arguments", "mode='predict'"))],
+    [*_TOWER_CASES, *_MORE],
     observe=_assignment_fact,
     trace=_structure,
     **_BUILT,
-)  # fmt: skip
+)
 
 # ---- train_model ----
 

@@ -35,9 +35,6 @@ SAME_WORK = {
 }
 
 
-NOTHING = "it returned None; is `return` missing?"
-
-
 class NotWritten(Exception):
     """The exercise still has its blanks, or its answer is the library's own function."""
 
@@ -114,8 +111,8 @@ class Learner(Watched):
         """
         if line := blank_line(self.fn, stopped):
             return f"there is a None to replace: {line}"
-        written = r"\breturn (?!None\b)|\byield\b|\blambda\b"
-        return NOTHING if nothing and not re.search(written, source_of(self.fn)) else ""
+        written = re.search(r"\breturn (?!None\b)|\byield\b|\blambda\b", source_of(self.fn))
+        return "it returned None; is `return` missing?" if nothing and not written else ""
 
 
 def source_of(fn: Callable) -> str:
@@ -176,8 +173,7 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
             place = isinstance(node, ast.Tuple) or (stopped and isinstance(node, _USES))
         if place and getattr(node, "arg", "") != "axis":
             for part in ast.iter_child_nodes(node):
-                blank = isinstance(part, ast.Constant) and part.value is None
-                if blank and part not in inside:
+                if isinstance(part, ast.Constant) and part.value is None and part not in inside:
                     return source.splitlines()[part.lineno - 1].strip()
     return ""
 
