@@ -49,7 +49,9 @@ CONFIGS = {
     "course of 2022, forget gate": TrainConfig.course(edition=2022, lstm_bias="forget_gate"),
     "best": TrainConfig.best(),
     "head": TrainConfig.head(),
+    "head, weight 2": TrainConfig.head(pair_loss_weight=2.0),
     "head, both": TrainConfig.head(encoder="use+wordllama"),
+    "head, both, weight 2": TrainConfig.head(encoder="use+wordllama", pair_loss_weight=2.0),
     "general": TrainConfig.general(),
     "general, both": TrainConfig.general(encoder="use+wordllama"),
 }

@@ -162,12 +162,16 @@ def forum_task() -> Task:
 
 
 def rows_task(questions: str, splits: str) -> Task:
-    """Labelled rows: a part of the train rows, drawn one by one, and the valid rows."""
+    """Labelled rows: train rows, drawn with the share of duplicates of the valid rows, and these."""
     pairs, rows = read_pairs(questions), json.loads(Path(splits).read_text())["rows"]
     train, valid = (pairs.rows(*rows[part]) for part in ("train", "valid"))
 
     def labelled(count: int, seed: int) -> QuestionPairs:
-        return train.select(np.random.default_rng(seed).choice(len(train), count, replace=False))
+        duplicates = round(count * valid.base_rate)
+        drawn = np.random.default_rng(seed).permutation(len(train))
+        labels = np.array(train.is_duplicate, bool)[drawn]
+        parts = drawn[labels][:duplicates], drawn[~labels][: count - duplicates]
+        return train.select(np.sort(np.concatenate(parts)))
 
     return Task(Path(questions).name, valid, list(valid.question1), labelled, [])
 
@@ -223,6 +227,8 @@ def few_labels(task: Task, start: DuplicateDetector, counts: list[int], seeds: i
         cells = [f"{np.mean(c):.3f} ± {np.std(c):.3f}" for c in columns]
         gains = intervals(task, bare, outcomes) if name != "none" else ["", ""]
         cells = [cells[0], gains[0], cells[1], gains[1], cells[2]]
+        if not task.listed:  # Of rows there is hardly a query with two candidates.
+            cells[:2] = "", ""
         seconds = np.mean([o.cpu_s for o in outcomes])
         lines.append(f"| {name} | {' | '.join(cells)} | {seconds:.0f} |")
     return "\n".join(lines) + "\n"

@@ -165,7 +165,10 @@ _BEST = {
     "adam_epsilon": 1e-8, "warmup_steps": 200, "schedule": "linear", "epochs": 7.0,
     "valid_duplicates": 3000, "eval_every": 250, "checkpoint_every": 500,
 }  # fmt: skip
-_HEAD = {"network": "head", "encoder": "use", "learning_rate": 1e-3, "epochs": 4.0}
+_HEAD = {
+    "network": "head", "encoder": "use", "learning_rate": 1e-3, "epochs": 4.0,
+    "pair_loss_weight": 6.0,
+}  # fmt: skip
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
     "best": _BEST,
