@@ -32,8 +32,8 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 test: install  ## All tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-test-fast: install  ## The quick tests
-	@$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
+test-fast: install  ## The quick tests (TESTS="tests/cli tests/data": those of some folders)
+	@$(BIN)/python -m pytest -m "not slow" $(PARALLEL) $(TESTS)
 
 lint: install  ## Style and mistakes, with ruff; types of the public names, with mypy
 	@$(BIN)/ruff check .

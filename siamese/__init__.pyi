@@ -11,9 +11,12 @@ from siamese.course.answers import (
     pair_scores as pair_scores,
     predict as predict,
 )
-from siamese.course.editions import edition as edition
 from siamese.course.generator import data_generator as data_generator
-from siamese.course.loss import TripletLossFn as TripletLossFn, TripletLoss as TripletLoss
+from siamese.course.loss import (
+    TripletLoss as TripletLoss,
+    TripletLossFn as TripletLossFn,
+    edition as edition,
+)
 from siamese.course.model import Siamese as Siamese
 from siamese.course.similarity import (
     cosine_similarity as cosine_similarity,

@@ -1,4 +1,4 @@
-"""What commands read: lists of questions, labelled pairs, models, and indexes."""
+"""Reading for the commands: lists of questions, labelled pairs, models, and indexes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAIRS = "bad_rows encoding columns"
 
 
 def reading_options(flags: Any, names: str) -> dict[str, Any]:
-    """Those of the reading flags that are set, by their names."""
+    """The reading flags that are set, by their names."""
     return {name: value for name in names.split() if (value := getattr(flags, name, None))}
 
 
@@ -40,7 +40,7 @@ def same_flags(flags: Any) -> str:
 
 
 def note_findings(report: Any) -> None:
-    """Prints what was left out, or is odd, in a file that was read."""
+    """Prints which rows of a file were left out, repeated or cut."""
     if lines := report.finding_lines():
         note("\n  ".join([f"{report.path}:", *lines]))
 
@@ -90,7 +90,7 @@ def texts_by_id(path: str, flags: Any) -> dict[str, str]:
 
 
 def kind_of(path: str) -> str:
-    """What a path or a name stands for: 'index', 'model' (also where nothing is there) or 'questions'."""
+    """The kind of a path or a name: 'index', 'model' (also where nothing is there) or 'questions'."""
     from siamese.search.index.file import is_index_file
 
     if path != "-" and (is_encoder_name(path) or os.path.isdir(path)):

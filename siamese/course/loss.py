@@ -16,6 +16,8 @@ Henderson et al., 2017 (arXiv:1705.00652), the triplet hinge and semi-hard negat
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,7 +31,6 @@ from siamese.errors import ArgumentError, ShapeError
 CLOSEST = ("semi_hard", "hardest")
 REDUCTIONS = ("sum", "mean", "none")
 DIRECTIONS = ("rows", "columns", "both")
-_NEVER = -2.0  # Closest negative where there is none: below any cosine, the lecture's mask.
 
 # Edition of the Trax course -> the words of its loss. The last one is the default everywhere.
 EDITIONS: dict[int, dict[str, Any]] = {
@@ -113,6 +114,52 @@ def TripletLoss(
     return tl.Fn("TripletLoss", masked if false_negative_mask else loss)
 
 
+@dataclass(frozen=True)
+class Edition:
+    """The assignment's functions in one edition: `TripletLossFn`, `TripletLoss` and `train_model`."""
+
+    year: int
+    TripletLossFn: Callable[..., Any]  # As `siamese.TripletLossFn`, with this edition's defaults.
+    TripletLoss: Callable[..., Any]
+
+    @property
+    def train_model(self) -> Callable[..., Any]:
+        """`siamese.train_model`, which takes the call of every edition; loads Trax."""
+        from siamese.course.train_model import train_model
+
+        return train_model
+
+
+def edition(year: int) -> Edition:
+    """The functions of the Trax edition of a year, 2020 to 2023; `siamese.TripletLossFn` is 2023's.
+
+    Until 2022 the closest negative was the hardest one and the loss the mean over the batch; in 2023 the
+    closest negative became the lecture's (not more similar than the duplicate), and the loss the sum. In
+    2020 train_model had the schedule as its third argument.
+
+    Args:
+      year: 2020, 2021, 2022 or 2023.
+
+    Raises:
+      ArgumentError: another year.
+
+    Example:
+      >>> v1, v2 = [[0.6, 0.8], [-0.8, -0.6]], [[0.6, 0.8], [0.8, 0.6]]
+      >>> [round(float(edition(year).TripletLossFn(v1, v2)), 4) for year in (2022, 2023)]
+      [0.5, 0.71]
+    """
+    if year not in EDITIONS:
+        raise ArgumentError(
+            f"There are Trax editions of {min(EDITIONS)} to {max(EDITIONS)}; year is {year!r}."
+        )
+    words = EDITIONS[year]
+    functions: list[Any] = [partial(f, **words) for f in (TripletLossFn, TripletLoss)]
+    for function in functions:
+        for name in ("__module__", "__name__", "__doc__"):
+            setattr(function, name, getattr(function.func, name))
+    return Edition(year, *functions)
+
+
 def loss_from_scores(
     scores: Any,
     margin: float = 0.25,
@@ -151,9 +198,8 @@ def loss_from_scores(
     sides = {"rows": [rows], "columns": [columns], "both": [rows, columns]}[direction]
     means = [_mean_negative(xp, *side) for side in sides]
     nearest = [_closest_negative(xp, *side, positive, closest) for side in sides]
-    losses = xp.zeros_like(positive)
-    for value, present in (_average(xp, means), _average(xp, nearest)):
-        losses = losses + xp.where(present, hinge(positive, value, margin), xp.zeros_like(losses))
+    losses = hinge(positive, _average(xp, *means), margin)
+    losses = losses + hinge(positive, _average(xp, *nearest), margin)
     return losses if reduction == "none" else getattr(xp, reduction)(losses)
 
 
@@ -189,7 +235,9 @@ def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
 
 def mean_negative(scores: Any, false_negative_mask: Any = None) -> Any:
     """Mean of each row's negatives, arguments as of `loss_from_scores`: float [batch]; 0 without any."""
-    return _mean_negative(*_with_negatives(scores, false_negative_mask))[0]
+    xp, scores, negative = _with_negatives(scores, false_negative_mask)
+    mean = _mean_negative(xp, scores, negative)
+    return xp.where(mean == -np.inf, 0, mean)
 
 
 def closest_negative(
@@ -197,7 +245,8 @@ def closest_negative(
 ) -> Any:
     """Each row's largest allowed negative: float [batch]; -2, which is below any cosine, without any."""
     xp, scores, negative = _with_negatives(scores, false_negative_mask)
-    return _closest_negative(xp, scores, negative, positives(scores), closest)[0]
+    nearest = _closest_negative(xp, scores, negative, positives(scores), closest)
+    return xp.where(nearest == -np.inf, -2, nearest)
 
 
 # ---- Parts that other losses use too ----
@@ -245,30 +294,27 @@ def _with_negatives(scores: Any, false_negative_mask: Any) -> tuple[Any, Any, An
     return xp, scores, negative_mask(scores, false_negative_mask)
 
 
-def _mean_negative(xp: Any, scores: Any, negative: Any) -> tuple[Any, Any]:
-    """Mean over each row's negatives [batch], and whether the row has any [batch]."""
-    kept = xp.where(negative, scores, xp.zeros_like(scores))
-    count = xp.sum(xp.where(negative, xp.ones_like(scores), xp.zeros_like(scores)), axis=1)
-    return xp.sum(kept, axis=1) / xp.maximum(count, xp.ones_like(count)), count > 0
+# A row without a negative has -inf, whose hinge is 0. (The lecture's -2 is below any cosine, but not below
+# the dot products of longer vectors.)
 
 
-def _closest_negative(
-    xp: Any, scores: Any, negative: Any, positive: Any, closest: str
-) -> tuple[Any, Any]:
-    """Largest allowed negative of each row [batch], and whether the row has one [batch]."""
+def _mean_negative(xp: Any, scores: Any, negative: Any) -> Any:
+    """Mean over each row's negatives: float [batch]."""
+    zeros, ones = xp.zeros_like(scores), xp.ones_like(scores)
+    total, count = (xp.sum(xp.where(negative, of, zeros), axis=1) for of in (scores, ones))
+    return xp.where(count > 0, total / xp.maximum(count, 1), -np.inf)
+
+
+def _closest_negative(xp: Any, scores: Any, negative: Any, positive: Any, closest: str) -> Any:
+    """Largest allowed negative of each row: float [batch]."""
     one_of(closest, "closest", CLOSEST)
     if closest != "hardest":
         negative = xp.logical_and(negative, scores <= positive[:, None])
-    present = xp.any(negative, axis=1)
-    # Below everything, not only below the cosines: dot products of longer vectors may pass -2.
-    nearest = xp.max(xp.where(negative, scores, xp.full_like(scores, -np.inf)), axis=1)
-    return xp.where(present, nearest, xp.full_like(nearest, _NEVER)), present
+    return xp.max(xp.where(negative, scores, -np.inf), axis=1)
 
 
-def _average(xp: Any, sides: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Mean over the sides in which a row has a negative, and whether it has one at all."""
-    if len(sides) == 1:
-        return sides[0]
-    (a, has_a), (b, has_b) = sides
-    both = xp.logical_and(has_a, has_b)
-    return xp.where(both, (a + b) / 2, xp.where(has_a, a, b)), xp.logical_or(has_a, has_b)
+def _average(xp: Any, a: Any, b: Any = None) -> Any:
+    """Mean over the sides in which a row has a negative: float [batch]."""
+    if b is None:
+        return a
+    return xp.where(a == -np.inf, b, xp.where(b == -np.inf, a, (a + b) / 2))

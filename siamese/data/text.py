@@ -1,4 +1,4 @@
-"""Text without what nobody sees or means: markup, invisible characters, Unicode forms, quotes, case."""
+"""Text cleaned of markup and invisible characters, and folded: Unicode forms, quotes, blanks, case."""
 
 from __future__ import annotations
 

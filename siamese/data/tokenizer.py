@@ -119,7 +119,7 @@ _loading = threading.Lock()
 
 @functools.cache
 def _nltk() -> Callable[[str], list[str]]:
-    """What ``nltk.word_tokenize`` does: Punkt's sentences, then NLTKWordTokenizer on each."""
+    """``nltk.word_tokenize``: Punkt's sentences, then NLTKWordTokenizer on each."""
     with _loading, _without_nltk_init():
         punkt = importlib.import_module("nltk.tokenize.punkt")
         words = importlib.import_module("nltk.tokenize.destructive").NLTKWordTokenizer()
@@ -146,10 +146,9 @@ def packaged_parameters(parameters: Any) -> Any:
 def _without_nltk_init():
     """Lets NLTK's tokenizer modules be imported without ``nltk/__init__.py``.
 
-    That file imports all of NLTK, with SciPy and scikit-learn where installed: 1.0 s, where the
-    two modules take 0.06 s. Bare packages stand in for it; they and what was imported under them
-    are taken away again, so that a later ``import nltk`` finds nothing of this and is complete.
-    Where NLTK is loaded already, it is used as it is.
+    That file imports all of NLTK, with SciPy and scikit-learn: 1.0 s, and the two modules 0.06 s. Bare
+    packages stand in for it and are removed afterwards with their modules, so that a later ``import nltk``
+    is complete. Where NLTK is loaded already, nothing changes.
     """
     spec = None if "nltk" in sys.modules else importlib.util.find_spec("nltk")
     if spec is None or spec.origin is None:

@@ -142,8 +142,7 @@ class DuplicateDetector(Decisions):
     def fitted(self, pairs: Any) -> DuplicateDetector:
         """The same model with threshold and calibration of labelled pairs, 30 at least to be of use.
 
-        Raises:
-          DataError: see `siamese.evaluation.thresholds.fit_threshold`.
+        For errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
         from siamese.evaluation.thresholds import fit_threshold
 
@@ -323,11 +322,7 @@ class DuplicateDetector(Decisions):
         return _answer(question1, question2, self.scores_of(*self._pairs(question1, question2)))
 
     def probability(self, question1, question2):
-        """Probability that two questions (or two lists, pair by pair) are duplicates, from 0 to 1.
-
-        Raises:
-          ArgumentError: the model was saved without a calibration.
-        """
+        """The probability of two questions (or lists, pair by pair); ArgumentError without calibration."""
         if self.calibration is None:
             raise ArgumentError(
                 "This model has no calibration, so no probabilities. Fit one on labelled pairs: "

@@ -259,4 +259,7 @@ def detector_of(
 
 
 def _damaged(path: str | os.PathLike, why: object) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged: {str(why)[:200]}. Take another copy of the file.")
+    why = str(why)[:200]
+    return CheckpointError(
+        f"{path} is damaged, or was not saved by siamese: {why}. Take another copy of the file."
+    )

@@ -45,26 +45,6 @@ def test_the_assignments_settings_are_the_defaults():
     assert list(sizes) == ["vocab_size", "d_model", "mode", "lstm_bias"]
 
 
-def test_one_step_on_one_question_teaches_both_branches():
-    """The gradient of v1 alone moves the weights, and with them the other branch's vectors."""
-    model = made()
-    questions = jax.numpy.asarray(QUESTIONS)
-
-    def first_branch(weights):
-        (v1, _), _ = model.pure_fn(
-            (questions[0], questions[1]), weights, model.state, jax.random.PRNGKey(0)
-        )
-        return v1[:, 0].sum()
-
-    before = np.asarray(model((QUESTIONS[0], QUESTIONS[1]))[1])
-    gradient = jax.grad(lambda tower: first_branch((tower, model.weights[1])))(model.weights[0])
-    tower = jax.tree_util.tree_map(lambda w, g: w - 0.5 * g, model.weights[0], gradient)
-    model.weights = (tower, model.weights[1])
-    v1, v2 = model((QUESTIONS[1], QUESTIONS[1]))
-    assert np.abs(np.asarray(v2) - before).max() > 1e-3
-    np.testing.assert_array_equal(v1, v2)
-
-
 @pytest.mark.parametrize("fast", [True, False])
 def test_mode_has_no_effect_and_keeps_no_state(fast):
     weights, expected = None, None

@@ -80,6 +80,7 @@ def test_every_page_stands_in_the_contents():
         named |= {folder + name for name in re.findall(r"^([a-z_/]+)$", contents, re.M)}
     pages = [page for page in PAGES if DOCS in page.parents]
     assert {str(page.relative_to(DOCS).with_suffix("")) for page in pages} == named
+    assert sum(len(page.read_text("utf-8").splitlines()) for page in pages) <= 1560
 
 
 def test_the_material_is_taught_where_the_table_says():
@@ -95,6 +96,18 @@ def test_the_material_is_taught_where_the_table_says():
 def test_the_api_page_has_every_public_name_once():
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r":: siamese\.(\w+)$", text, re.M)) == sorted(siamese.__all__)
+
+
+def test_figures_in_tables_are_those_of_the_results_files():
+    """Figures of three decimals, in any file of benchmarks/results: each page names the file."""
+    results = ROOT / "benchmarks" / "results"
+    texts = (path.read_text("utf-8") for path in results.iterdir() if path.suffix != ".png")
+    known = {f"{float(x):.3f}" for text in texts for x in re.findall(r"\b\d\.\d+", text)}
+    for name in ("README.md", "docs/quality.md", "docs/searching.md", "docs/threshold.md"):
+        lines = (ROOT / name).read_text("utf-8").splitlines()
+        table = "\n".join(line for line in lines if line.startswith("|"))
+        figures = set(re.findall(r"(?<![\d.])\d\.\d{3}(?!\d)", table))
+        assert figures <= known, (name, figures - known)
 
 
 @each_page

@@ -51,6 +51,7 @@ def test_empty_index_finds_nothing(detector, tmp_path, in_memory):
     index = QuestionIndex.build(detector, [], path=None if in_memory else tmp_path / "i")
     assert index.search("how far") == [] and index.search(["how", "far"], k=3) == [[], []]
     assert len(index) == 0 and index.entries == index.groups() == []
+    assert index.add([]) == index.add([], ids=[], columns=[]) == ([], 0, 0, 0)
     index.add(["how far"])
     assert index.search("how far")[0].similarity == pytest.approx(1, abs=1e-6)
 

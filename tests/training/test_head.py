@@ -247,7 +247,7 @@ def train(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.csv").write_text("\n".join(lines))
     topics = find_encoder(
         Topics(), "use"
-    )  # Stands for the encoder that a command finds by its name.
+    )  # in place of the encoder that a command finds by its name
     topics.fingerprint = "f" * 64
     monkeypatch.setattr("siamese.search.encoders._use", lambda: topics)
     posts = [*pairs.question1, *pairs.question2]

@@ -1,4 +1,4 @@
-"""Columns by name: how they are compared, and what a user calls them."""
+"""Columns by name: how names are compared, and how a user writes them."""
 
 from __future__ import annotations
 

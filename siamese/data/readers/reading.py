@@ -158,9 +158,9 @@ def open_rows(
 
     Args:
       source: a path, '-', or a table: a DataFrame, a pyarrow Table, a dict of columns, ...
-      report: gets the format and what was left out.
+      report: gets the format and the rows that are left out.
       names: names of columns, in lower case, that make a text a table.
-      specs: what the user calls the columns ("title+body").
+      specs: columns as the user writes them ("title+body").
       encoding: of the file; UTF-8, or what its mark says, where None.
       by_name_alone: a text without any of the names is plain, whatever the shape of its lines.
 
@@ -208,7 +208,7 @@ def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[Bi
 
 @contextlib.contextmanager
 def _reading(report: ReadReport) -> Iterator[None]:
-    """Makes what gzip, a codec or a library of a format raises one DataError."""
+    """Raises any error of gzip, a codec or a library of a format as one DataError."""
     try:
         yield
     except (SiameseError, MemoryError):

@@ -1,4 +1,4 @@
-"""What was left out or noticed while a file was read, in words and as values."""
+"""The report of a file that was read: rows left out, repeated or cut, in words and as values."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ KINDS = {
 
 @dataclass
 class ReadReport:
-    """What was left out or noticed while a file was read; printing it gives a few lines of text.
+    """The rows of a file that were left out, repeated or cut; printing it gives a few lines of text.
 
     Args:
       path, format: the file, and its format in words.
-      bad_rows: what becomes of a row that cannot be read: 'refuse' or 'skip' (else ArgumentError).
+      bad_rows: 'refuse' the file for a row that cannot be read, or 'skip' the row; else ArgumentError.
       unit: what the numbers count from 1: 'line', or 'row' of a table.
       rows, kept: data rows read so far, and those of them that became pairs (or questions).
       findings: kind (a key of `KINDS`) -> its lines (from 1); empty where there was nothing.
       first_problem: the first bad row, in words.
-      notes: more that was noticed, in words.
+      notes: other remarks, in words.
 
     Example:
       >>> report = ReadReport("pairs.csv", rows=3, kept=2)

@@ -70,6 +70,8 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
         raise DataError(f"{name} holds several tables: give one, such as data['train'].")
     if hasattr(table, "iloc"):  # by position: a name may stand there twice
         columns = [table.iloc[:, at] for at in range(len(names))]
+    elif hasattr(table, "itercolumns"):  # pyarrow's, likewise
+        columns = table.itercolumns()
     else:
         columns = [table[column] for column in names]
     columns = [c.to_pylist() if hasattr(c, "to_pylist") else list(c) for c in columns]

@@ -175,9 +175,7 @@ class QuestionIndex:
             encode(new)  # Others may have removed some since.
             rows_of.delete(db, replaced)
             db.executemany("update question set columns = ? where row = ?", changed)
-            some = (
-                [part[at] for at in new] if part else None for part in (questions, ids, columns)
-            )
+            some = [part and [part[at] for at in new] for part in (questions, ids, columns)]
             new_ids, _ = rows_of.insert(db, *some, [vectors[at] for at in new])
         for at, i in zip(new, new_ids):
             known[at] = i
@@ -185,12 +183,7 @@ class QuestionIndex:
         return Added(known, fresh, others, len(questions) - fresh - others)
 
     def remove(self, ids: Iterable[str | int]) -> int:
-        """Removes questions by their ids; returns how many.
-
-        Raises:
-          ArgumentError: an id that is not there; nothing is removed then.
-          CheckpointError: the file cannot be changed.
-        """
+        """Removes questions by their ids; returns how many. With an unknown id (ArgumentError) none."""
         ids = [ids] if isinstance(ids, (str, int)) else list(ids)
         with self._moment(change=True) as db:
             rows = [row for row, *_ in rows_of.rows_with(db, ids)]
@@ -323,8 +316,7 @@ class QuestionIndex:
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
             (`siamese.search.index.lexical.joined_scores`). A hit's figures stay what they are.
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
-          where: only questions whose columns have these values, compared as text; of a column that holds
-            a list, one of its values.
+          where: only questions whose columns have (or, if lists, hold) these values, compared as text.
           vector_weight: the weight of the cosine in hybrid search; the index's own where None.
 
         Returns:
