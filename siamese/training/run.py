@@ -48,6 +48,7 @@ from siamese.training.step import (
 )
 
 logger = logging.getLogger("siamese")
+LEAST_STEPS = 500  # of a head: on 10,000 labels 4 epochs are 52 steps, and too few
 _PACKAGES = ("jax", "numpy", "optax")
 _FILES = ("checkpoint.safetensors", "best.safetensors", "model.safetensors", "metrics.jsonl")
 # A loss that stays on the plateau for so long counts as collapsed. Every run of the course's model starts
@@ -157,7 +158,8 @@ class Trainer:
         per_epoch = len(self.data.train[0]) / self.config.batch_size
         if self.config.batches == "bucketed":
             per_epoch = self._batches.batches_per_epoch
-        return max(1, math.ceil(self.config.epochs * per_epoch))
+        least = LEAST_STEPS if self.config.network == "head" else 1
+        return max(least, math.ceil(self.config.epochs * per_epoch))
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
