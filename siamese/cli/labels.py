@@ -252,6 +252,10 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
                 answers.append((*candidate[1:], int(reply == "y")))
             lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
             write_bytes_atomically(path, lines.encode(flags.encoding or "utf-8", "replace"))
+    if not answers:
+        raise DataError(
+            "There are no answers. Answer y or n to some pairs: a threshold needs both."
+        )
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
 
 

@@ -229,6 +229,13 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
     assert "siamese duplicates q.csv --model model --threshold 0." in out
 
 
+def test_without_an_answer_there_is_no_threshold(run, tmp_path, monkeypatch):
+    (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, _, err = run("threshold", "q.txt", "--label", "3")
+    assert code == 2 and "There are no answers. Answer y or n" in err
+
+
 def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_it(
     run, tmp_path, monkeypatch
 ):

@@ -320,6 +320,7 @@ REFUSED = {  # content, options, parts of the message
 }  # fmt: skip
 REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
+    "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
     "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "header line"),
     "no header, tabs": ("7\tHow far?\n8\tWho?\n9\tWhy? 1,2\n", {}, "the columns: 7, How far?"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),

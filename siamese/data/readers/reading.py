@@ -308,8 +308,9 @@ def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | N
     names = cells(first, mark)
     if by_name_alone or len(names) == 1 or any(name.startswith(" ") for name in names):
         return None
-    alike = sum(len(cells(line, mark)) == len(names) for line in others)
-    is_table = 2 * alike >= len(others) and (alike or not first.rstrip().endswith("?"))
+    rows = list(csv.reader(others, delimiter=mark))  # a quoted cell may hold lines
+    alike = sum(len(row) == len(names) for row in rows)
+    is_table = 2 * alike >= len(rows) and (alike or not first.rstrip().endswith("?"))
     return mark if is_table else None
 
 
