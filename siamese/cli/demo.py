@@ -14,6 +14,7 @@ from typing import Any
 
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, aligned, note
+from siamese.errors import ArgumentError
 from siamese.search.display import rounded
 from siamese.training.config import TrainConfig
 
@@ -40,6 +41,7 @@ def demo(flags: argparse.Namespace) -> Result:
     from siamese.training.run import Trainer
 
     started, corpus, folder = time.monotonic(), embedded_corpus(), Path(flags.output)
+    _claim(folder)
     note(
         f"Embedded corpus: {len(corpus.train):,} training, {len(corpus.valid):,} validation and "
         f"{len(corpus.test):,} test pairs about {len(corpus.subjects)} subjects, made by a grammar."
@@ -66,7 +68,7 @@ def demo(flags: argparse.Namespace) -> Result:
     trainer.save(report)
     figures["head"] = rounded({**report.as_dict(), "seconds": time.monotonic() - begun})
     note("3. The encoder `use` alone, on 300 questions written by hand.")
-    by_hand, answers = _on_handwritten_questions(folder / "questions.csv")
+    by_hand, answers = _on_handwritten_questions()
     table, names = [["model", "accuracy", "ROC AUC"]], ("tuned_accuracy", "roc_auc")
     table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
     table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])
@@ -85,22 +87,38 @@ def demo(flags: argparse.Namespace) -> Result:
     return "\n".join(lines), facts
 
 
-def _on_handwritten_questions(path: Path) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Writes the handwritten questions; the figures of their groups, over pairs, and three answers."""
+def _claim(folder: Path) -> None:
+    """Writes the handwritten questions to a new folder, or to that of a former demo.
+
+    Raises:
+      ArgumentError: the folder holds anything else, which the demo would replace.
+    """
+    from siamese.data.corpus import handwritten_questions
+    from siamese.search.display import csv_line
+    from siamese.storage.atomic import explained, write_text_atomically
+
+    rows = [("id", "question"), *((own.id, own.question) for own in handwritten_questions())]
+    path, text = folder / "questions.csv", "".join(f"{csv_line(row)}\n" for row in rows)
+    with contextlib.suppress(OSError):
+        if any(folder.iterdir()) and (not path.exists() or path.read_bytes() != text.encode()):
+            raise ArgumentError(f"{folder} holds other files. Name a new folder with --output.")
+    with explained(folder, error=ArgumentError):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_text_atomically(path, text)
+
+
+def _on_handwritten_questions() -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """The figures of the groups of the handwritten questions, over pairs, and three answers."""
     import numpy as np
     from sklearn.metrics.cluster import pair_confusion_matrix
 
     from siamese.data.corpus import handwritten_questions
     from siamese.search.detector import DuplicateDetector
-    from siamese.search.display import csv_line
     from siamese.search.index import QuestionIndex
-    from siamese.storage.atomic import write_text_atomically
 
     questions = handwritten_questions()
-    rows = [("id", "question"), *((question.id, question.question) for question in questions)]
-    write_text_atomically(path, "".join(f"{csv_line(row)}\n" for row in rows))
-    ids, texts = zip(*rows[1:])
-    index = QuestionIndex.build(DuplicateDetector.pretrained(), texts, ids=ids)
+    texts = [question.question for question in questions]
+    index = QuestionIndex.build(DuplicateDetector.pretrained(), texts)
     labels = np.arange(len(questions))
     for group in index.groups():
         labels[[member.row for member in group]] = group[0].row

@@ -94,6 +94,15 @@ def test_doctor_prints_versions_devices_and_patches(tmp_path):
     assert "Trax 1.3.9 was never tried" in problem and "trax==1.4.1" in problem
 
 
+def test_the_demo_replaces_no_files_of_yours(run, tmp_path):
+    (tmp_path / "runs").mkdir()
+    for name in ("head", "questions.csv"):
+        (tmp_path / "runs" / name).write_text("mine")
+        code, _, err = run("demo", "--output", "runs")
+        assert code == 2 and "runs holds other files" in err
+        assert (tmp_path / "runs" / name).read_text() == "mine"
+
+
 @pytest.mark.slow
 def test_the_demo_beats_chance_and_word_overlap(run):
     code, out, _ = run("demo", "--steps", "60", "--json")
