@@ -101,7 +101,9 @@ def _claim(folder: Path) -> None:
     path, text = folder / "questions.csv", "".join(f"{csv_line(row)}\n" for row in rows)
     with contextlib.suppress(OSError):
         if any(folder.iterdir()) and (not path.exists() or path.read_bytes() != text.encode()):
-            raise ArgumentError(f"{folder} holds other files. Name a new folder with --output.")
+            raise ArgumentError(
+                f"{folder} holds other files. Name a new folder: `siamese demo --output FOLDER`."
+            )
     with explained(folder, error=ArgumentError):
         folder.mkdir(parents=True, exist_ok=True)
     write_text_atomically(path, text)

@@ -29,6 +29,10 @@ from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
 from siamese.storage.atomic import explained, write_bytes_atomically
 
+FEW = (
+    5  # duplicates among the labels of a threshold; with fewer it is hardly better than the default
+)
+
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
@@ -217,6 +221,11 @@ def threshold(flags: argparse.Namespace) -> Result:
         text += f"Saved, with the calibration, in {output}."
     else:
         text += "It is not saved; --output FILE writes a model with it."
+    if fit["duplicates"] < FEW:
+        text += (
+            f" With fewer than {FEW} duplicates it is not worth much: answer more. Similar pairs to look "
+            f"at: `siamese duplicates {target} --pairs --threshold 0.6`."
+        )
     if kind == "questions":
         path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
@@ -252,9 +261,11 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
                 answers.append((*candidate[1:], int(reply == "y")))
             lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
             write_bytes_atomically(path, lines.encode(flags.encoding or "utf-8", "replace"))
-    if not answers:
+    if len({reply for *_, reply in answers}) < 2:
+        how = f"All {len(answers)} answers are {'ny'[answers[0][2]]}" if answers else "No answers"
         raise DataError(
-            "There are no answers. Answer y or n to some pairs: a threshold needs both."
+            f"{how}: a threshold needs both, y and n. Go on with a larger --label, or compare less text, "
+            "such as --column title."
         )
     return QuestionPairs(*([answer[at] for answer in answers] for at in range(3)))
 

@@ -17,6 +17,7 @@ _opened = itertools.count()
 def summary_writer(log_dir: str, enable: bool = True) -> SimpleNamespace:
     """A writer to a new file in `log_dir`, with those methods of Trax's SummaryWriter that its Loop calls.
 
+    Trax's `enable` has no effect.
     They are scalar(tag, number, step), text(tag, text, step), flush() and close(); each, and the making,
     raises OSError where the file cannot be written.
     """

@@ -41,7 +41,7 @@ class _StandIn(types.ModuleType):
         return _StandIn(f"{self.__name__}.{name}")
 
     def __call__(self, *args, **kwargs):
-        path = self.__name__
+        path = self.__name__.replace("tensorflow.compat.v2", "tensorflow")
         if path in _LIGHT:
             return _LIGHT[path](*args, **kwargs)
         package = _package_of(path).replace("trax.tf_numpy", "tensorflow")

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.readers.columns import normal_name
 from siamese.data.readers.tables import memory_columns
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 
 # Names of the column with the questions in a table.
-QUESTION_NAMES = (
-    "question",
-    "questions",
-    "text",
-    "title",
-    "subject",
-    "summary",
-    "sentence",
-    "query",
-)
+QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
+QUESTION_NAMES += ("subject", "summary")  # where none of the others is there
+
+
+def question_places(names: Sequence[str]) -> list[int]:
+    """The places of the names that may each be the column of questions."""
+    places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
+    usual = [at for at in places if normal_name(names[at]) in QUESTION_NAMES[:-2]]
+    return usual or places
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -85,7 +85,7 @@ def text_list(texts: Any, function: str) -> list[str]:
     if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
         what = f"{function}: the {type(texts).__name__}"
         names, columns = memory_columns(texts, what)
-        places = [at for at, name in enumerate(names) if name.strip().lower() in QUESTION_NAMES]
+        places = question_places(names)
         if len(places) != 1:
             raise DataError(
                 f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}); the columns: "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from siamese.data.arguments import QUESTION_NAMES
+from siamese.data.arguments import QUESTION_NAMES, question_places
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows, source_name
 from siamese.data.readers.report import ReadReport
@@ -16,7 +16,7 @@ from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
-ID_NAMES = ("id", "qid", "question_id", "ticket", "ticket id", "idx")
+ID_NAMES = ("id", "qid", "question_id", "ticket", "ticket id", "ticket_id", "post_id", "idx")
 BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")
 BODY_WORDS = 50  # of title and body, the first words that count
 
@@ -175,7 +175,8 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         return column, rows.parts(column)
     if rows.is_plain:
         return "each line", Parts(header)
-    names = [name for name in header if normal_name(name) in QUESTION_NAMES]
+    header = list(header)
+    names = [header[at] for at in question_places(header)]
     if list(map(normal_name, names)) == ["title"]:
         names += [name for name in header if normal_name(name) in BODY_NAMES]
         if len(names) == 2:

@@ -22,7 +22,7 @@ from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
 from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs, unit_rows
 from siamese.search.nearest import cosines_with
-from siamese.search.parts import Decisions, calibration_of, fit_parts
+from siamese.search.parts import Decisions, calibration_of
 
 COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
@@ -150,12 +150,6 @@ class DuplicateDetector(Decisions):
         if self.decides_by_parts:
             return self.with_fit(self.calibration.refitted(self.part_cosines(*sides), labels))
         return self.with_fit(fit_threshold(cosines_with(*sides), labels).to_dict())
-
-    def with_curve(self, pairs: Any) -> DuplicateDetector:
-        """The same model, decided by a curve of its parts' cosines; give 1,000 labelled pairs at least."""
-        sides = self._pairs(pairs.question1, pairs.question2)
-        curve = fit_parts(self.part_cosines(*sides), cosines_with(*sides), pairs.is_duplicate)
-        return self.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
 
     def with_fit(self, fit: Mapping[str, Any]) -> DuplicateDetector:
         """The same model with another threshold and calibration, as plain values."""

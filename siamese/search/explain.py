@@ -6,6 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from siamese.data.arguments import text_list
+from siamese.data.text import cleaned
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector
 from siamese.search.display import harmless, rounded
@@ -83,7 +84,8 @@ def explain(detector: DuplicateDetector, question1: str, question2: str) -> Expl
 
     Source: the occlusion of Zeiler and Fergus (2014), for words: Li, Monroe and Jurafsky (2016).
     """
-    words = [text.split()[:MAX_TOKENS] for text in text_list([question1, question2], "explain")]
+    asked = map(cleaned, text_list([question1, question2], "explain"))
+    words = [text.split()[:MAX_TOKENS] for text in asked]
     if [] in words:
         name = f"question{words.index([]) + 1}"
         raise DataError(f"{name} has no words, so there is nothing to explain.")

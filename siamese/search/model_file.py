@@ -28,7 +28,7 @@ from siamese.storage.atomic import explained, open_atomically
 if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector
 
-FORMAT, VERSION = "siamese", 2
+FORMAT, VERSION = "siamese", 3
 TOWER = ("vocab_size", "d_model", "mask_padding", "bidirectional")
 MODEL_NAME = "model.safetensors"  # in the directory of a run
 
@@ -86,7 +86,7 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
             if facts.get("version") != VERSION:
                 raise CheckpointError(
                     f"{path} has format version {facts.get('version')!r:.20}; this siamese reads "
-                    f"version {VERSION}. Upgrade siamese."
+                    f"version {VERSION}. {MAKERS[kind]}."
                 )
             if facts.get("kind") != kind:
                 raise CheckpointError(f"{path} is a {facts.get('kind')!s:.40}, not a {kind}.")

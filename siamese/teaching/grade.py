@@ -213,7 +213,7 @@ def definitions(cells: Iterable[str]) -> list[str]:
     """The imports, functions, classes and names of constants and lambdas at the top level of cells."""
     codes = []
     for code in cells:
-        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        with contextlib.suppress(SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
             tree = ast.parse(TransformerManager().transform_cell(code))  # %magic becomes Python
             codes += [ast.unparse(node) for node in tree.body if _defines(node)]
     return codes

@@ -233,7 +233,10 @@ def test_without_an_answer_there_is_no_threshold(run, tmp_path, monkeypatch):
     (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     code, _, err = run("threshold", "q.txt", "--label", "3")
-    assert code == 2 and "There are no answers. Answer y or n" in err
+    assert code == 2 and "No answers: a threshold needs both" in err
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\nn\n"))
+    code, _, err = run("threshold", "q.txt", "--label", "2")
+    assert code == 2 and "All 2 answers are n: a threshold needs both" in err and "--label" in err
 
 
 def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_it(

@@ -495,3 +495,24 @@ def test_lines_of_many_bodies_are_named_and_dropped_on_request(drop):
         "4 lines repeated in more than 1 % of body: 'Sent from my  phone' (199), "
     )
     assert line.endswith("…: left out" if drop else "…: --drop-repeated leaves such lines out")
+
+
+@pytest.mark.parametrize(
+    ("names", "column"),
+    [
+        ("id,subject,question", "question"),
+        ("title,summary", "title"),
+        ("ticket_id,subject", "subject"),
+    ],
+)
+def test_a_subject_or_summary_is_the_question_where_nothing_else_is(tmp_path, names, column):
+    rows = [names, *(",".join(f"{name} {n}" for name in names.split(",")) for n in "12")]
+    result = read_questions(file_of(tmp_path, "\n".join(rows)))
+    assert result.column == column and result.questions == [f"{column} 1", f"{column} 2"]
+    assert result.has_ids == ("id" in names)
+
+
+@pytest.mark.parametrize("column", ["How are you?", 5])
+def test_a_column_of_a_table_in_memory_is_a_list(column):
+    with pytest.raises(DataError, match=r"column 'question' is .*, not a list of values"):
+        read_questions({"question": column})

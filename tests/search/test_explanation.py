@@ -50,3 +50,11 @@ def test_the_encoder_hardly_sees_direction_and_negation():
     ):
         assert detector.similarity(one, two) == pytest.approx(cosine, abs=1e-3)
         assert differences(one, two)
+
+
+def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
+    use, other = DuplicateDetector.pretrained(), "How can I reset it?"
+    loud, calm = (
+        explain(use, text, other).words1 for text in ("RESET MY PASSWORD", "Reset my password")
+    )
+    assert [word.effect for word in loud] == [word.effect for word in calm]

@@ -230,6 +230,20 @@ def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_pat
     )
 
 
+def test_epochs_that_were_asked_for_are_kept(tmp_path):
+    config = dataclasses.replace(HEAD, steps=1)
+    for name, epochs in (("one", 1.0), ("default", TrainConfig.head().epochs)):
+        trainer = Trainer(
+            questions_of(900, 0),
+            dataclasses.replace(config, epochs=epochs),
+            tmp_path / name,
+            valid=questions_of(400, 1),
+            init_from=bare(),
+            quiet=True,
+        )
+        assert (trainer.total_steps < 500) == (name == "one")
+
+
 def _parts(model):
     return model.weights, model.vocabulary, model.tower
 

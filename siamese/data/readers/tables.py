@@ -74,11 +74,15 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
         columns = table.itercolumns()
     else:
         columns = [table[column] for column in names]
-    columns = [c.to_pylist() if hasattr(c, "to_pylist") else list(c) for c in columns]
-    if len(set(map(len, columns))) > 1:
-        lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, columns))
+    values = []
+    for of, column in zip(names, columns):
+        if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
+            raise DataError(f"{name}: column {of!r} is {column!r:.40}, not a list of values.")
+        values.append(column.to_pylist() if hasattr(column, "to_pylist") else list(column))
+    if len(set(map(len, values))) > 1:
+        lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
-    return list(map(str, names)), columns
+    return list(map(str, names)), values
 
 
 def memory_table(table: Any, name: str) -> Table:

@@ -150,14 +150,24 @@ def _borrowed(fn: Any, names: set[str]) -> str:
     return min(borrowed, default="")
 
 
-_USES = ast.Call, ast.keyword, ast.Starred, ast.For, ast.If, ast.While, ast.BinOp, ast.Attribute
+_USES = (
+    ast.Call,
+    ast.keyword,
+    ast.Starred,
+    ast.Tuple,
+    ast.For,
+    ast.If,
+    ast.While,
+    ast.BinOp,
+    ast.Attribute,
+)
 
 
 def blank_line(fn: Callable, stopped: bool = False) -> str:
     """The function's first line with None where code belongs; empty where there is none.
 
-    That is a name's only value, and a part of a use once a call stopped. Defaults, comparisons,
-    ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
+    That is the only value of a name or of names, and a part of a use once a call stopped. Defaults,
+    comparisons, ``x[:, None]``, ``axis=None`` and ``return None`` are proper code.
     """
     source = source_of(fn)
     try:
@@ -168,11 +178,13 @@ def blank_line(fn: Callable, stopped: bool = False) -> str:
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in nodes:
         if isinstance(node, ast.Assign):
-            place = stored.count(ast.unparse(node.targets[0])) < 2
+            names = [n.id for n in ast.walk(node.targets[0]) if isinstance(n, ast.Name)]
+            place = all(stored.count(name) < 2 for name in names)
         else:
-            place = isinstance(node, ast.Tuple) or (stopped and isinstance(node, _USES))
+            place = stopped and isinstance(node, _USES)
         if place and getattr(node, "arg", "") != "axis":
-            for part in ast.iter_child_nodes(node):
+            several = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+            for part in ast.iter_child_nodes(node.value if several else node):
                 if isinstance(part, ast.Constant) and part.value is None and part not in inside:
                     return source.splitlines()[part.lineno - 1].strip()
     return ""
