@@ -15,7 +15,7 @@ from siamese.cli.output import Result, counted, note, remarks, table_result, thr
 from siamese.cli.reading import note_cut, note_findings, opened, question_list, reading_options
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import REQUIRED, pair_rows
-from siamese.data.readers.reading import ReadReport, source_name
+from siamese.data.readers.report import ReadReport, source_name
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import NO_LABELS, csv_line, harmless, json_text, rounded

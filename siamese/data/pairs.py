@@ -10,8 +10,8 @@ import numpy as np
 
 from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.readers.columns import Parts, normal_name, shown_names
-from siamese.data.readers.reading import Rows, open_rows, source_name
-from siamese.data.readers.report import ReadReport
+from siamese.data.readers.reading import Rows, open_rows
+from siamese.data.readers.report import ReadReport, source_name
 from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 

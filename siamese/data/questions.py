@@ -9,8 +9,8 @@ from typing import Any
 
 from siamese.data.arguments import QUESTION_NAMES, question_places
 from siamese.data.readers.columns import Parts, normal_name, shown_names
-from siamese.data.readers.reading import Rows, open_rows, source_name
-from siamese.data.readers.report import ReadReport
+from siamese.data.readers.reading import Rows, open_rows
+from siamese.data.readers.report import ReadReport, source_name
 from siamese.data.readers.tables import id_text, json_value
 from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError

@@ -13,7 +13,8 @@ import numpy as np
 
 from siamese.data.clusters import connected_groups
 from siamese.data.readers.columns import normal_name
-from siamese.data.readers.reading import ReadReport, open_rows, source_name
+from siamese.data.readers.reading import open_rows
+from siamese.data.readers.report import ReadReport, source_name
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
 

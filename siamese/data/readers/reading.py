@@ -23,13 +23,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, BinaryIO
 
-from siamese.data.readers.columns import (
-    Parts,
-    columns_called,
-    normal_name,
-    read_spec,
-    shown_names,
-)  # fmt: skip
+from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
 from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import Table, memory_table, parquet_table, workbook_table
 from siamese.errors import ArgumentError, DataError, SiameseError
@@ -177,13 +171,6 @@ def open_rows(
         with _reading(report):
             rows = _recognised(file, report, known, encoding, by_name_alone)
         yield rows
-
-
-def source_name(source: Any) -> str:
-    """What messages call a file or a table."""
-    if not isinstance(source, (str, os.PathLike)):
-        return f"the {type(source).__name__}"
-    return "standard input" if source == "-" else str(source)
 
 
 def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[BinaryIO]:
