@@ -21,6 +21,11 @@ def flag(name: str, help: str) -> Argument:
     return arg(name, help=help, action="store_true")
 
 
+def answers_file(path: str) -> str:
+    """The file beside a list or an index that has its answers."""
+    return f"{path.rstrip('/')}.answers.csv"
+
+
 def command(*arguments: Argument | list[Argument] | Callable) -> Callable:
     """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
 

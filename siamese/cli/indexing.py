@@ -15,6 +15,7 @@ from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
+from siamese.data.pairs import read_pairs
 from siamese.data.questions import QuestionList, read_ids
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
@@ -146,8 +147,13 @@ def duplicates(flags: argparse.Namespace) -> Result:
     """
     with opened(flags.index, flags) as (index, detector):
         facts = threshold_facts(detector, flags)
-        write = _pairs if flags.pairs or flags.differences else _groups
-        return write(index, flags, facts)
+        if flags.pairs or flags.differences:
+            return _pairs(index, flags, facts)
+        path = shared.answers_file(flags.index)
+        if reading.kind_of(flags.index) == "questions" and os.path.isfile(path):
+            count = index.add_answers(read_pairs(path, encoding=flags.encoding))
+            note(f"{path}: {counted(count, 'answer')} of yours, which bind the groups.")
+        return _groups(index, flags, facts)
 
 
 def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:

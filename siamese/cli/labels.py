@@ -194,7 +194,7 @@ def threshold(flags: argparse.Namespace) -> Result:
         read = flags.model or (target if kind == "model" else "")
         place, same = (os.path.realpath(model_path(p)) for p in (output, read))
         claim(place, flags.overwrite or place == same)
-    path = flags.answers or f"{target.rstrip('/')}.answers.csv"
+    path = flags.answers or shared.answers_file(target)
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
         facts = {"answers": path, "before": round(detector.threshold, 6), "output": output}

@@ -239,6 +239,22 @@ def test_without_an_answer_there_is_no_threshold(run, tmp_path, monkeypatch):
     assert code == 2 and "All 2 answers are n: a threshold needs both" in err and "--label" in err
 
 
+def test_the_answers_beside_a_file_bind_its_groups(run, tmp_path):
+    """A pair answered n is in no group, a pair answered y always is."""
+    (tmp_path / "q.txt").write_text("How far is it?\nHow far is this?\nWho cooks?\nWhat is rice?\n")
+    pair = ["How far is it?,How far is this?,", "Who cooks?,What is rice?,"]
+
+    def groups(answers):
+        lines = [HEADER, *(f"{text}{reply}\n" for text, reply in zip(pair, answers))]
+        (tmp_path / "q.txt.answers.csv").write_text("".join(lines))
+        code, out, err = run("duplicates", "q.txt")
+        assert code == 0 and "2 answers of yours, which bind the groups" in err
+        return [line.split(",")[5] for line in out.splitlines()[1:]]
+
+    assert groups([1, 0]) == ["How far is it?", "How far is this?"]
+    assert groups([0, 1]) == ["Who cooks?", "What is rice?"]
+
+
 def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_it(
     run, tmp_path, monkeypatch
 ):
