@@ -1,13 +1,17 @@
 """A threshold of a few labels: asked near the border, kept in a file, written to the model or the index."""
 
+import csv
 import io
 import re
+from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 import pytest
 from small_models import make_detector, random_questions
 
 from siamese import DuplicateDetector, QuestionIndex
+from siamese.data.corpus import handwritten_questions
 from siamese.data.pairs import read_pairs
 from siamese.evaluation.asking import next_place, shown
 from siamese.evaluation.thresholds import fit_threshold
@@ -253,6 +257,35 @@ def test_the_answers_beside_a_file_bind_its_groups(run, tmp_path):
 
     assert groups([1, 0]) == ["How far is it?", "How far is this?"]
     assert groups([0, 1]) == ["Who cooks?", "What is rice?"]
+
+
+def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_path, monkeypatch):
+    """The figures of the README and of docs/quickstart.md: pairs found and right, before and after."""
+    owners = {own.question: own.group or own.id for own in handwritten_questions()}
+    (tmp_path / "q.txt").write_text("\n".join(owners))
+
+    def pairs(groups):
+        return {frozenset(pair) for group in groups for pair in combinations(group, 2)}
+
+    def found(*flags):
+        rows = csv.DictReader(run("duplicates", "q.txt", *flags)[1].splitlines())
+        groups = defaultdict(list)
+        for row in rows:
+            groups[row["group"]].append(row["question"])
+        return pairs(groups.values())
+
+    members = defaultdict(list)
+    for question, owner in owners.items():
+        members[owner].append(question)
+    true, before = pairs(members.values()), found()
+    assert [len(true), len(before), len(before & true)] == [120, 47, 16]
+    monkeypatch.setattr(
+        "siamese.cli.labels._ask", lambda pair, _: "ny"[owners[pair[0]] == owners[pair[1]]]
+    )
+    out = run("threshold", "q.txt", "--label", "30")[1]
+    cut = re.search(r"--threshold (\S+)", out)[1]
+    after = found("--threshold", cut)
+    assert [cut, len(after), len(after & true)] == ["0.611", 127, 72]
 
 
 def test_a_command_about_a_list_says_what_it_read_and_after_a_while_how_to_keep_it(
