@@ -29,7 +29,7 @@ def test_its_commands_run_in_order(tmp_path):
     output = run_readme().run(tmp_path, installed=True)
     assert "37 groups of 78 questions, the largest of 4" in output
     assert "How can I reset the password for my account?" in output
-    assert "of 30 labels" in output and (tmp_path / "mine.safetensors").exists()
+    assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
     assert (
         "-> duplicate: " in output and (tmp_path / "runs" / "mine" / "model.safetensors").exists()
     )
