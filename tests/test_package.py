@@ -106,7 +106,7 @@ def test_a_reader_of_the_course_follows_few_lines():
         waiting += [there for here, there in imported if here == name and there not in reached]
     lines = {name: len(modules[name].read_text(encoding="utf-8").splitlines()) for name in reached}
     assert sum(count for name, count in lines.items() if name.startswith("course")) <= 945
-    assert sum(lines.values()) < 2250
+    assert sum(lines.values()) < 2110
 
 
 def test_files_and_folders_stay_small_enough_to_read():

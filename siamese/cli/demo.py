@@ -73,11 +73,11 @@ def demo(flags: argparse.Namespace) -> Result:
     table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
     table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])
     seconds = round(time.monotonic() - started, 1)
-    found = [f"  {a['question']}\n    {a['similarity']:.2f}  {a['answer']}" for a in answers]
+    hits = [f"  {a['question']}\n    {a['similarity']:.2f}  {a['answer']}" for a in answers]
     lines = [
         *aligned(table),
         f"\n{folder}/questions.csv has 300 questions written by hand. Asked of them:",
-        *found,
+        *hits,
         f"\nIts duplicates, found without training (a fifth are near misses): precision "
         f"{by_hand['precision']:.3f}, recall {by_hand['recall']:.3f} over pairs.",
         f"\nDone in {seconds:.0f} s. Next, on this file or one of yours:",

@@ -29,9 +29,7 @@ from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
 from siamese.storage.atomic import explained, write_bytes_atomically
 
-FEW = (
-    5  # duplicates among the labels of a threshold; with fewer it is hardly better than the default
-)
+FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
 
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
@@ -223,8 +221,8 @@ def threshold(flags: argparse.Namespace) -> Result:
         text += "It is not saved; --output FILE writes a model with it."
     if fit["duplicates"] < FEW:
         text += (
-            f" With fewer than {FEW} duplicates it is not worth much: answer more. Similar pairs to look "
-            f"at: `siamese duplicates {target} --pairs --threshold 0.6`."
+            f" A threshold of fewer than {FEW} duplicates is unreliable: answer more. Similar pairs "
+            f"to look at: `siamese duplicates {target} --pairs --threshold 0.6`."
         )
     if kind == "questions":
         path = target + same_flags(flags)

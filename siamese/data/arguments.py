@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from siamese.data.readers.columns import normal_name
-from siamese.data.readers.tables import memory_columns
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
-
-# Names of the column with the questions in a table.
-QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
-QUESTION_NAMES += ("subject", "summary")  # where none of the others is there
-
-
-def question_places(names: Sequence[str]) -> list[int]:
-    """The places of the names that may each be the column of questions."""
-    places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
-    usual = [at for at in places if normal_name(names[at]) in QUESTION_NAMES[:-2]]
-    return usual or places
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -71,35 +58,6 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
             f"{name}[{wrong[0]}] is {array[wrong[0]]!r}."
         )
     return array.astype(bool)
-
-
-def text_list(texts: Any, function: str) -> list[str]:
-    """Texts as a list; of a table with columns (a DataFrame, ...) its questions.
-
-    Raises:
-      DataError: a value that is not text, with its place; a table without one column of questions.
-      ArgumentError: one text instead of a list.
-    """
-    if isinstance(texts, (str, bytes)):
-        raise ArgumentError(f"{function} takes a list of questions, not one text.")
-    if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
-        what = f"{function}: the {type(texts).__name__}"
-        names, columns = memory_columns(texts, what)
-        places = question_places(names)
-        if len(places) != 1:
-            raise DataError(
-                f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}); the columns: "
-                f"{', '.join(names)[:200]}. Give the column itself, as a list."
-            )
-        texts = columns[places[0]]
-    texts = list(texts)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(
-                f"Question {place} (from 0) is {text!r}, not text. An empty cell of a table is often NaN "
-                "or None: drop that row or write ''."
-            )
-    return texts
 
 
 def token_rows(rows: Any, name: str) -> Ragged:

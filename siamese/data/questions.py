@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from siamese.data.arguments import QUESTION_NAMES, question_places
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows
 from siamese.data.readers.report import ReadReport, source_name
-from siamese.data.readers.tables import id_text, json_value
+from siamese.data.readers.tables import QUESTION_NAMES, id_text, json_value, question_places
 from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError
 
@@ -175,7 +174,6 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
         return column, rows.parts(column)
     if rows.is_plain:
         return "each line", Parts(header)
-    header = list(header)
     names = [header[at] for at in question_places(header)]
     if list(map(normal_name, names)) == ["title"]:
         names += [name for name in header if normal_name(name) in BODY_NAMES]

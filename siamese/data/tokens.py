@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siamese.compat.progress import progress_bar
-from siamese.data.arguments import text_list
+from siamese.data.readers.tables import text_list
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary, word_ids
 from siamese.nn.ragged import Ragged

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from siamese.compat.progress import progress_bar
-from siamese.data.arguments import text_list, whole_number
+from siamese.data.arguments import whole_number
+from siamese.data.readers.tables import text_list
 from siamese.data.text import cleaned
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import text_list
+from siamese.data.readers.tables import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 USE, WORDLLAMA = "use", "wordllama"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from siamese.data.arguments import text_list
+from siamese.data.readers.tables import text_list
 from siamese.data.text import cleaned
 from siamese.errors import DataError
 from siamese.search.detector import MAX_TOKENS, DuplicateDetector

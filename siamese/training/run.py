@@ -158,9 +158,9 @@ class Trainer:
         per_epoch = len(self.data.train[0]) / self.config.batch_size
         if self.config.batches == "bucketed":
             per_epoch = self._batches.batches_per_epoch
-        preset = TrainConfig.head().epochs  # Of a number that was asked for there is no least.
-        is_default = self.config.network == "head" and self.config.epochs == preset
-        least = LEAST_STEPS if is_default else 1
+        preset = TrainConfig.head().epochs  # The minimum holds for the preset's epochs alone.
+        is_preset = self.config.network == "head" and self.config.epochs == preset
+        least = LEAST_STEPS if is_preset else 1
         return max(least, math.ceil(self.config.epochs * per_epoch))
 
     @property

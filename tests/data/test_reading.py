@@ -17,9 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from siamese.data.arguments import text_list
 from siamese.data.pairs import read_pairs
 from siamese.data.questions import read_ids, read_questions
+from siamese.data.readers.tables import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 HEADER = ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"]

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from siamese.errors import DataError, MissingDependencyError
+from siamese.data.readers.columns import normal_name
+from siamese.errors import ArgumentError, DataError, MissingDependencyError
+
+# Names of the column with the questions in a table.
+QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
+QUESTION_NAMES += ("subject", "summary")  # where none of the others is there
+
+
+def question_places(names: Sequence[str]) -> list[int]:
+    """The places of the names that may each be the column of questions."""
+    places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
+    usual = [at for at in places if normal_name(names[at]) in QUESTION_NAMES[:-2]]
+    return usual or places
+
 
 Table = tuple[str, list[str], Iterator[tuple[int, list]]]  # format, header, rows with their numbers
 
@@ -83,6 +96,35 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
         lengths = ", ".join(f"{of} {len(column):,}" for of, column in zip(names, values))
         raise DataError(f"{name}: its columns have different lengths ({lengths}).")
     return list(map(str, names)), values
+
+
+def text_list(texts: Any, function: str) -> list[str]:
+    """Texts as a list; of a table with columns (a DataFrame, ...) its questions.
+
+    Raises:
+      DataError: a value that is not text, with its place; a table without one column of questions.
+      ArgumentError: one text instead of a list.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise ArgumentError(f"{function} takes a list of questions, not one text.")
+    if isinstance(texts, Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
+        what = f"{function}: the {type(texts).__name__}"
+        names, columns = memory_columns(texts, what)
+        places = question_places(names)
+        if len(places) != 1:
+            raise DataError(
+                f"{what} needs one column of questions ({', '.join(QUESTION_NAMES)}); the columns: "
+                f"{', '.join(names)[:200]}. Give the column itself, as a list."
+            )
+        texts = columns[places[0]]
+    texts = list(texts)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(
+                f"Question {place} (from 0) is {text!r}, not text. An empty cell of a table is often NaN "
+                "or None: drop that row or write ''."
+            )
+    return texts
 
 
 def memory_table(table: Any, name: str) -> Table:

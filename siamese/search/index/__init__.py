@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import as_number, one_of, text_list, whole_number
+from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
+from siamese.data.readers.tables import text_list
 from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector

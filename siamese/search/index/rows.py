@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import text_list
+from siamese.data.readers.tables import text_list
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
