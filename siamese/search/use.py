@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,11 +28,12 @@ from pathlib import Path
 import numpy as np
 
 from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
+from siamese.search.pieces import Pieces
 
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
 
-_OUTSIDE, _UNKNOWN, _START, _END, _BLANK = -1, 0, 1, 2, 6  # ids; those up to _BLANK are no text
+_OUTSIDE, _START, _END, _BLANK = -1, 1, 2, 6  # ids; those up to _BLANK are no text
 _PARTS = 17  # The file has the embedding in 17 parts: token i is row i // 17 of part i % 17.
 _WIDTH = 256  # numbers of a token in each convolution
 _NEAR = 2  # tokens on either side of the current one in the widest convolution
@@ -41,10 +41,6 @@ _NEAR = 2  # tokens on either side of the current one in the widest convolution
 _CONVOLUTIONS = ((2, 0, slice(0, 256)), (3, 1, slice(256, 512)), (5, 2, slice(512, 768)))
 _TASK = 49_152  # characters of a thread's task: its distinct tokens are looked up together
 _RUN = 384  # tokens in the convolutions at once: their arrays of 2 MB stay in the cache
-
-# A piece of the vocabulary in SentencePiece's file: length, length, text, score, perhaps a type.
-_PIECE = re.compile(rb"\n.\n.(.+?)\x15(.{4})(?:\x18.)?(?=\n.\n|\x12)", re.DOTALL)
-_NORMALIZER = b"\n\x08nmt_nfkc\x12"
 
 
 class UniversalSentenceEncoder(FrozenEncoder):
@@ -59,10 +55,15 @@ class UniversalSentenceEncoder(FrozenEncoder):
         contents = [(folder / name).read_bytes() for name in ("weights.npz", "sp.model")]
         super().__init__(USE, fingerprint_of(*contents), SIZE, self._of_texts)
         self._blas, self._lock = ThreadpoolController(), threading.Lock()
-        self._tokenizer = _read_tokenizer(contents[1])
-        with np.load(io.BytesIO(contents[0]), allow_pickle=False) as arrays:
-            self._embedding = np.stack([arrays[f"q{part + 1}"] for part in range(_PARTS)])
-            self._weights = {name: arrays[name] for name in arrays.files if name[0] != "q"}
+        with (
+            np.load(io.BytesIO(contents[0]), allow_pickle=False) as arrays,
+            ThreadPoolExecutor() as pool,
+        ):
+            reading = {name: pool.submit(arrays.__getitem__, name) for name in arrays.files}
+            self._pieces = Pieces(contents[1])  # meanwhile
+            weights = {name: array.result() for name, array in reading.items()}
+        self._embedding = np.stack([weights.pop(f"q{part + 1}") for part in range(_PARTS)])
+        self._weights = weights
         self._projection = [  # of the three convolutions, side by side
             np.concatenate([self._weights[name + order] for order in "235"], axis=-1)
             for name in ("proj", "proj_b", "ln_g", "ln_b")
@@ -70,19 +71,13 @@ class UniversalSentenceEncoder(FrozenEncoder):
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without start and end; an unknown character is the id 0."""
-        texts = list(map(valid_unicode, texts))
-        rows = [e.ids for e in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
-        for place, ids in enumerate(rows):
-            if _UNKNOWN in ids:  # The library joins neighbouring unknown characters.
-                tokens = self._tokenizer.encode(texts[place], add_special_tokens=False).tokens
-                counts = [1 if number else len(token) for number, token in zip(ids, tokens)]
-                rows[place] = np.repeat(ids, counts).tolist()
+        rows = self._pieces.ids(list(map(valid_unicode, texts)))
         return [ids[:MOST_TOKENS] for ids in rows]
 
     def cut(self, texts: Iterable[str]) -> int:
         """How many texts have more than `MOST_TOKENS` tokens."""
         long = (valid_unicode(text) for text in texts if len(text) > MOST_TOKENS)
-        return sum(len(self._tokenizer.encode(text).ids) > MOST_TOKENS for text in long)
+        return sum(len(self._pieces.library.encode(text).ids) > MOST_TOKENS for text in long)
 
     def _of_texts(self, texts: list[str], processes: int | None) -> np.ndarray:
         tasks = [texts[task] for task in runs(list(map(len, texts)), _TASK)]
@@ -180,25 +175,3 @@ class UniversalSentenceEncoder(FrozenEncoder):
         third = np.maximum(second @ w["d2"], 0)
         out = np.tanh(third @ w["d3"] + second @ w["p3"])
         return out / np.linalg.norm(out, axis=1, keepdims=True)
-
-
-def _read_tokenizer(content: bytes):
-    """A tokenizers.Tokenizer with the pieces, scores and normalizer of SentencePiece's file.
-
-    NFC comes before the file's own normalizer, which the library applies to each character with its
-    accents; so it composes what stands apart. Half-width katakana with a voicing mark stay apart.
-    """
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
-
-    pieces, scores = zip(*_PIECE.findall(content))
-    vocabulary = b"\n".join(pieces).decode().split("\n")
-    scores = np.frombuffer(b"".join(scores), "<f4").tolist()
-    start = content.index(_NORMALIZER) + len(_NORMALIZER)
-    # The length of the normalizer's table, 7 bits in each of three bytes.
-    length = sum((content[start + i] & 127) << 7 * i for i in range(3))
-    table = content[start + 3 : start + 3 + length]
-    tokenizer = Tokenizer(models.Unigram(list(zip(vocabulary, scores, strict=True)), _UNKNOWN))
-    steps = normalizers.NFC(), normalizers.Precompiled(table), normalizers.Replace(Regex(" +"), " ")
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Strip()])
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
-    return tokenizer
