@@ -1,4 +1,4 @@
-"""Faults made on purpose: a shared index, kills, a full disk, threads, odd files, a long stream.
+"""Faults made on purpose: a shared index, kills, a full disk, threads, odd files.
 
     python benchmarks/faults.py sharing --seconds 60
     python benchmarks/faults.py kills --times 50
@@ -10,17 +10,14 @@ of figures, and writes them to benchmarks/results/faults.json.
 
 import argparse
 import contextlib
-import csv
 import itertools
 import json
 import multiprocessing
 import os
 import random
-import resource
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -171,7 +168,7 @@ def writing_commands(at: Path) -> dict[str, list]:
         "index build": [*build, at / "new"],
         "index build, again": [*build, index],
         "index add": ["index", "add", index, at / "more.txt"],
-        "index remove": ["index", "remove", index, "--ids", *range(0, 300, 2)],
+        "index remove": ["index", "remove", index, *range(0, 300, 2)],
         "index export": ["index", "export", index, at / "new.parquet"],
         "threshold": ["threshold", index, "--answers", pairs],
         "duplicates": ["duplicates", index, "--threshold", 0.3, "--output", at / "groups.csv"],
@@ -215,7 +212,7 @@ def disk(flags: argparse.Namespace, folder: Path) -> dict:
     return figures
 
 
-# ---- Shared files, threads, odd files, training, a long stream ----
+# ---- Shared files, threads, odd files, training ----
 
 
 def sharing(flags: argparse.Namespace, folder: Path) -> dict:
@@ -268,33 +265,7 @@ def train(flags: argparse.Namespace, folder: Path) -> dict:
     return killed_runs(folder, flags.times, ["KILL"], steps=150)
 
 
-def stream(flags: argparse.Namespace, folder: Path) -> dict:
-    """`siamese predict` of a long file, one row in a thousand bad: every row is answered or counted."""
-    model, figures = folder / "model.safetensors", {}
-    make_detector(threshold=0.4).save(model)
-    command = [sys.executable, "-m", "siamese.cli", "predict", model, "-", "--bad-rows", "skip"]
-    for count in (10_000, flags.rows):
-        with open(folder / "rows.csv", "w") as rows:
-            rows.write("id,question1,question2\n")
-            for n in range(1, count + 1):
-                cells = [str(n), f'"how far is\nthe way {n} ?"', "how old ?"]
-                rows.write(",".join(cells if n % 1000 else cells[:2]) + "\n")
-        begun = time.perf_counter()
-        with open(folder / "rows.csv") as rows, open(folder / "answers.csv", "w") as answers:
-            done = subprocess.run(command, stdin=rows, stdout=answers, stderr=subprocess.PIPE)
-        assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr
-        with open(folder / "answers.csv", newline="") as answers:
-            answered = sum(1 for _ in csv.reader(answers)) - 1
-        assert answered == count - count // 1000, f"{answered} of {count} rows were answered"
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-        seconds = round(time.perf_counter() - begun, 1)
-        figures[f"{count} rows"] = {"answers": answered, "seconds": seconds, "peak MiB": peak}
-    peaks = [figure["peak MiB"] for figure in figures.values()]
-    assert peaks[-1] < 1.25 * peaks[0], f"memory grows with the file: {peaks}"
-    return figures
-
-
-PARTS = {part.__name__: part for part in (sharing, kills, disk, threads, files, train, stream)}
+PARTS = {part.__name__: part for part in (sharing, kills, disk, threads, files, train)}
 
 
 def main() -> None:
@@ -302,7 +273,6 @@ def main() -> None:
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--seconds", type=float, default=60, help="sharing, threads [%(default)s]")
     parser.add_argument("--times", type=int, default=50, help="kills, train [%(default)s]")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="stream [%(default)s]")
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results/faults.json")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

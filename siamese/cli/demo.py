@@ -14,10 +14,13 @@ from typing import Any
 
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, aligned, note
+from siamese.data.corpus import embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
-from siamese.search.display import rounded
+from siamese.search.display import csv_line, rounded
+from siamese.storage.atomic import explained, write_text_atomically
 from siamese.training.config import TrainConfig
 
+FILE = "handwritten.csv"  # of the demo's folder; where it is, the folder is the demo's
 HEAD_PAIRS = 5000  # that train the head: encoding is most of its time
 # Asked of the handwritten questions at the end.
 ASKED = (
@@ -37,7 +40,8 @@ def demo(flags: argparse.Namespace) -> Result:
 
     siamese demo --output demo --steps 80
     """
-    from siamese.data.corpus import embedded_corpus
+    from siamese.search.detector import DuplicateDetector
+    from siamese.search.index import QuestionIndex
     from siamese.training.run import Trainer
 
     started, corpus, folder = time.monotonic(), embedded_corpus(), Path(flags.output)
@@ -68,22 +72,21 @@ def demo(flags: argparse.Namespace) -> Result:
     trainer.save(report)
     figures["head"] = rounded({**report.as_dict(), "seconds": time.monotonic() - begun})
     note("3. The encoder `use` alone, on 300 questions written by hand.")
-    by_hand, answers = _on_handwritten_questions()
+    questions = [own.question for own in handwritten_questions()]
+    hits = QuestionIndex.build(DuplicateDetector.pretrained(), questions).search(ASKED, 1)
     table, names = [["model", "accuracy", "ROC AUC"]], ("tuned_accuracy", "roc_auc")
     table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
     table.append(["always no", f"{1 - corpus.test.base_rate:.4f}", ""])
     seconds = round(time.monotonic() - started, 1)
-    hits = [f"  {a['question']}\n    {a['similarity']:.2f}  {a['answer']}" for a in answers]
     lines = [
         *aligned(table),
-        f"\n{folder}/questions.csv has 300 questions written by hand. Asked of them:",
-        *hits,
-        f"\nIts duplicates, found without training (a fifth are near misses): precision "
-        f"{by_hand['precision']:.3f}, recall {by_hand['recall']:.3f} over pairs.",
+        f"\n{folder}/{FILE} has 300 questions written by hand. Asked of them:",
+        *(f"  {q}\n    {hit.similarity:.2f}  {hit.question}" for q, (hit,) in zip(ASKED, hits)),
         f"\nDone in {seconds:.0f} s. Next, on this file or one of yours:",
-        f"  siamese duplicates {folder}/questions.csv",
+        f"  siamese duplicates {folder}/{FILE}",
     ]
-    facts = {"models": figures, "answers": answers, "handwritten": by_hand, "seconds": seconds}
+    facts = {"models": figures, "seconds": seconds}
+    facts["answers"] = {question: hit.question for question, (hit,) in zip(ASKED, hits)}
     return "\n".join(lines), facts
 
 
@@ -93,45 +96,14 @@ def _claim(folder: Path) -> None:
     Raises:
       ArgumentError: the folder holds anything else, which the demo would replace.
     """
-    from siamese.data.corpus import handwritten_questions
-    from siamese.search.display import csv_line
-    from siamese.storage.atomic import explained, write_text_atomically
-
     rows = [("id", "question"), *((own.id, own.question) for own in handwritten_questions())]
-    path, text = folder / "questions.csv", "".join(f"{csv_line(row)}\n" for row in rows)
-    with contextlib.suppress(OSError):
-        if any(folder.iterdir()) and (not path.exists() or path.read_bytes() != text.encode()):
+    with explained(folder, error=ArgumentError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not (folder / FILE).exists():
             raise ArgumentError(
                 f"{folder} holds other files. Name a new folder: `siamese demo --output FOLDER`."
             )
-    with explained(folder, error=ArgumentError):
-        folder.mkdir(parents=True, exist_ok=True)
-    write_text_atomically(path, text)
-
-
-def _on_handwritten_questions() -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """The figures of the groups of the handwritten questions, over pairs, and three answers."""
-    import numpy as np
-    from sklearn.metrics.cluster import pair_confusion_matrix
-
-    from siamese.data.corpus import handwritten_questions
-    from siamese.search.detector import DuplicateDetector
-    from siamese.search.index import QuestionIndex
-
-    questions = handwritten_questions()
-    texts = [question.question for question in questions]
-    index = QuestionIndex.build(DuplicateDetector.pretrained(), texts)
-    labels = np.arange(len(questions))
-    for group in index.groups():
-        labels[[member.row for member in group]] = group[0].row
-    truth = [question.group or question.id for question in questions]
-    (_, wrong), (missed, right) = pair_confusion_matrix(truth, labels)
-    figures = {"precision": right / (right + wrong), "recall": right / (right + missed)}
-    answers = [
-        rounded({"question": text, "answer": hit.question, "similarity": hit.similarity})
-        for text, (hit,) in zip(ASKED, index.search(ASKED, 1))
-    ]
-    return rounded({name: float(value) for name, value in figures.items()}), answers
+    write_text_atomically(folder / FILE, "".join(f"{csv_line(row)}\n" for row in rows))
 
 
 def _assignment(corpus: Any, folder: Path, flags: argparse.Namespace) -> dict[str, float]:

@@ -23,17 +23,17 @@ def doctor(flags: argparse.Namespace) -> Result:
 
     siamese doctor --json
     """
-    packages, extras, devices = {}, {}, []
+    packages, problems, devices = {}, [], []
     # Of two versions the first on the path counts.
     installed = reversed(list(importlib.metadata.distributions()))
     versions = {package.name: package.version for package in installed}
     for line in importlib.metadata.requires("siamese-questions") or ():
         name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
+        packages[name] = versions.get(name, "not installed")
         if extra:
-            extras[name] = f"{versions.get(name, 'not installed')}: extra {extra[1]}"
-        else:
-            packages[name] = versions.get(name, "missing")
-    problems = [f"{n} is missing: pip install {n}" for n, v in packages.items() if v == "missing"]
+            packages[name] += f" (extra {extra[1]})"
+        elif name not in versions:
+            problems.append(f"{name} is missing: pip install {name}")
     trax, verdict = versions.get("trax"), "OK: the tool works; the course needs Trax."
     if trax not in (None, TRAX):
         problems.append(
@@ -61,7 +61,7 @@ def doctor(flags: argparse.Namespace) -> Result:
         "processor": processor(),
         "devices": ", ".join(devices),
     }
-    parts = {"packages": packages, "optional": extras, "patched": compat.patched}
+    parts = {"packages": packages, "patched": compat.patched}
     lines = aligned(facts.items())
     for name, part in parts.items():
         lines += ["", name, *aligned(sorted(part.items()))]

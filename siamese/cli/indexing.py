@@ -16,11 +16,10 @@ from siamese.cli.output import Result, counted, note, table_result, threshold_fa
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
-from siamese.data.questions import QuestionList, read_ids
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
-from siamese.search.groups import below_threshold, group_rows, with_columns
+from siamese.search.groups import below_threshold, group_rows
 from siamese.search.linkage import strongest_pairs
 from siamese.search.nearest import in_blocks
 
@@ -31,10 +30,6 @@ NAMED = 3  # questions without a known word that a note names
 KEEP_HELP = (
     "the question of a group that is kept: central, first, longest, or COLUMN=min or COLUMN=max of a "
     "column of numbers or ISO dates [central]"
-)
-EXAMPLES = (
-    "These are examples written by hand, on which nothing was trained or tuned; with questions of "
-    "your own: siamese serve FILE."
 )
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
@@ -71,8 +66,11 @@ def index_add(flags: argparse.Namespace) -> Result:
     siamese index add old.index more.csv
     """
     questions = question_list(flags.questions, flags)
-    with opened(flags.index, flags, stored=True) as (index, _):
-        _, added, replaced, skipped = add_questions(index, questions)
+    texts, ids = questions.questions, questions.ids if questions.has_ids else None
+    with opened(flags.index, flags, stored=True) as (index, detector):
+        reading.note_cut(detector, texts)
+        with elapsed(f"Encoding {counted(len(texts), 'question')}"):
+            _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
         size = len(index)
     facts = {"added": added, "replaced": replaced, "skipped": skipped}
     return (
@@ -81,36 +79,15 @@ def index_add(flags: argparse.Namespace) -> Result:
     ), {**facts, "left_out": questions.left_out, "questions": size}
 
 
-def add_questions(index: Any, questions: QuestionList) -> Any:
-    """Adds a list to an index; returns its `Added`."""
-    reading.note_cut(index.detector, questions.questions)
-    ids = questions.ids if questions.has_ids else None
-    with elapsed(f"Encoding {counted(len(questions.questions), 'question')}"):
-        return index.add(questions.questions, ids=ids, columns=questions.columns)
-
-
-@command(
-    A_FILE,
-    [
-        arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
-        arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
-    ],
-    *(shared.BAD_ROWS, shared.ENCODING, shared.ID_COLUMN, shared.MODEL),
-)
+@command(A_FILE, arg("ids", nargs="+", metavar="ID"), shared.MODEL)
 def index_remove(flags: argparse.Namespace) -> Result:
     """Remove questions from an index by their ids.
 
-    siamese index remove old.index --ids 7 12
-    siamese index remove old.index ids.csv
+    siamese index remove old.index 7 12
+    xargs siamese index remove old.index < ids.txt
     """
-    ids = flags.ids
-    if ids is None:
-        ids, report = read_ids(
-            flags.file, **reading.reading_options(flags, "bad_rows encoding id_column")
-        )
-        reading.note_findings(report)
     with opened(flags.index, flags, stored=True) as (index, _):
-        facts = {"removed": index.remove(ids), "questions": len(index)}
+        facts = {"removed": index.remove(flags.ids), "questions": len(index)}
     text = f"{counted(facts['removed'], 'question')} removed; the index has {facts['questions']:,}."
     return text, facts
 
@@ -134,7 +111,6 @@ def index_export(flags: argparse.Namespace) -> Result:
         arg("--keep", metavar="RULE", help=KEEP_HELP),
         flag("--pairs", "write all pairs above the threshold, no groups"),
         flag("--differences", "write the pairs that differ in a number, a negation or a name"),
-        arg("--add", metavar="FILE", help="add questions, and write which group each joins"),
     ],
     *shared.LIST_TABLE,
 )
@@ -143,7 +119,6 @@ def duplicates(flags: argparse.Namespace) -> Result:
 
     siamese duplicates posts.csv --keep created_at=min --output groups.csv
     siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
-    siamese duplicates old.index --add new.csv                  (joins group 17; forms group 40; new)
     """
     with opened(flags.index, flags) as (index, detector):
         facts = threshold_facts(detector, flags)
@@ -197,15 +172,10 @@ def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, A
 
 
 def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Result:
-    """The groups of an index, or with --add the groups that new questions join."""
+    """The groups of an index."""
     with elapsed(f"Grouping {counted(len(index), 'question')}"):
         shot = index.grouped(flags.threshold, regroup=flags.regroup)
-    if flags.add is None:
-        columns = GROUP_COLUMNS
-        rows = list(group_rows(shot, flags.keep or "central"))
-    else:
-        rows, shot = _joined(index, shot, flags)
-        columns = "answer", *GROUP_COLUMNS
+    rows = list(group_rows(shot, flags.keep or "central"))
     entries, groups, cut = shot.entries, shot.groups, shot.threshold
     is_unknown = shot.detector.without_known_words([entry["question"] for entry in entries])
     if unknown := [entry for entry, alone in zip(entries, is_unknown) if alone]:
@@ -226,27 +196,9 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
         f"{counted(len(groups), 'group')} "
         f"of {counted(sum(sizes), 'question')}, the largest of {facts['largest']:,}."
     )
-    if facts["threshold_from"] == "default" and flags.add is None:
+    if facts["threshold_from"] == "default":
         facts |= _ranking(shot, flags)
-    return table_result(flags, rows, columns, summary, facts)
-
-
-def _joined(index: Any, shot: Any, flags: argparse.Namespace) -> tuple[list[dict[str, Any]], Any]:
-    """Adds a list; a row for each of its questions, with the group that it joins, and the new snapshot."""
-    old = {entry["id"]: entry["question"] for entry in shot.entries}
-    before = {row["group"] for row in group_rows(shot)}
-    new = question_list(flags.add, flags)
-    ids, shot = add_questions(index, new).ids, index.grouped()
-    row_of = {row["id"]: row for row in group_rows(shot)}
-    rows = []
-    for i, text, columns in zip(ids, new.questions, new.columns or [{}] * len(ids)):
-        row = row_of.get(i) or with_columns({"id": i, "question": text}, columns)
-        verb = "joins" if row.get("group") in before else "forms"
-        answer = f"{verb} group {row['group']}" if "group" in row else "new"
-        if i in old and (old[i] == text or not new.has_ids):
-            answer = "stored already"
-        rows.append({"answer": answer, **row})
-    return rows, shot
+    return table_result(flags, rows, GROUP_COLUMNS, summary, facts)
 
 
 def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
@@ -272,7 +224,7 @@ def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
 
 
 @command(
-    arg("index", nargs="?", help="an index or a list of questions [300 examples written by hand]"),
+    shared.INDEX,
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
     arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
@@ -284,20 +236,12 @@ def serve(flags: argparse.Namespace) -> None:
 
     siamese serve old.index                  (needs the packages of the extra serve)
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
-    siamese serve                            (300 questions written by hand, to look at the page)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
-    from siamese.data.corpus import handwritten_questions
-    from siamese.search.index import QuestionIndex
     from siamese.serving.api import serve as serve_index
 
     options = {"host": flags.host, "port": flags.port, "names": flags.allow_host}
-    if flags.index is None:
-        texts = [question.question for question in handwritten_questions()]
-        detector = DuplicateDetector.load(flags.model or "use")
-        serve_index(QuestionIndex.build(detector, texts), about=EXAMPLES, **options)
-    else:
-        with opened(flags.index, flags) as (index, _):
-            serve_index(index, **options)
+    with opened(flags.index, flags) as (index, _):
+        serve_index(index, **options)

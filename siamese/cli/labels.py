@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import os
 import sys
 from typing import Any
@@ -34,44 +36,31 @@ FEW = 5  # with fewer duplicates among its labels a threshold is hardly better t
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
-MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
 def data(flags: argparse.Namespace) -> Result:
-    """Describe a file of labelled pairs.
+    """Describe a file of labelled pairs: clusters of duplicates, conflicts (pairs labelled apart in one).
 
     siamese data questions.csv --json
     """
     pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
-    joined, report, names = clusters(pairs), pairs.report, ("path", "format", "rows", "findings")
-    facts = {name: getattr(report, name) for name in names} | {
+    joined, report = clusters(pairs), pairs.report
+    facts = {
         "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
         "base_rate": round(pairs.base_rate, 6), "questions": len(joined.questions),
         "clusters": int((joined.sizes > 1).sum()), "largest_cluster": int(joined.sizes.max()),
         "conflicts": len(joined.conflict_rows),
     }  # fmt: skip
-    table = {
-        "pairs": f"{len(pairs):,}",
-        "duplicates": f"{facts['duplicates']:,} ({pairs.base_rate:.1%})",
-        "questions": f"{len(joined.questions):,} different ones",
-        "clusters": f"{facts['clusters']:,} of duplicates, the largest of {joined.sizes.max():,}",
-        "conflicts": f"{facts['conflicts']:,} pairs labelled different within one cluster",
-    }
-    return "\n".join([str(report), *aligned(table.items())]), facts
+    table = ((name.replace("_", " "), f"{value:,}") for name, value in facts.items())
+    names = ("path", "format", "rows", "findings")
+    facts = {name: getattr(report, name) for name in names} | facts
+    return "\n".join([str(report), *aligned(table)]), facts
 
 
 @command(
     shared.TARGET,
     arg("--questions", metavar="FILE", help="labelled pairs, any format"),
-    arg(
-        "--skip-rows",
-        type=int,
-        default=0,
-        metavar="N",
-        help="rows of the file to leave out at the start",
-    ),
-    arg("--rows", type=int, metavar="N", help="rows of the file to measure on [all that follow]"),
     shared.THRESHOLD,
     arg("--report", metavar="DIR", help="write an HTML page with plots and mistakes"),
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
@@ -84,7 +73,7 @@ def data(flags: argparse.Namespace) -> Result:
 def evaluate(flags: argparse.Namespace) -> Result:
     """Measure a model on labelled pairs, or the search of an index on queries with known answers.
 
-    siamese evaluate runs/course --questions questions.csv --skip-rows 300000 --rows 10240
+    siamese evaluate runs/course --questions questions.csv
     siamese evaluate old.index --queries new.csv --relevant qrels.txt
     """
     from siamese.evaluation.report import Evaluation, short_table, write_report
@@ -98,14 +87,6 @@ def evaluate(flags: argparse.Namespace) -> Result:
         )
     with opened(flags.index, flags, model=True) as (_, detector):
         pairs = labelled_pairs(flags.questions, flags)
-    if flags.skip_rows or flags.rows is not None:
-        stop = None if flags.rows is None else flags.skip_rows + flags.rows
-        some = pairs.file_rows(flags.skip_rows, stop)
-        if flags.skip_rows < 0 or not len(some):
-            raise ArgumentError(
-                f"--skip-rows {flags.skip_rows} --rows {flags.rows} leaves none of {len(pairs)} pairs."
-            )
-        pairs = some
     with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
         scores = detector.score(pairs.question1, pairs.question2)
     cut, source = threshold_facts(detector, flags).values()
@@ -189,9 +170,7 @@ def threshold(flags: argparse.Namespace) -> Result:
     if kind == "model" and not is_encoder_name(target):
         output = output or target
     if flags.output:
-        read = flags.model or (target if kind == "model" else "")
-        place, same = (os.path.realpath(model_path(p)) for p in (output, read))
-        claim(place, flags.overwrite or place == same)
+        claim(model_path(output), flags.overwrite)
     path = flags.answers or shared.answers_file(target)
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
@@ -236,7 +215,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
         raise ArgumentError(
             "--label asks about the questions of an index or a file; it is answered on standard input."
         )
-    answers, detector, skipped = _read_answers(path, flags), index.detector, []
+    answers, detector, skipped = _read_answers(path, flags.encoding), index.detector, []
     with elapsed("Looking for similar pairs"):
         candidates = similar_candidates(index)
     known = set(map(pair_key, answers))
@@ -257,8 +236,7 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
                 answers.pop()
             else:
                 answers.append((*candidate[1:], int(reply == "y")))
-            lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
-            write_bytes_atomically(path, lines.encode(flags.encoding or "utf-8", "replace"))
+            _write_answers(path, answers, flags.encoding)
     if len({reply for *_, reply in answers}) < 2:
         how = f"All {len(answers)} answers are {'ny'[answers[0][2]]}" if answers else "No answers"
         raise DataError(
@@ -272,27 +250,36 @@ def _answers(pairs: QuestionPairs) -> list[Answer]:
     return list(zip(pairs.question1, pairs.question2, pairs.is_duplicate.astype(int).tolist()))
 
 
-def _read_answers(path: str, flags: argparse.Namespace) -> list[Answer]:
-    """The answers of a file, none where it is not there yet.
+def _read_answers(path: str, encoding: str | None) -> list[Answer]:
+    """The answers of a file that `_write_answers` wrote, none where it is not there yet.
 
     Raises:
-      ArgumentError: it has more than answers, which would be lost when it is written again.
+      ArgumentError: it has anything else, which would be lost when it is written again.
     """
     if not os.path.exists(path):
         return []
-    header, answers = ",".join(HEADER), []
     with explained(path, "read", DataError), open(path, "rb") as file:
-        lines = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines()
-    is_ours = not lines or lines[0].replace(b";", b",") == header.encode()
-    if any(lines[1:]):
-        pairs = labelled_pairs(path, flags)
-        is_ours, answers = is_ours and len(pairs) == pairs.report.rows, _answers(pairs)
-    if not is_ours:
-        raise ArgumentError(
-            f"{path} holds more than answers, which are CSV with the columns {header}. Name another "
-            "file (--answers), or leave --label out."
-        )
-    return answers
+        content = file.read()
+    try:
+        text = content.decode(encoding or "utf-8")
+        header, *rows = csv.reader(io.StringIO(text, newline=""))
+        if (*header,) == HEADER and all(row[2:] in (["0"], ["1"]) for row in rows):
+            return [(one, two, int(label)) for one, two, label in rows]
+    except (ValueError, LookupError, csv.Error):  # another encoding, no header, no CSV
+        pass
+    raise ArgumentError(
+        f"{path} holds more than answers, which are CSV with the columns {','.join(HEADER)}. Name another "
+        "file (--answers), or leave --label out."
+    )
+
+
+def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:
+    """Writes the answers to a file, in the encoding of the list that it lies beside."""
+    if answers:
+        lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
+        write_bytes_atomically(path, lines.encode(encoding or "utf-8", "replace"))
+    else:
+        os.remove(path)
 
 
 def _ask(pair: tuple[str, str], number: str) -> str:

@@ -24,7 +24,6 @@ COMMANDS = (
     *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
     *(labels.data, training.import_weights, grading.grade, doctor),
 )
-WITH_PARTS = {"index": "build, change or export an index of questions"}
 # What a command needs beside the tool's own packages.
 PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nbclient nbformat"}
 
@@ -35,21 +34,23 @@ def build_parser() -> argparse.ArgumentParser:
     about = "Siamese networks for question duplicates: train, evaluate, answer."
     parser = argparse.ArgumentParser("siamese", description=about, **look)
     parser.add_argument("--version", action="version", version=f"siamese {__version__}")
-    pages, parents = {"": parser}, {"": parser.add_subparsers(metavar="COMMAND", required=True)}
-    for whole, about in WITH_PARTS.items():
-        pages[whole] = parents[""].add_parser(whole, help=about, description=about, **look)
-        parents[whole] = pages[whole].add_subparsers(metavar="PART", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    about = "build, change or export an index of questions"
+    index = commands.add_parser("index", help=about, description=about, **look)
+    parts = index.add_subparsers(metavar="PART", required=True)
     for function in COMMANDS:
         first, _, examples = inspect.getdoc(function).partition("\n\n")
         lines = [f"\n  {line}" for line in examples.splitlines()]
-        help = first[0].lower() + first[1:].rstrip(".")
-        name = function.__name__.replace("_", "-")
-        whole, _, part = name.partition("-") if name.split("-")[0] in WITH_PARTS else ("", "", name)
-        added = parents[whole].add_parser(part, help=help, description=first, **look)
+        name, help = function.__name__.replace("_", "-"), first[0].lower() + first[1:].rstrip(".")
+        siblings, pages = commands, [parser]
+        if name.startswith("index-"):
+            siblings, pages = parts, [parser, index]
+        options = {"help": help, "description": first, **look}
+        added = siblings.add_parser(name.removeprefix("index-"), **options)
         added.epilog += "".join(lines)
-        for page in {"", whole}:
-            pages[page].epilog += lines[0]
-        added.set_defaults(function=function, command=f"{whole} {part}".strip())
+        for page in pages:
+            page.epilog += lines[0]
+        added.set_defaults(function=function, command=name.replace("index-", "index "))
         function.add_arguments(added)
     return parser
 

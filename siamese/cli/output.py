@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese.errors import ArgumentError
-from siamese.search.display import LAYOUT, NO_LABELS, csv_line, harmless, json_text, rounded
+from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
 from siamese.storage.atomic import explained, write_text_atomically
 
 Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
@@ -61,12 +61,6 @@ def threshold_facts(detector: Any, flags: Any) -> dict[str, Any]:
     return {"threshold": detector.threshold, "threshold_from": detector.threshold_from}
 
 
-def remarks(unknown: Sequence[str], facts: dict[str, Any]) -> list[str]:
-    """Lines about an answer: the words that the model lacks, and a threshold without labels."""
-    lines = [f"words the model has never seen: {', '.join(unknown)}"] if unknown else []
-    return lines + [NO_LABELS] * (facts["threshold_from"] == "default")
-
-
 def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Lines of text for a table: columns as wide as their longest cell."""
     table = [list(map(str, row)) for row in rows]
@@ -84,10 +78,9 @@ def table_result(
       rows: they may have more columns than `columns`, or fewer.
       columns: the first columns, which every row gets.
       summary: of the table, for people.
-      facts: the same for machines, with threshold_from.
+      facts: the same for machines.
     """
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
-    summary = " ".join([summary, *remarks([], facts)])
     lines = map(json_text, rows)
     if not str(flags.output).endswith(".jsonl"):
         names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))

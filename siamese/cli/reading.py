@@ -52,6 +52,13 @@ def note_cut(detector: DuplicateDetector, questions: Iterable[str]) -> None:
         note(f"{question} too long for the model, which reads only the beginning.")
 
 
+def note_default(detector: DuplicateDetector, flags: Any) -> None:
+    """Prints that no label stands behind the threshold, where that decides."""
+    if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
+        name = detector.encoder.name
+        note(f"Encoder {name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
+
+
 def question_list(path: str, flags: Any) -> QuestionList:
     """The questions of a file, read by the command's flags, with a note on what was left out."""
     questions = read_questions(path, **reading_options(flags, LISTS))
@@ -132,6 +139,7 @@ def opened(
         raise ArgumentError(f"There is no index and no list of questions at {path}.")
     elif kind != "questions":
         with QuestionIndex.open(path, flags.model) as index:
+            note_default(index.detector, flags)
             yield index, index.detector
     elif stored:
         raise ArgumentError(
@@ -146,10 +154,7 @@ def opened(
 def _index_of(path: str, flags: Any) -> Any:
     """An index in memory of a list; that of `duplicates` has the column `row`, the data row from 0."""
     detector, questions = DuplicateDetector.load(flags.model or "use"), question_list(path, flags)
-    if getattr(flags, "threshold", None) is None:
-        labels = NO_LABELS if detector.threshold_from == "default" else ""
-        model = f"Model {flags.model}" if flags.model else "Encoder use"
-        note(f"{model}, threshold {detector.threshold:.3f}. {labels}".rstrip())
+    note_default(detector, flags)
     if flags.command == "duplicates":
         rows = zip(questions.rows, questions.columns or [{}] * len(questions.rows))
         questions.columns = [with_columns({"row": row}, others) for row, others in rows]

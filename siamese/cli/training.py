@@ -14,7 +14,6 @@ from siamese.cli.reading import labelled_pairs, texts_by_id
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
 from siamese.errors import ArgumentError
-from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
 from siamese.search.model_file import MODEL_NAME, model_path
 from siamese.training import config as configs
@@ -25,14 +24,6 @@ SPLIT_HELP = (
 )
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
 TOWER_DUPLICATES = 3_000  # With fewer the preset `general` trains no tower.
-ROWS = (
-    "train_rows",
-    "test_rows",
-    "valid_rows",
-    "split",
-    "valid",
-    "test",
-)  # flags that divide a file
 # ROC AUC on a forum's other queries that so many labels reached; 0.821 before (benchmarks/transfer.py).
 USUALLY = ((1_900, 0.852), (1_000, 0.848), (30, 0.838))
 
@@ -45,8 +36,6 @@ USUALLY = ((1_900, 0.852), (1_000, 0.848), (30, 0.838))
     arg("--test-rows", type=int, help="the rows after them test [10240, or the rest]"),
     arg("--split", choices=("rows", "shuffled", "clusters"), help=SPLIT_HELP),
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
-    arg("--valid", metavar="FILE", help="validation file; also sets the threshold"),
-    arg("--valid-rows", type=int, help="the last training rows validate and choose the threshold"),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),
     [
@@ -77,41 +66,34 @@ def train(flags: argparse.Namespace) -> Result:
             )
     output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
-    labels, is_general = pairs.is_duplicate, preset == "general"
-    is_few = preset in ("head", "general") and (labels.all() or len(labels) < MANY)
-    if is_few and not (is_general and TOWER_DUPLICATES <= labels.sum() < len(labels)):
-        if is_general:
-            _note_no_tower(int(labels.sum()))
-        return _few(pairs, start, output, changes, flags)
-    files = {name: getattr(flags, name) for name in ("valid", "test")}
-    others = {name: path and labelled_pairs(path, flags) for name, path in files.items()}
-    rows = flags.train_rows, flags.test_rows, flags.valid_rows or 0
-    parts = train_pairs, _, test_pairs = split(pairs, *rows, flags.split, **others)
-    trained = set(_keys(train_pairs))
-    repeated = sum(map(trained.__contains__, _keys(test_pairs)))
-    if repeated:
+    duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
+    if preset == "general" and (links or duplicates < TOWER_DUPLICATES):
         note(
-            f"{repeated:,} of {len(test_pairs):,} test pairs are training pairs too: the figures will be "
-            "too good. Test on other pairs."
+            f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; there are "
+            f"{duplicates:,} duplicates among {counted(len(pairs), 'pair')}."
         )
-    run = os.path.join(output, "head") if is_general else output
+        preset, config = "head", _head_of(changes)
+    if preset == "head" and (links or len(pairs) < MANY):
+        return _few(pairs, start, output, changes, flags)
+    test = flags.test and labelled_pairs(flags.test, flags)
+    parts = split(pairs, flags.train_rows, flags.test_rows, flags.split, test=test)
+    run = os.path.join(output, "head") if preset == "general" else output
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
     claim(os.path.join(output, MODEL_NAME), goes_on or flags.overwrite)
-    if is_general:
+    if preset == "general":
         report = _general(parts, output, changes, flags)
     else:
-        trainer = _run(parts, config, preset, output, start, flags)
+        trainer = _run(parts, config, preset, output, flags, start)
         # A tower is measured beside the encoder that needs no training, as a head is.
         beside = None if config.encoder else DuplicateDetector.pretrained()
-        report = trainer.evaluate(test_pairs, beside)
+        report = trainer.evaluate(parts[1], beside)
         trainer.save(report, questions=str(flags.questions))
-    lines = [f"{len(train_pairs):,} rows train, {len(test_pairs):,} test.", str(report)]
+    lines = [f"{len(parts[0]):,} rows train, {len(parts[1]):,} test.", str(report)]
     lines += [f"Saved in {output}."] + [WORSE] * (report.roc_auc <= report.encoder_roc_auc)
-    facts = {**report.as_dict(), "test_pairs_trained_on": repeated, "output": output}
-    return "\n".join(lines), facts
+    return "\n".join(lines), {**report.as_dict(), "output": output}
 
 
-Parts = tuple[QuestionPairs, QuestionPairs | None, QuestionPairs]  # to train, validate and test on
+Parts = tuple[QuestionPairs, QuestionPairs]  # to train and to test on
 
 
 def _run(
@@ -119,20 +101,19 @@ def _run(
     config: configs.TrainConfig,
     preset: str,
     output: str,
-    start: DuplicateDetector | None,
     flags: argparse.Namespace,
+    start: DuplicateDetector | None = None,
 ) -> Any:
     """The finished `Trainer` of a run in the directory `output`, with its model saved."""
     from siamese.training.run import Trainer
 
-    train_pairs, valid_pairs, test_pairs = parts
     different = ", ".join(f"{name}={value}" for name, value in config.changes(preset).items())
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
     # The rows next to the test rows are most like them.
-    options |= {"held_out_pairs": max(1000, len(test_pairs) // 2), "quiet": flags.json}
-    trainer = Trainer(train_pairs, config, output, valid=valid_pairs, **options)
+    options |= {"held_out_pairs": max(1000, len(parts[1]) // 2), "quiet": flags.json}
+    trainer = Trainer(parts[0], config, output, **options)
     data = trainer.data
     check_both_labels(data.held_out, "The pairs that choose the threshold")
     note(
@@ -146,33 +127,27 @@ def _run(
     return trainer
 
 
-def _note_no_tower(duplicates: int) -> None:
-    note(
-        f"No tower: it needs {TOWER_DUPLICATES:,} duplicates to train on, and there are {duplicates:,}."
-    )
+def _head_of(changes: dict[str, Any]) -> configs.TrainConfig:
+    """The head of the preset `general`; of its changes these are for head and tower."""
+    both = {name: changes[name] for name in ("seed", "batch_size") if name in changes}
+    return configs.TrainConfig.head(**both)
 
 
 def _general(parts: Parts, output: str, changes: dict[str, Any], flags: argparse.Namespace) -> Any:
     """A head and, where held-out pairs gain by it, a tower beside it: two runs and one saved model."""
     from siamese.training.report import measure, with_tower
 
-    of_both = {name: changes[name] for name in ("seed", "batch_size") if name in changes}
-    config = configs.TrainConfig.head(**of_both)
-    trainer = head = _run(parts, config, "head", f"{output}/head", None, flags)
+    head = _run(parts, _head_of(changes), "head", f"{output}/head", flags)
+    config = configs.TrainConfig.general(**changes)
+    tower = _run(parts, config, "general", f"{output}/tower", flags)
     model, held_out = head.save(write=False), head.data.held_out
-    duplicates = len(head.data.train[0])
-    if duplicates >= TOWER_DUPLICATES:
-        config = configs.TrainConfig.general(**changes)
-        trainer = _run(parts, config, "general", f"{output}/tower", None, flags)
-        both, gain = with_tower(model, trainer.save(write=False), held_out)
-        change = f"ROC AUC on held-out pairs {gain:+.4f}"
-        note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
-        model = both if gain > 0 else model
-    else:
-        _note_no_tower(duplicates)
-    last = trainer.history[-1]
+    both, gain = with_tower(model, tower.save(write=False), held_out)
+    change = f"ROC AUC on held-out pairs {gain:+.4f}"
+    note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
+    last = tower.history[-1]
     losses = {"train_loss": last["train/loss"], "valid_loss": last["valid/loss"]}
-    report, model = measure(model, held_out, parts[2], steps=trainer.step, **losses)
+    model = both if gain > 0 else model
+    report, model = measure(model, held_out, parts[1], steps=tower.step, **losses)
     model.card |= {"figures": report.as_dict(), "questions": str(flags.questions)}
     model.save(output)
     return report
@@ -190,7 +165,8 @@ def _few(
     from siamese.training.head import MANY
 
     seed = changes.pop("seed", 0)
-    useless = [*configs.flags_of(changes), *(n for n in (*ROWS, "resume") if getattr(flags, n))]
+    others = ("train_rows", "test_rows", "split", "test", "resume")
+    useless = [*configs.flags_of(changes), *(name for name in others if getattr(flags, name))]
     if useless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
         raise ArgumentError(
@@ -223,10 +199,6 @@ def _few(
     return "\n".join(lines), facts
 
 
-def _keys(pairs: QuestionPairs) -> list[frozenset[str]]:
-    return list(map(pair_key, zip(pairs.question1, pairs.question2)))
-
-
 @command(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
@@ -245,7 +217,6 @@ def import_weights(flags: argparse.Namespace) -> Result:
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
     facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
     facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
-    facts |= {name: detector.card[name] for name in ("step", "rows")}
     text = (
         f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold {flags.threshold:.3f}."
     )

@@ -97,32 +97,6 @@ def read_questions(
     return QuestionList(report, texts, ids, key is not None, columns, numbers, shown)
 
 
-def read_ids(
-    source: Any,
-    *,
-    id_column: str | None = None,
-    encoding: str | None = None,
-    bad_rows: str = "refuse",
-) -> tuple[list[str], ReadReport]:
-    """Reads a list of ids: a table with a column of ids, or text with an id on each line.
-
-    Args, errors: as `read_questions`.
-    """
-    report, ids = ReadReport(source_name(source), bad_rows=bad_rows), []
-    known = () if id_column else ID_NAMES
-    with open_rows(source, report, names=known, specs=[id_column], encoding=encoding) as rows:
-        key = rows.header[0] if rows.is_plain else _id_column(rows, id_column)
-        if key is None:
-            raise _no_column(rows, ID_NAMES, "--id-column")
-        for line, _, row in rows:
-            if text := id_text(row.get(key)):
-                ids.append(text)
-            elif not rows.is_plain:
-                report.bad_row(line, f"no {key}.")
-    report.kept = len(ids)
-    return ids, report
-
-
 Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other columns, the data row
 
 
@@ -188,17 +162,14 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     if names:
         return names[0], Parts(names)
     if not set(PAIR_NAMES) <= set(map(normal_name, header)):
-        raise _no_column(rows, QUESTION_NAMES, "--column")
+        raise DataError(
+            f"{rows.where}: no column named {', '.join(QUESTION_NAMES)}; the columns: "
+            f"{shown_names(header)}. Name yours with --column (in Python: column=), or write a header "
+            "line."
+        )
     return " and ".join(PAIR_NAMES), None
 
 
 def _id_column(rows: Rows, name: str | None) -> str | None:
     """The column with the ids: of this name, else of a usual one; None where there is none."""
     return rows.column(name) if name else rows.first_column(ID_NAMES)
-
-
-def _no_column(rows: Rows, names: tuple[str, ...], flag: str) -> DataError:
-    return DataError(
-        f"{rows.where}: no column named {', '.join(names)}; the columns: {shown_names(rows.header)}. "
-        f"Name yours with {flag} (in Python: {flag[2:].replace('-', '_')}=), or write a header line."
-    )

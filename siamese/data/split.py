@@ -1,4 +1,4 @@
-"""Which rows of a labelled file train, which validate and which test."""
+"""Which rows of a labelled file train and which test."""
 
 from __future__ import annotations
 
@@ -15,34 +15,27 @@ def split(
     pairs: QuestionPairs,
     train_rows: int | None = None,
     test_rows: int | None = None,
-    valid_rows: int = 0,
     how: str | None = None,
     *,
-    valid: QuestionPairs | None = None,
     test: QuestionPairs | None = None,
-) -> tuple[QuestionPairs, QuestionPairs | None, QuestionPairs]:
-    """The pairs to train on, to validate on (None without `valid_rows`) and to test on.
+) -> tuple[QuestionPairs, QuestionPairs]:
+    """The pairs to train on and to test on.
 
     Args:
       pairs: a file's labelled pairs.
       train_rows: how many rows train; the course's 300,000 where None and there are more, else 9 in 10.
       test_rows: how many test; at most the course's 10,240 where None.
-      valid_rows: so many of the training rows, the last of them, validate.
       how: 'rows': the file's first rows train, the next ones test, as in the course; 'shuffled': rows drawn
         by a fixed seed; 'clusters': drawn too, and no question stands on both sides. Where None 'rows' if
         `train_rows` is given or there are more than 300,000 rows, else 'shuffled'.
-      valid: pairs from elsewhere that validate.
       test: pairs from elsewhere that test: all of `pairs` train then, or the first `train_rows`.
 
     Raises:
-      ArgumentError: more rows than there are; `valid_rows` beside `valid`, `test_rows` beside `test`.
-      DataError: the test or validation pairs have one label only.
+      ArgumentError: more rows than there are; `test_rows` beside `test`.
+      DataError: the test pairs have one label only.
     """
-    for other, rows, name in ((valid, valid_rows, "valid"), (test, test_rows, "test")):
-        if other is not None and rows:
-            raise ArgumentError(
-                f"--{name}-rows are taken from the file; leave them out beside --{name}."
-            )
+    if test is not None and test_rows:
+        raise ArgumentError("--test-rows are taken from the file; leave them out beside --test.")
     total = len(pairs) if pairs.report is None else pairs.report.rows
     if how is None:
         how = "rows" if train_rows is not None or total > COURSE_TRAIN_ROWS else "shuffled"
@@ -57,14 +50,7 @@ def split(
         shuffled = np.random.default_rng(_SEED).permutation(len(pairs))
         train = pairs.select((shuffled if how == "shuffled" else np.sort(shuffled))[:train_rows])
     check_both_labels(test, "The test pairs")
-    if valid is not None or not valid_rows:
-        return train, valid, test
-    if not 0 < valid_rows < len(train):
-        raise ArgumentError(
-            f"valid_rows must lie between 1 and {len(train) - 1}, the training rows; it is {valid_rows}."
-        )
-    cut = len(train) - valid_rows
-    return train.rows(0, cut), train.rows(cut, len(train)), test
+    return train, test
 
 
 def _divided(

@@ -6,7 +6,6 @@ import gc
 import ipaddress
 import os
 import socket
-import sys
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -16,7 +15,7 @@ from typing import Any
 import prometheus_client
 import uvicorn
 from anyio import to_thread
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPBearer
@@ -35,13 +34,13 @@ from siamese.serving import schema
 from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
+MOST_CONNECTIONS = 100
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
 
 
-def answered(body: str | dict[str, Any]) -> Response:
-    """An answer of JSON text or of values; NaN becomes null."""
-    text = body if isinstance(body, str) else json_text(body)
-    return Response(text, media_type="application/json")
+def answered(values: dict[str, Any]) -> Response:
+    """An answer in JSON; NaN becomes null."""
+    return Response(json_text(values), media_type="application/json")
 
 
 def problems(*codes: int) -> dict[int, dict[str, Any]]:
@@ -55,7 +54,6 @@ def make_app(
     host: str = "::1",
     key: str | None = None,
     names: Sequence[str] = (),
-    about: str = "",
 ) -> FastAPI:
     """The application (ASGI), which closes the index at its end; see `serve` for the arguments.
 
@@ -69,22 +67,22 @@ def make_app(
         index.close()
 
     page = files("siamese.serving").joinpath("page.html").read_text(encoding="utf-8")
-    registry, paths = prometheus_client.CollectorRegistry(), {"/", "/docs"}
+    registry = prometheus_client.CollectorRegistry()
     hosts = ["localhost", "127.0.0.1", "[::1]", host, f"[{host}]", socket.gethostname(), *names]
     app = FastAPI(
         title="siamese", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # Those pages load scripts from elsewhere.
         exception_handlers={SiameseError: _failed, RequestValidationError: _misread},
         middleware=[
-            Middleware(Gate, key, policy(page), paths, registry),
+            Middleware(Gate, key, policy(page), registry),
             Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
         ],
     )  # fmt: skip
     # It only documents the key; the gate demands it, before a request is read.
     documented = [Depends(HTTPBearer(auto_error=False))] if key else []
     locked = problems(401) if key else {}
-    v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 413, 422, 429, 503))
-    _add_questions(v1, index, about)
+    v1 = APIRouter(prefix="/v1", responses=problems(400, 403, 413, 422, 503))
+    _add_questions(v1, index)
     _add_labels(v1, index)
     app.include_router(v1, dependencies=documented, responses=locked)
 
@@ -106,11 +104,10 @@ def make_app(
         text = prometheus_client.generate_latest(registry)
         return Response(text, media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
-    paths.update(app.openapi()["paths"])
     return app
 
 
-def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
+def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     """Declares the paths that ask about questions and change them."""
 
     @v1.post("/similarity", response_model=schema.Answers)
@@ -130,12 +127,8 @@ def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
     @v1.post("/search", response_model=schema.Hits, responses=problems(404))
     def search(body: schema.Search) -> Response:
         """The stored questions most similar to each new one, best first."""
-        if not any(len(body.questions) <= most and body.k <= k for most, k in schema.SIZES):
-            raise HTTPException(413, PROBLEMS[413])
         results = index.search(**dict(body))
-        # Question by question: no call holds the other threads up for long.
-        parts = (json_text([rounded(hit._asdict()) for hit in hits]) for hits in results)
-        return answered(f'{{"results": [{", ".join(parts)}]}}')
+        return answered({"results": [[rounded(hit._asdict()) for hit in hits] for hits in results]})
 
     @v1.post("/add", response_model=schema.Changed, responses=problems(409))
     def add(body: schema.NewQuestions) -> Response:
@@ -167,7 +160,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex, about: str) -> None:
         detector = index.detector
         note = NO_LABELS * (detector.threshold_from == "default")
         facts = {"version": __version__, "questions": len(index), "threshold": detector.threshold}
-        return answered({**facts, "measure": detector.measure, "note": f"{about} {note}".strip()})
+        return answered({**facts, "measure": detector.measure, "note": note})
 
 
 def _add_labels(v1: APIRouter, index: QuestionIndex) -> None:
@@ -202,9 +195,7 @@ def _fit(index: QuestionIndex) -> bool:
     before = current.get("before", current)
     try:
         fit = index.detector.fitted(index.answers()).card["threshold_fit"]
-    except (
-        DataError
-    ):  # No answer, or of one kind, or duplicates do not have the higher cosines yet.
+    except DataError:  # No answer, or of one kind, or duplicates do not have the higher cosines.
         if "before" in current:
             index.set_threshold(before)
         return False
@@ -229,7 +220,6 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     names: Sequence[str] = (),
-    about: str = "",
 ) -> None:
     """Serves an index until SIGTERM or Ctrl-C, prints the address of its page, and closes the index.
 
@@ -241,7 +231,6 @@ def serve(
       host: the address to listen on.
       port: 0 picks a free one.
       names: further hosts that requests may name; ``*.example.org`` for all of a domain.
-      about: a sentence on the questions, for the page.
 
     Raises:
       ArgumentError: no key for an address that other machines reach; a port that is not free.
@@ -266,11 +255,9 @@ def serve(
             )
         url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
         print(f"{len(index):,} questions are served at {url} (Ctrl-C ends it).", flush=True)
-        sys.setswitchinterval(
-            0.001
-        )  # seconds until another thread runs, that of /health for example
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
-        app = make_app(index, host=host, key=key or None, names=names, about=about)
+        app = make_app(index, host=host, key=key or None, names=names)
         # No log_config: it would close the handlers that others have made.
         options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
+        options["limit_concurrency"] = MOST_CONNECTIONS  # further ones get 503
         uvicorn.Server(uvicorn.Config(app, ws="none", **options)).run(sockets=[listening])

@@ -16,24 +16,22 @@ from starlette.datastructures import Headers, MutableHeaders
 
 KEY = "SIAMESE_API_KEY"  # the environment variable with the key that clients must send
 MOST_BYTES = 8 << 20  # of a request
-MOST_WAITING = 32  # requests that wait or are answered
 PROBLEMS = {
     400: "The request names another host.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
     403: "Another web site may not ask this server.",
     404: "No question has such an id or column.",
     409: "The index cannot take this: an id that stands twice, or a contradiction to other answers.",
-    413: f"A request may have {MOST_BYTES:,} bytes; 10 questions with k 1000, 100 with 100, 1000 with 10.",
+    413: f"A request may have {MOST_BYTES:,} bytes.",
     422: "The request is not the JSON that the schema describes.",
-    429: f"{MOST_WAITING} requests wait already. Ask again in a second.",
     503: "The index cannot be read or changed now.",
 }
-HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
 
 
 def refused(status: int, sentence: str = "") -> Response:
     """An answer with the reason for a refusal."""
-    return JSONResponse({"detail": sentence or PROBLEMS[status]}, status, HEADERS.get(status))
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return JSONResponse({"detail": sentence or PROBLEMS[status]}, status, headers)
 
 
 def policy(page: str) -> str:
@@ -50,8 +48,8 @@ def policy(page: str) -> str:
 class Gate:
     """A layer around the application (ASGI): it refuses requests, counts them, and sets headers."""
 
-    def __init__(self, app: Any, key: str | None, policy: str, paths: set[str], registry: Any):
-        self.app, self.key, self.paths, self.waiting = app, key, paths, 0
+    def __init__(self, app: Any, key: str | None, policy: str, registry: Any):
+        self.app, self.key = app, key
         self.headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
         self.headers["X-Content-Type-Options"] = "nosniff"
         names = "siamese_request_seconds", "Seconds to an answer.", ["path", "status"]
@@ -61,7 +59,7 @@ class Gate:
         """Answers one request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        begun, status, size, path = time.perf_counter(), 500, 0, scope["path"]
+        begun, status, size = time.perf_counter(), 500, 0
 
         async def sent(message: dict[str, Any]) -> None:
             nonlocal status
@@ -78,31 +76,24 @@ class Gate:
                 raise HTTPException(413, PROBLEMS[413])
             return message
 
-        works = path.startswith("/v1/")
-        answer = self.refusal(path, Headers(scope=scope)) or self.app
-        self.waiting += works
+        answer = self.refusal(scope["path"], Headers(scope=scope)) or self.app
         try:
             await answer(scope, received, sent)
         finally:
-            self.waiting -= works
-            label = path if path in self.paths else "other"
-            self.seconds.labels(label, status).observe(time.perf_counter() - begun)
+            path = getattr(scope.get("route"), "path", "other")
+            self.seconds.labels(path, status).observe(time.perf_counter() - begun)
 
     def refusal(self, path: str, headers: Headers) -> Response | None:
         """The answer to a request that may not pass."""
-        origin, length = headers.get("origin"), headers.get("content-length", "0")
+        origin = headers.get("origin")
         elsewhere = origin is not None and origin.partition("://")[2] != headers.get("host")
         by_link = headers.get("sec-fetch-mode") == "navigate"
         from_page = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         if elsewhere or not (from_page or by_link):
             return refused(403)
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return refused(413)
         scheme, _, sent = headers.get("authorization", "").partition(" ")
         right = hmac.compare_digest(sent.encode(), (self.key or "").encode())
         locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
         if locked and not (right and scheme.lower() == "bearer"):
             return refused(401)
-        if path.startswith("/v1/") and self.waiting >= MOST_WAITING:
-            return refused(429)
         return None

@@ -9,9 +9,6 @@ from pydantic import BeforeValidator, ConfigDict, Field, create_model
 from siamese.search.explain import WordEffect
 from siamese.search.index import Added, Hit
 
-# A search has at most so many questions, and so large a k.
-SIZES = ((10, 1000), (100, 100), (1000, 10))
-
 # A character that is neither blank nor invisible; the ranges mean the same in Rust, Python and JavaScript.
 VISIBLE = (
     r"[^\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
@@ -30,15 +27,14 @@ def whole(**bounds: Any) -> Any:
     return Annotated[int, Field(**bounds), BeforeValidator(convert)]
 
 
-def several(kind: Any) -> Any:
-    """A list of at most 1,000."""
-    return Annotated[list[kind], Field(max_length=1000)]
+def several(kind: Any, most: int = 1000) -> Any:
+    """A list of at most so many."""
+    return Annotated[list[kind], Field(max_length=most)]
 
 
-def body(name: str, schema: dict[str, Any] | None = None, **fields: Any) -> Any:
+def body(name: str, **fields: Any) -> Any:
     """The JSON object of a request; its types are strict, and a misspelt name is refused."""
-    config = ConfigDict(strict=True, extra="forbid", json_schema_extra=schema)
-    return create_model(name, __config__=config, **fields)
+    return create_model(name, __config__=ConfigDict(strict=True, extra="forbid"), **fields)
 
 
 Id = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] | whole()
@@ -48,16 +44,14 @@ Cut = Annotated[
     Field(ge=-1, le=1, description="what a duplicate's score exceeds [the index's own]"),
 ]
 Two = Annotated[list[Text], Field(min_length=2, max_length=2)]
-LIMITS = [{"questions": {"maxItems": most}, "k": {"maximum": k}} for most, k in SIZES]
 NEW = {"question": Worded, "columns": (dict[str, Value | list[Value | None] | None], {})}
 
 Pairs = body("Pairs", pairs=several(Two), threshold=(Cut, None))
 Pair = body("Pair", question1=Short, question2=Short)
 Search = body(
     "Search",
-    {"anyOf": [{"properties": limits} for limits in LIMITS]},
-    questions=several(Text),
-    k=(whole(ge=1, le=1000), 10),
+    questions=several(Text, 100),
+    k=(whole(ge=1, le=100), 10),
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
     where=(dict[str, Value] | None, None),  # column -> value

@@ -1,7 +1,6 @@
 """What the command reads from and writes to: pipes, odd files, full disks, narrow encodings."""
 
 import io
-import json
 import os
 import sys
 import time
@@ -24,13 +23,11 @@ def commands(tmp_path, run):
         data FILE
         evaluate model --questions FILE
         predict model FILE
-        threshold model --answers FILE --output fitted
+        threshold model --answers FILE --output fitted --overwrite
         index build FILE --model model --output index2
         index add index FILE
         search FILE how --model model
-        search index --queries FILE
         duplicates FILE --model model
-        duplicates index --add FILE
         match FILE good.csv --model model
     """
     return [line.split() for line in lines.strip().splitlines()]
@@ -48,11 +45,7 @@ def test_every_command_reads_pipes(commands, run):
         code, _, err = run(*of_file(command, f"/dev/fd/{reader}"))
         assert code == 0, (command, err)
         os.close(reader)
-
-
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_standard_input_is_a_file(run, name):
-    assert json.loads(run("data", name, "--json", stdin=PAIRS)[1])["pairs"] == 2
+    assert "\npairs " in run("data", "-", stdin=PAIRS)[1]
 
 
 def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, run):
@@ -78,21 +71,13 @@ def test_every_command_reads_another_encoding(commands, tmp_path, run):
         assert run(*command, "--encoding", "cp1252")[0] == 0, command
 
 
-@pytest.mark.parametrize("question", ["-", "queries.txt"])
-def test_search_takes_no_file_for_a_question(tmp_path, refused, question):
-    (tmp_path / "queries.txt").write_text("how far ?\n")
-    command = ["search", "queries.txt", question, "--model", "model"]
-    refused(command, f"{question!r} is a file, not a question")
-
-
 def test_a_full_disk_behind_standard_output_is_not_the_files_fault(commands, capsys):
-    for command in commands:
-        with open("/dev/full", "w") as full, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "stdout", full)
-            assert main(of_file(command, "pairs.csv")) == 2
-        message = capsys.readouterr().err.splitlines()[-1]
-        assert "Standard output cannot be written: No space left on device." in message
-        assert "pairs.csv" not in message
+    with open("/dev/full", "w") as full, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert main(of_file(commands[0], "pairs.csv")) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "Standard output cannot be written: No space left on device." in message
+    assert "pairs.csv" not in message
 
 
 def test_what_standard_output_cannot_encode_is_replaced(run, monkeypatch):
@@ -102,12 +87,13 @@ def test_what_standard_output_cannot_encode_is_replaced(run, monkeypatch):
     assert b"?? how" in written.getvalue()
 
 
-@pytest.mark.parametrize("seconds", [0.0, 1.3])
-def test_a_terminal_shows_the_time_of_what_takes_long(monkeypatch, seconds):
+def test_a_terminal_shows_the_time_of_what_takes_long(monkeypatch):
     terminal = io.StringIO()
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", terminal)
     with elapsed("Encoding"):
-        time.sleep(seconds)
-    assert ("Encoding ... 1 s" in terminal.getvalue()) == bool(seconds)
-    assert not seconds or terminal.getvalue().endswith("\x1b[K")
+        pass
+    assert terminal.getvalue() == ""
+    with elapsed("Encoding"):
+        time.sleep(1.3)
+    assert "Encoding ... 1 s" in terminal.getvalue() and terminal.getvalue().endswith("\x1b[K")

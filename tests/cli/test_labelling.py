@@ -46,50 +46,24 @@ def test_pairs_near_the_border_are_asked(run, tmp_path, monkeypatch, capsys):
     assert np.median(np.abs(scores[25:] - TRUE_BORDER)) < 0.1
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        b"",
-        HEADER.encode(),
-        f"{HEADER}a,b,1".encode(),
-        f"{HEADER}a,b,1\r\n".encode(),
-        f"\ufeff{HEADER}a,b,1".encode(),
-        f"{HEADER}a,b,1".encode("utf-16"),
-        "\ufeffquestion1,question2,is_duplicate\r\na,b,1".encode("utf-16-be"),
-        f'{HEADER}"a\nb",c,1'.encode(),
-        f"{HEADER}Où?,b,1".replace(",", ";").encode(),
-    ],
-    ids=repr,
-)
-@pytest.mark.parametrize("encoding", [None, "utf-8"])
-def test_answers_are_added_to_earlier_ones(run, tmp_path, start, encoding):
-    if start:
-        (tmp_path / "answers.csv").write_bytes(start)
-    (tmp_path / "q.txt").write_text('Wo ist "Zürich"; hier?\nfar far, Où\nage of rice\n')
-    before = list(zip(*sides(tmp_path / "answers.csv"))) if len(start.splitlines()) > 1 else []
-    command = ["threshold", "q.txt", "--model", "model", "--answers", "answers.csv"]
-    command += ["--encoding", encoding] if encoding else []
-    for count in (1, 2):
-        code, _, err = run(*command, "--label", len(before) + count, stdin="y\n")
-        assert code in (0, 2) and f"{len(before) + count} of {len(before) + count}" in err
-    pairs = sides(tmp_path / "answers.csv")
-    assert list(zip(*pairs))[: len(before)] == before and len(pairs[0]) == len(before) + 2
-    assert {*pairs[0][-2:], *pairs[1][-2:]} <= {*(tmp_path / "q.txt").read_text().splitlines()}
-
-
 def sides(path):
     pairs = read_pairs(path)
     return pairs.question1, pairs.question2, pairs.is_duplicate.tolist()
 
 
-def test_answers_are_written_in_the_encoding_that_is_read(run, tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_answers_are_added_to_earlier_ones_in_the_encoding_of_the_list(run, tmp_path, encoding):
     path = tmp_path / "answers.csv"
-    path.write_bytes(f"{HEADER}café,b,1".encode("cp1252"))
-    (tmp_path / "q.txt").write_bytes("Où?\nfar\n".encode("cp1252"))
+    (tmp_path / "q.txt").write_text('Wo ist "hier"; ja, Où?\nfar far, Où\nage\n', encoding)
+    path.write_text(f'{HEADER}"Où\nist",b,1\r\n', encoding, newline="")
     command = ["threshold", "q.txt", "--model", "model", "--answers", "answers.csv"]
-    run(*command, "--label", "2", "--encoding", "cp1252", stdin="n\n")
-    pairs = read_pairs(path, encoding="cp1252")
-    assert pairs.question1[0] == "café" and "Où?" in (pairs.question1[1], pairs.question2[1])
+    for count in (2, 3):
+        _, _, err = run(*command, "--encoding", encoding, "--label", count, stdin="y\n")
+        assert f"{count} of {count}" in err
+    pairs = read_pairs(path, encoding=encoding)
+    assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(pairs) == 3
+    asked = {*pairs.question1[1:], *pairs.question2[1:]}
+    assert asked <= {*(tmp_path / "q.txt").read_text(encoding).splitlines()}
 
 
 def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
@@ -151,12 +125,9 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
     near = np.abs(model.probability(one, two) - cut) > 0.001  # It is printed in three digits.
     answers = model.predict(one, two, cut), DuplicateDetector.load("new").predict(one, two)
     np.testing.assert_array_equal(*(answer[near] for answer in answers))
-    code, _, err = run("threshold", "curve", *fit)  # `new` is another model.
+    code, _, err = run("threshold", "curve", *fit)
     assert code == 2 and "--overwrite" in err
     assert run("threshold", "curve", *fit, "--overwrite")[0] == 0
-    assert run("threshold", "new", *fit)[0] == 0  # The one that is read.
-    code, _, err = run("threshold", "q.txt", "--answers", "mine.csv", "--output", "mine.csv/new")
-    assert code == 2 and "mine.csv: it exists already" in err
 
 
 def test_an_answer_binds_the_groups_of_the_index(run, rows, tmp_path):
@@ -173,20 +144,22 @@ def test_an_answer_binds_the_groups_of_the_index(run, rows, tmp_path):
 def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
     (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
-    (tmp_path / "empty.csv").write_text(f"{HEADER}how far,how old,1\n,how,0\n")
+    (tmp_path / "odd.csv").write_bytes(HEADER.encode("utf-16"))
+    (tmp_path / "empty.csv").write_text("")
     label = ["one.csv", "--model", "model", "--label", "3"]
     for options, why in (
         (["model"], "--label N"),
         (["model", "--label", "3"], "--label asks about the questions"),
         (["model", "--answers", "one.csv"], "both classes are needed"),
         ([*label, "--answers", "other.csv"], "holds more than answers"),
+        ([*label, "--answers", "odd.csv"], "holds more than answers"),
         ([*label, "--answers", "empty.csv"], "holds more than answers"),
         ([*label, "--answers", "."], "Cannot read"),
     ):
         refused(["threshold", *options], why)
 
 
-@pytest.mark.parametrize("border", [0.1, 0.44, 0.66, 0.9, 0.97])
+@pytest.mark.parametrize("border", [0.1, 0.66, 0.97])
 def test_both_answers_come_within_ten_questions(border):
     cosines = [*sorted(np.random.default_rng(0).beta(4, 5, 2000).tolist()), 0.95, 0.98, 0.99]
     scores, answers = [], []
@@ -197,6 +170,12 @@ def test_both_answers_come_within_ten_questions(border):
     assert len(answers) <= 10
 
 
+def test_what_is_shown_is_short_and_marks_the_words_that_differ():
+    one, two = shown("How far is  Rome?", "How FAR is Oslo? " + "so " * 200)
+    assert one == "How far is [Rome?]" and two.startswith("How FAR is [Oslo?] [so]")
+    assert len(re.sub(r"[][]", "", two)) <= 300
+
+
 def test_an_answer_can_be_taken_back(run, tmp_path):
     (tmp_path / "q.txt").write_text("how far\nhow old\ncook rice\nwhat is far\n")
     command = ["threshold", "q.txt", "--model", "model", "--label", "3"]
@@ -205,12 +184,6 @@ def test_an_answer_can_be_taken_back(run, tmp_path):
     assert sides(tmp_path / "q.txt.answers.csv")[2] == [0, 0]
     texts = re.findall("^1 of 3\n(.*)\n(.*)$", err, re.M)
     assert len(texts) == 3 and len(set(texts)) == 1  # Taken back, it is asked again.
-
-
-def test_what_is_shown_is_short_and_marks_the_words_that_differ():
-    one, two = shown("How far is  Rome?", "How FAR is Oslo? " + "so " * 200)
-    assert one == "How far is [Rome?]" and two.startswith("How FAR is [Oslo?] [so]")
-    assert len(re.sub(r"[][]", "", two)) <= 300
 
 
 def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
@@ -233,14 +206,12 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
     assert "siamese duplicates q.csv --model model --threshold 0." in out
 
 
-def test_without_an_answer_there_is_no_threshold(run, tmp_path, monkeypatch):
+def test_without_both_answers_there_is_no_threshold(run, tmp_path):
     (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    code, _, err = run("threshold", "q.txt", "--label", "3")
-    assert code == 2 and "No answers: a threshold needs both" in err
-    monkeypatch.setattr("sys.stdin", io.StringIO("n\nn\n"))
-    code, _, err = run("threshold", "q.txt", "--label", "2")
-    assert code == 2 and "All 2 answers are n: a threshold needs both" in err and "--label" in err
+    command = ["threshold", "q.txt", "--model", "model", "--label", "2"]
+    for replies, words in (("", "No answers"), ("n\nn\n", "All 2 answers are n")):
+        code, _, err = run(*command, stdin=replies)
+        assert code == 2 and f"{words}: a threshold needs both" in err
 
 
 def test_the_answers_beside_a_file_bind_its_groups(run, tmp_path):

@@ -11,7 +11,7 @@ import siamese
 PACKAGE = Path(siamese.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 COMMAND = re.compile(
-    r"(?:`|^ {2,}|(?:it|first|build|question of a file|again|searched|more|fit it): |; )"
+    r"(?:`|^ {2,}|(?:it|first|build|question of a file|fit it): |; )"
     r"siamese (index (?:build|add|remove|export)|[a-z][a-z-]*)([^`;\n]*)",
     re.M,
 )
@@ -24,10 +24,8 @@ ON_INDEXES = {"search", "duplicates", "serve", "threshold", "evaluate"} | {
 }
 # Where a string stands -> the commands that may print it. All of them must have the flags that it names.
 PRINTED_BY = {
-    "data/questions.py: read_ids": {"index remove"},
     "data/questions.py": LISTS,
-    "data/readers/reading.py": {*LISTS, *PAIRS, "index remove"},
-    "data/readers/report.py": {*LISTS, *PAIRS, "index remove"},
+    "data/readers": {*LISTS, *PAIRS},
     "data/pairs.py": PAIRS,
     "data/split.py": {"train"},
     "search/index/stored_groups.py": {"duplicates"},
@@ -36,6 +34,7 @@ PRINTED_BY = {
     "training": {"train"},
     "teaching": {"grade"},
     "serving": {"serve"},
+    "cli/answering.py": {"predict"},
     "cli/arguments.py": set(),  # It declares them.
     "cli/main.py": {""},
     "cli/output.py: claim": {"train", "threshold", "import-weights"},

@@ -14,8 +14,6 @@ import pytest
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import QuestionPairs
-from siamese.cli.main import main
-from siamese.data.corpus import handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
@@ -25,7 +23,7 @@ pytest.importorskip("prometheus_client")
 
 from running import running
 
-from siamese.serving import api, gate
+from siamese.serving import api
 
 OLD = ["how far", "how far", *random_questions(100)]
 EVIL = "evil.example:8000"
@@ -111,9 +109,6 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
             assert "b7" not in other and "theirs" in other
 
 
-MANY = {"questions": ["x"] * 101, "k": 101}
-
-
 @pytest.mark.parametrize(
     ("status", "what", "body", "words"),
     [
@@ -123,23 +118,20 @@ MANY = {"questions": ["x"] * 101, "k": 101}
         (404, "search", {"questions": ["x"], "where": {"none": 1}}, "no column 'none'"),
         (422, "search", {"questions": ["x"], "mode": "all"}, "body.mode"),
         (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),
-        (422, "search", {"questions": ["x"] * 1001}, "1000 items"),
+        (422, "search", {"questions": ["x"] * 101}, "100 items"),
         (422, "search", {"questions": ["x" * 10_001]}, "10000 characters"),
-        (422, "search", {"questions": ["x"], "k": 1001}, "1000"),
+        (422, "search", {"questions": ["x"], "k": 101}, "100"),
         (422, "search", {"questions": ["x"], "k": 0}, "body.k"),
         (422, "search", {"questions": ["x"], "k": True}, "body.k"),
         (422, "search", {"questions": ["x"], "threshold": False}, "body.threshold"),
         (422, "search", {"questions": ["x"], "threshold": float("nan")}, "body.threshold"),
         (422, "search", {"questions": ["x"], "treshold": 0.5}, "body.treshold"),
-        (413, "search", MANY, "100 with 100"),
         (413, "search", iter([b" " * (1 << 20)] * 9), "bytes"),
-        (413, "search", b"long", "bytes"),
         (422, "search", b"{", "body"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_answered_is_reported_in_a_sentence(address, status, what, body, words):
-    length = {"Content-Length": str(gate.MOST_BYTES + 1)} if body == b"long" else {}
-    got, answer, _ = ask(address, f"/v1/{what}", body, **length)
+    got, answer, _ = ask(address, f"/v1/{what}", body)
     assert got == status and words in answer["detail"] and len(answer["detail"]) < 300
 
 
@@ -174,8 +166,8 @@ def test_a_key_opens_all_but_the_page_and_health():
             assert ask(address, path, Host="Questions.example")[0] == 200
 
 
-def test_a_busy_server_answers_429_and_health(address, monkeypatch):
-    free, begun, started = threading.Event(), threading.Semaphore(0), []
+def test_a_busy_server_answers_that_it_lives(address, monkeypatch):
+    free, begun = threading.Event(), threading.Semaphore(0)
 
     def slow(self, *args, **options):
         begun.release()
@@ -183,23 +175,18 @@ def test_a_busy_server_answers_429_and_health(address, monkeypatch):
         return []
 
     monkeypatch.setattr(QuestionIndex, "search", slow)
-    body = {"questions": []}
-    for _ in range(gate.MOST_WAITING):
-        started.append(threading.Thread(target=ask, args=(address, "/v1/search", body)))
-        started[-1].start()
+    request = address, "/v1/search", {"questions": []}
+    clients = [threading.Thread(target=ask, args=request) for _ in range(api.MOST_WORKING + 1)]
+    for client in clients:
+        client.start()
     for _ in range(api.MOST_WORKING):
         assert begun.acquire(timeout=30)
     try:
-        for _ in range(1000):  # Until the last of them has arrived.
-            status, _, headers = ask(address, "/v1/search", b"{")
-            if status == 429:
-                break
-        assert status == 429 and headers["Retry-After"] == "1"
         assert ask(address, "/health")[0] == ask(address, "/metrics")[0] == 200
     finally:
         free.set()
-        for thread in started:
-            thread.join()
+        for client in clients:
+            client.join()
 
 
 def test_metrics_count_what_was_asked(address):
@@ -229,16 +216,6 @@ def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
     monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
     with pytest.raises(ArgumentError, match=words):
         api.serve(QuestionIndex.build(make_detector(), OLD), **options)
-
-
-def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):
-    served = []
-    monkeypatch.setattr(api, "serve", lambda index, **options: served.append((index, options)))
-    assert main(["serve", "--port", "0"]) == 0
-    ((index, options),) = served
-    assert {e["question"] for e in index.entries} == {q.question for q in handwritten_questions()}
-    with running(index, about=options["about"]) as address:
-        assert "written by hand" in ask(address, "/v1/info", {})[1]["note"]
 
 
 @pytest.mark.slow

@@ -128,10 +128,10 @@ def test_the_page_in_a_browser(address, browser, width, tmp_path):
 @pytest.mark.slow
 def test_the_page_compares_the_threshold_with_what_decides(browser):
     index = QuestionIndex.build(make_curve_detector(), random_questions(60))
-    with running(index, about="Examples.") as address:
+    with running(index) as address:
         view, expect = browser.new_page(), playwright.expect
         view.goto(address)
-        expect(view.locator("#about")).to_contain_text("60 questions, threshold 0.500. Examples.")
+        expect(view.locator("#about")).to_contain_text("60 questions, threshold 0.500.")
         expect(view.locator("#measure")).to_have_text("probability")
         view.get_by_label("A new question").fill("how far is rice")
         expect(view.locator("#hits > li")).to_have_count(10)

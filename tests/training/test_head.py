@@ -334,8 +334,8 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
     monkeypatch.setattr("siamese.training.few_labels.teach", never)
     (tmp_path / "file").write_text("")
     for flags, message in (
-        (["--epochs", "3", "--set", "margin=1", "--valid-rows", "9"],
-         "leave out: --epochs, --set margin, --valid-rows"),
+        (["--epochs", "3", "--set", "margin=1", "--train-rows", "9"],
+         "leave out: --epochs, --set margin, --train-rows"),
         (["--resume"], "leave out: --resume"),
         (["--preset", "general"], "starts no general.*leave --preset out"),
         (["--preset", "best"], "starts no best"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from killed_training import killed_runs
 
-from siamese import ArgumentError, CheckpointError, DataError, DuplicateDetector, Trainer
+from siamese import CheckpointError, DataError, DuplicateDetector, Trainer
 from siamese.cli.main import main
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import split
@@ -248,19 +248,16 @@ def numbered(labels):
 
 def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_order():
     in_order = numbered([1] * 40 + [0] * 60)
-    train, valid, test = split(in_order)
-    assert (len(train), valid, len(test)) == (90, None, 10)
+    train, test = split(in_order)
+    assert (len(train), len(test)) == (90, 10)
     assert {*train.question1, *test.question1} == {*in_order.question1}
     again = split(in_order)
-    assert train.question1 == again[0].question1 and test.question1 == again[2].question1
+    assert train.question1 == again[0].question1 and test.question1 == again[1].question1
     for part in (train.rows(0, 45), train.rows(45, 90), test):
         assert 0.1 < part.base_rate < 0.9
     rows = numbered([1, 0] * 50)
-    train, valid, test = split(rows, 60, 20, valid_rows=10)
-    assert train.question1 == rows.question1[:50] and valid.question1 == rows.question1[50:60]
-    assert test.question1 == rows.question1[60:80]
-    with pytest.raises(ArgumentError, match="between 1 and 59"):
-        split(rows, 60, 20, valid_rows=60)
+    train, test = split(rows, 60, 20)
+    assert train.question1 == rows.question1[:60] and test.question1 == rows.question1[60:80]
     with pytest.raises(DataError, match=r"test pairs hold 0 duplicates among 10.*--split shuffled"):
         split(in_order, how="rows")
 
@@ -268,7 +265,7 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
 def test_a_split_by_clusters_shares_no_question():
     drawn = np.random.default_rng(0).integers(60, size=(2, 40))
     sides = ([f"q {number} ?" for number in side] for side in drawn)
-    train, _, test = split(QuestionPairs(*sides, np.arange(40) % 2), 30, 10, how="clusters")
+    train, test = split(QuestionPairs(*sides, np.arange(40) % 2), 30, 10, how="clusters")
     assert len(train) and len(test)
     assert not {*train.question1, *train.question2} & {*test.question1, *test.question2}
 
