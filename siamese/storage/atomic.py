@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,21 +31,16 @@ _MEANINGS = {
 }
 
 
-def explain(error: OSError, path: os.PathLike | str, doing: str = "write") -> str:
-    """One sentence for a system error: what failed, why, and what to do."""
-    meaning = _MEANINGS.get(error.errno) or error.strerror or str(error) or type(error).__name__
-    return f"Cannot {doing} {os.fspath(path)}: {meaning}."
-
-
 @contextmanager
 def explained(
     path: os.PathLike | str, doing: str = "write", error: type[SiameseError] = CheckpointError
 ) -> Iterator[None]:
-    """Raises a system error of the block as `error`; see `explain`."""
+    """Raises a system error of the block as `error`: what failed, why, and what to do."""
     try:
         yield
     except OSError as failure:
-        raise error(explain(failure, path, doing)) from failure
+        reason = _MEANINGS.get(failure.errno) or failure.strerror or str(failure)
+        raise error(f"Cannot {doing} {os.fspath(path)}: {reason}.") from failure
 
 
 @contextmanager
@@ -99,19 +93,12 @@ def _locked(path: Path) -> BinaryIO:
         file.close()  # The writer before has renamed it.
 
 
-def write_bytes_atomically(
-    path: os.PathLike | str, data: bytes, error: type[SiameseError] = DataError
-) -> None:
-    """Writes a file; see `open_atomically`."""
-    with open_atomically(path, error) as file:
-        file.write(data)
-
-
 def write_text_atomically(
     path: os.PathLike | str, text: str, error: type[SiameseError] = DataError
 ) -> None:
     """Writes a file in UTF-8; see `open_atomically`."""
-    write_bytes_atomically(path, text.encode("utf-8"), error)
+    with open_atomically(path, error) as file:
+        file.write(text.encode("utf-8"))
 
 
 @contextmanager
@@ -119,7 +106,7 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
     """Holds the lock of a run's directory, which is made if missing; one process may hold it twice.
 
     Raises:
-      CheckpointError: another process holds it (and is named), or the directory cannot be written.
+      CheckpointError: another process holds it, or the directory cannot be written.
     """
     path = Path(os.path.realpath(directory), ".lock")
     lock = filelock.FileLock(path, thread_local=False, is_singleton=True, timeout=0)
@@ -128,18 +115,10 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
         try:
             lock.acquire()
         except filelock.Timeout:
-            holder = "unknown"
-            with suppress(OSError):
-                holder = path.read_bytes()[:200].decode("utf-8", "replace").strip() or holder
             raise CheckpointError(
-                f"Another process writes to {directory} ({holder}). Wait until it ends, stop it, or give "
-                "another directory."
+                f"Another process writes to {directory}. Wait until it ends, stop it, or give another "
+                "directory."
             ) from None
-        except OSError as error:
-            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
-                raise
-    with suppress(OSError):
-        path.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
     try:
         yield
     finally:

@@ -76,9 +76,8 @@ def prepare(
     rows = tokenized.rows[: 2 * n].reshape(2, n)
     held_out_rows = tokenized.rows[2 * n :].reshape(2, len(held_out))
     worded = duplicates if config.vocabulary == "duplicates" else np.arange(known)
-    options = {"folded": config.folded, "min_count": config.min_count}
+    options = {name: getattr(config, name) for name in ("folded", "min_count", "unknown_ids")}
     vocabulary = tokenized.vocabulary(*rows[:, worded], **options)
-    vocabulary = vocabulary.with_unknown_ids(config.unknown_ids)
     ids = tokenized.encode(vocabulary)
 
     validation = rows[:, duplicates[cut:]]

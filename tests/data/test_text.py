@@ -41,7 +41,7 @@ def test_what_nobody_sees_or_means_goes_and_text_stays():
 
 def tower(fold):
     words = ["how", "do", "i", "reset", "my", "password", "zürich", "abc", "?", "is", "it", "far"]
-    vocabulary = Vocabulary.from_words(words, folded=fold)
+    vocabulary = Vocabulary(words, folded=fold)
     config = TowerConfig(vocabulary.size, 8, mask_padding=True)
     draw = np.random.default_rng(0).standard_normal
     weights = {n: draw(shape).astype(np.float32) for n, shape in config.shapes().items()}

@@ -16,7 +16,7 @@ def corpus_questions(count=800):
 
 def corpus_detector(d=16):
     words = dict.fromkeys(" ".join(corpus_questions()).lower().replace("?", " ?").split())
-    vocabulary = Vocabulary.from_words(list(words))
+    vocabulary = Vocabulary(list(words))
     tower = TowerConfig(vocabulary.size, d, mask_padding=True)
     rng = np.random.default_rng(0)
     shapes = tower.shapes().items()

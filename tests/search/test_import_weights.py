@@ -13,7 +13,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.import_weights import import_weights, read_vocabulary
 
 WORDS = ["how", "far", "is", "it", "?"]
-VOCABULARY = Vocabulary.from_words(WORDS)
+VOCABULARY = Vocabulary(WORDS)
 
 
 def write_arrays(path, rows, dtype=np.float32, count=3):

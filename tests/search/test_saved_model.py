@@ -8,7 +8,7 @@ from siamese.nn.encoder import TowerConfig
 from siamese.search.encoders import find_encoder
 from siamese.search.model_file import read_file, write_file
 
-WORDS = Vocabulary.from_words(["how", "old", "are", "you"])
+WORDS = Vocabulary(["how", "old", "are", "you"])
 TOWER = {"vocab_size": WORDS.size, "d_model": 4, "mask_padding": True, "bidirectional": False}
 
 
