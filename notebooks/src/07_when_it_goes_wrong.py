@@ -73,7 +73,7 @@ train1, train2 = texts.rows[:n], texts.rows[n : 2 * n]
 test1, test2 = texts.rows[2 * n : 2 * n + m], texts.rows[2 * n + m :]
 vocab = texts.vocabulary(train1, train2)
 ids = texts.encode(vocab)  # the numbers of every question's words
-row_cluster = clusters(train).rows  # [n]: the pairs of one cluster all ask the same
+row_cluster = clusters(train).cluster1  # [n]: the pairs of one cluster all ask the same
 longest = np.maximum(ids.lengths[train1], ids.lengths[train2])  # [n]
 short = np.flatnonzero(longest <= 16)  # pairs that train: a batch needs 16 columns
 duplicates = np.flatnonzero(test.is_duplicate)

@@ -87,8 +87,8 @@ BAD_HELP = "a row that cannot be read: stop there, or leave it out and count it 
 BAD_ROWS = arg("--bad-rows", choices=("refuse", "skip"), default="refuse", help=BAD_HELP)
 ENCODING = arg("--encoding", metavar="NAME", help="of the text, such as cp1252 [UTF-8]")
 COLUMN_HELP = (
-    "the column with the questions; title+body joins two, of 2*title+body:50 the title weighs twice "
-    "and the first 50 words count [found by its name; title+body:50 where there are both]"
+    "the column with the questions; title+body joins two, of title+body:50 the first 50 words count "
+    "[found by its name; title+body:50 where there are both]"
 )
 COLUMN = arg("--column", metavar="NAME", help=COLUMN_HELP)
 REPEATED = flag("--drop-repeated", "leave out lines that stand in more than 1 %% of the bodies")

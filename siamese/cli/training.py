@@ -20,7 +20,7 @@ from siamese.training import config as configs
 
 SPLIT_HELP = (
     "by the file's order, drawn by a fixed seed, or drawn so that no question stands on both sides [rows "
-    "with --train-rows or above 300000 rows, else shuffled]"
+    "with --train-rows, else shuffled]"
 )
 WORSE = "The labels bought nothing: on the test pairs the untrained encoder is as good or better."
 TOWER_DUPLICATES = 3_000  # With fewer the preset `general` trains no tower.
@@ -32,8 +32,8 @@ USUALLY = ((1_900, 0.852), (1_000, 0.848), (30, 0.838))
     arg("--questions", required=True, metavar="FILE", help="labelled pairs, any format"),
     *shared.READ_PAIRS,
     shared.PAIRS_OF,
-    arg("--train-rows", type=int, help="the first rows train [300000, or 9 in 10]"),
-    arg("--test-rows", type=int, help="the rows after them test [10240, or the rest]"),
+    arg("--train-rows", type=int, help="the first rows train [9 in 10]"),
+    arg("--test-rows", type=int, help="the rows after them test [the rest, at most 10240]"),
     arg("--split", choices=("rows", "shuffled", "clusters"), help=SPLIT_HELP),
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),

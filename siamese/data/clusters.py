@@ -60,7 +60,6 @@ class Clusters:
       questions: the distinct questions.
       question_cluster: int64 [questions]; the cluster of each.
       cluster1, cluster2: int64 [pairs]; the clusters of each pair's two questions.
-      rows: int64 [pairs]; the cluster of a pair labelled duplicate, -1 for every other pair.
       sizes: int64 [clusters]; questions in each cluster (1 for a question without duplicates).
       conflict_rows: int64; the pairs labelled non-duplicate within one cluster.
     """
@@ -69,12 +68,8 @@ class Clusters:
     question_cluster: np.ndarray
     cluster1: np.ndarray
     cluster2: np.ndarray
-    rows: np.ndarray
     sizes: np.ndarray
     conflict_rows: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.sizes)
 
 
 def clusters(pairs: Any) -> Clusters:
@@ -90,9 +85,8 @@ def clusters(pairs: Any) -> Clusters:
     is_duplicate = np.asarray(pairs.is_duplicate, bool)
     cluster = question_groups(questions, numbers[is_duplicate])
     one, two = cluster[numbers].T
-    rows, sizes = np.where(is_duplicate, one, -1), np.bincount(cluster)
     conflicts = np.flatnonzero(~is_duplicate & (one == two))
-    return Clusters(questions, cluster, one, two, rows, sizes, conflicts)
+    return Clusters(questions, cluster, one, two, np.bincount(cluster), conflicts)
 
 
 def transitive_closure(
@@ -169,10 +163,3 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
         spare = np.flatnonzero(np.bincount(part_of)[part_of] > 1)
         part_of[spare[sizes[spare].argmin()]] = part
     return [np.flatnonzero(part_of[group] == part) for part in range(len(shares))]
-
-
-def overlap(train: Any, test: Any) -> float:
-    """The share of the distinct test questions that also stand in `train`, both folded."""
-    sides = ([*pairs.question1, *pairs.question2] for pairs in (train, test))
-    trained, tested = (set(map(folded, texts)) for texts in sides)
-    return len(tested & trained) / len(tested)

@@ -85,16 +85,9 @@ class QuestionPairs:
         return self.select(slice(start, stop))
 
     def select(self, which: Any) -> QuestionPairs:
-        """Some of the pairs, without report and row numbers: by a slice, a bool mask [n] or positions.
-
-        Raises:
-          ArgumentError: a mask of another length, or a position that does not exist.
-        """
+        """Some of the pairs, without report and row numbers: by a slice, a bool mask [n] or positions."""
         empty = not isinstance(which, slice) and not len(which)
-        try:
-            which = np.arange(len(self))[slice(0) if empty else which]
-        except IndexError as error:
-            raise ArgumentError(f"which of {len(self)} pairs: {error}.") from None
+        which = np.arange(len(self))[slice(0) if empty else which]
         texts = (self.question1, self.question2, self.ids)
         question1, question2, ids = ([column[at] for at in which.tolist()] for column in texts)
         return QuestionPairs(question1, question2, self.is_duplicate[which], ids)
@@ -226,7 +219,7 @@ def pair_rows(
             required = required[:2]
         *sides, label = (*_pair_parts(rows, required, specs), None)[:3]
         if texts is not None and any(len(side.columns) > 1 for side in sides):
-            raise DataError(f"{rows.where}: a column of ids cannot be joined or weighed.")
+            raise DataError(f"{rows.where}: columns of ids cannot be joined.")
         key = rows.first_column(PAIR_IDS)
         for line, number, row in rows:
             if texts is None:
@@ -244,21 +237,19 @@ def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> li
     Raises:
       DataError: a required column is missing or doubled.
     """
-    parts, names = list(map(rows.parts, specs)), list(map(normal_name, rows.header))
-    usual = {name: COLUMN_NAMES[name] for name in required[len(parts) :]}
-    missing = [name for name, others in usual.items() if not set(others) & set(names)]
-    for name, others in usual.items():
-        candidates = [rows.header[at] for at, other in enumerate(names) if other in others]
-        if len(candidates) != 1:
-            what = f"{name} may be any of {' and '.join(candidates)}"
-            what = f"no column {' or '.join(missing)}" if missing else what
-            hint = " Is it a test file without labels?" if missing == ["is_duplicate"] else ""
+    parts = list(map(rows.parts, specs))
+    for name in required[len(parts) :]:
+        columns = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
+        if len(columns) != 1:
+            what = (
+                f"{name} may be any of {' and '.join(columns)}" if columns else f"no column {name}"
+            )
             raise DataError(
                 f"{rows.where}: {what}; the columns: {shown_names(rows.header)}. Question pairs need the "
-                f"columns {', '.join(required)}, separated by comma, semicolon or tab.{hint} Name yours "
-                "with --columns (in Python: columns=)."
+                f"columns {', '.join(required)}, separated by comma, semicolon or tab. Name yours with "
+                "--columns (in Python: columns=)."
             )
-        parts.append(Parts(candidates))
+        parts.append(Parts(columns))
     return parts
 
 

@@ -66,8 +66,8 @@ def read_questions(
         CSV and tab-separated text have a header; JSON Lines have one object on each line; in any other text
         each line is a question. A file of pairs (question1, question2) gives its distinct questions.
       column: the column with the questions; None for question, text, title, ..., and for "title+body:50"
-        where there is a body beside the title. "title+body" joins columns, "2*title+body" repeats the
-        title so that its words weigh twice, and of "title+body:50" the first 50 words count.
+        where there is a body beside the title. "title+body" joins columns, and of "title+body:50" the
+        first 50 words count.
       id_column: the column with the ids; None for id, qid, ...
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.

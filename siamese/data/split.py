@@ -7,7 +7,7 @@ import numpy as np
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, DataError
 
-COURSE_TRAIN_ROWS, COURSE_TEST_ROWS = 300_000, 10_240
+MOST_TEST_ROWS = 10_240  # as in the course, where `test_rows` is None
 _SEED = 34  # Fixed: a resumed run must see the same rows.
 
 
@@ -23,11 +23,11 @@ def split(
 
     Args:
       pairs: a file's labelled pairs.
-      train_rows: how many rows train; the course's 300,000 where None and there are more, else 9 in 10.
-      test_rows: how many test; at most the course's 10,240 where None.
+      train_rows: how many rows train; 9 in 10 where None.
+      test_rows: how many test; the others, but at most 10,240, where None.
       how: 'rows': the file's first rows train, the next ones test, as in the course; 'shuffled': rows drawn
         by a fixed seed; 'clusters': drawn too, and no question stands on both sides. Where None 'rows' if
-        `train_rows` is given or there are more than 300,000 rows, else 'shuffled'.
+        `train_rows` is given, else 'shuffled'.
       test: pairs from elsewhere that test: all of `pairs` train then, or the first `train_rows`.
 
     Raises:
@@ -38,11 +38,10 @@ def split(
         raise ArgumentError("--test-rows are taken from the file; leave them out beside --test.")
     total = len(pairs) if pairs.report is None else pairs.report.rows
     if how is None:
-        how = "rows" if train_rows is not None or total > COURSE_TRAIN_ROWS else "shuffled"
+        how = "shuffled" if train_rows is None else "rows"
     if test is None:
-        if train_rows is None:
-            train_rows = COURSE_TRAIN_ROWS if total > COURSE_TRAIN_ROWS else total * 9 // 10
-        rest = min(COURSE_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
+        train_rows = total * 9 // 10 if train_rows is None else train_rows
+        rest = min(MOST_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
         train, test = _divided(pairs, train_rows, rest, how)
     elif how == "clusters":
         raise ArgumentError("--split clusters divides one file; leave it out beside a test file.")

@@ -13,7 +13,6 @@ from programs import output_of
 from siamese.data.tokenizer import fast_path, word_tokenize
 from siamese.errors import ArgumentError
 
-
 # Tokens by hand, from the rules or the course's documents; no library made this list.
 BY_HAND = {
     "": [],

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Parts(NamedTuple):
-    """What makes a question: columns, one repeated as often as it weighs; the first words that count."""
+    """What makes a question: columns, and how many of their first words count (None: all)."""
 
     columns: list[str]
     words: int | None = None
@@ -35,16 +35,13 @@ def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
     """What a user calls columns, taken apart; a column's own name may hold these marks, too.
 
     Example:
-      >>> read_spec("2*title+body:50")
-      Parts(columns=['title', 'title', 'body'], words=50)
+      >>> read_spec("title+body:50")
+      Parts(columns=['title', 'body'], words=50)
       >>> read_spec("a+b", ["a+b", "c"])
       Parts(columns=['a+b'], words=None)
     """
     if columns_called(spec, header):
         return Parts([spec])
     names, words = re.fullmatch(r"(.*?)(?::([1-9]\d*))?", spec, re.DOTALL).groups()
-    columns = []
-    for part in [names] if columns_called(names, header) else names.split("+"):
-        times, name = re.fullmatch(r"(?:([1-9])\*)?(.*)", part, re.DOTALL).groups()
-        columns += [name] * int(times or 1)
+    columns = [names] if columns_called(names, header) else names.split("+")
     return Parts(columns, words and int(words))

@@ -19,8 +19,6 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, dropwhile, islice
-from pathlib import Path
-from threading import Timer
 from typing import Any, BinaryIO
 
 from siamese.data.readers.columns import Parts, columns_called, normal_name, read_spec, shown_names
@@ -29,10 +27,8 @@ from siamese.data.readers.tables import Table, memory_table, parquet_table, work
 from siamese.errors import ArgumentError, DataError, SiameseError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
-LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
-WAIT = 2.0  # seconds after which a note names the pipe that nothing has written to
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx and .ods; .xls
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")  # of text a few bytes, or one in twenty
@@ -107,7 +103,7 @@ class Rows:
         return name and self.column(name)
 
     def parts(self, spec: str) -> Parts:
-        """The columns that a user's "2*title+body:50" names; DataError where one is missing."""
+        """The columns that a user's "title+body:50" names; DataError where one is missing."""
         names, words = read_spec(spec, self.header)
         return Parts(list(map(self.column, names)), words)
 
@@ -180,17 +176,11 @@ def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[Bi
         return contextlib.nullcontext(
             stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         )
-    note = f"{path} is a named pipe: waiting for a program that writes to it.\n"
-    timer = Timer(WAIT, sys.stderr.write, [note])
     try:
-        if Path(path).is_fifo():
-            timer.start()
-        return open(path, "rb")  # Of a pipe that nobody writes to it does not return.
+        return open(path, "rb")
     except (OSError, ValueError) as error:
         why = str(getattr(error, "strerror", error)).lower()
         raise DataError(f"{str(path)[:200]} cannot be read: {why}.") from None
-    finally:
-        timer.cancel()
 
 
 @contextlib.contextmanager
@@ -223,9 +213,7 @@ def _recognised(
         head = file.peek(4096)
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
-            file = io.BytesIO(file.read(LARGEST_WORKBOOK))
-            if file.getbuffer().nbytes == LARGEST_WORKBOOK:
-                raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
+            file = io.BytesIO(file.read())
         read = parquet_table if head.startswith(b"PAR1") else workbook_table
         return _table_rows(report, read(file, name))
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
@@ -282,17 +270,15 @@ def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | N
     None of plain text, in which a blank follows a comma.
     """
     first, *others = filter(str.strip, head)
-
-    def cells(line: str, mark: str) -> list[str]:
-        return next(csv.reader([line], delimiter=mark), [])
+    headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in DELIMITERS}
 
     def fit(mark: str) -> tuple[int, int]:
-        return len(known.intersection(map(normal_name, cells(first, mark)))), first.count(mark)
+        return len(known.intersection(map(normal_name, headers[mark]))), first.count(mark)
 
     mark = max(DELIMITERS, key=fit)
+    names = headers[mark]
     if fit(mark)[0]:
         return mark
-    names = cells(first, mark)
     if by_name_alone or len(names) == 1 or any(name.startswith(" ") for name in names):
         return None
     rows = list(csv.reader(others, delimiter=mark))  # a quoted cell may hold lines
@@ -322,17 +308,16 @@ def _odd(text: str, encoding: str) -> str | None:
         return "a NUL character."
     if encoding != "utf-8-sig":
         return f"bytes that are not {encoding}. Check --encoding (in Python: encoding=)."
-    likely = "Windows-1252: --encoding cp1252 (in Python: encoding='cp1252')"
-    if re.search("[\udc80-\udcff]{4}", text):
-        likely = "that of another script, such as --encoding gb18030, shift_jis or cp1251"
-    byte = f"0x{ord(match[0]) - 0xDC00:02x}"
-    return f"bytes that are not UTF-8 ({byte}). The likely encoding is {likely}."
+    return (
+        f"bytes that are not UTF-8 (0x{ord(match[0]) - 0xDC00:02x}). Give the encoding, likely --encoding "
+        "cp1252 of Windows; of other scripts cp1251, shift_jis, gb18030 (in Python: encoding=)."
+    )
 
 
 def _json_object(line: str) -> tuple[dict, str, str | None]:
     """The object of a line, the line, and why there is no object."""
     try:
-        row = json.loads(line, object_pairs_hook=_object)
+        row = json.loads(line)
     except (ValueError, RecursionError) as error:
         place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         why = getattr(error, "msg", error)
@@ -340,13 +325,6 @@ def _json_object(line: str) -> tuple[dict, str, str | None]:
     if type(row) is not dict:
         return {}, line, f"not a JSON object: {str(row)[:40]!r}."
     return row, line, None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError("a key stands there twice")
-    return row
 
 
 def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:

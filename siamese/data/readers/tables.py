@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
@@ -81,14 +82,13 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
         raise DataError(f"{name} is neither a path nor a table with columns.")
     if isinstance(names, Mapping):
         raise DataError(f"{name} holds several tables: give one, such as data['train'].")
-    if hasattr(table, "iloc"):  # by position: a name may stand there twice
-        columns = [table.iloc[:, at] for at in range(len(names))]
-    elif hasattr(table, "itercolumns"):  # pyarrow's, likewise
-        columns = table.itercolumns()
-    else:
-        columns = [table[column] for column in names]
+    if twice := [of for of, times in Counter(names).items() if times > 1]:
+        raise DataError(
+            f"{name}: {len(twice)} names stand for several columns, such as {twice[0]!r}."
+        )
     values = []
-    for of, column in zip(names, columns):
+    for of in names:
+        column = table[of]
         if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
             raise DataError(f"{name}: column {of!r} is {column!r:.40}, not a list of values.")
         values.append(column.to_pylist() if hasattr(column, "to_pylist") else list(column))
@@ -136,11 +136,8 @@ def memory_table(table: Any, name: str) -> Table:
 
 def _is_missing(value: Any) -> bool:
     """Whether a value is NaN, or what pandas has in its place."""
-    return (
-        value != value
-        if isinstance(value, float)
-        else type(value).__name__ in ("NAType", "NaTType")
-    )
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _sheet_value(value: Any) -> Any:
@@ -160,13 +157,11 @@ def json_value(value: Any) -> Any:
     """
     if value is None or isinstance(value, (str, int)):
         return value
-    if _is_missing(value) or isinstance(value, float):
-        return float(value) if isinstance(value, float) and math.isfinite(value) else None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple, set)):
+    if isinstance(value, (list, tuple)):
         return list(map(json_value, value))
     if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
         return json_value(value.tolist())
