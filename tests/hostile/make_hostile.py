@@ -54,60 +54,39 @@ COLLIDING = b"".join(
 ARRAYS = {
     "objects": RECONSTRUCT + b"(K\x01(K\x01t" + OBJECTS + b"\x89](cposix\nsystem\netb",
     "objects-as-floats": RECONSTRUCT + b"(K\x01(K\x01t" + FLOATS + b"\x89](K\x01etb",
-    "objects-frombuffer": b"cnumpy.core.numeric\n_frombuffer\n(C\x08" + b"A" * 8 + OBJECTS
-    + b"(K\x01tX\x01\0\0\0CtR",
     "object-scalar": b"cnumpy.core.multiarray\nscalar\n(" + OBJECTS + b"K\x01tR",
     "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
-    "dtype-of-subarrays": b"cnumpy\ndtype\n(X\x12\0\0\0(1000000000,)float\x89\x88tR",
-    "dtype-with-fields": b"cnumpy\ndtype\n(X\x02\0\0\0V8\x89\x88tR(K\x03X\x01\0\0\0|N(X\x01\0\0\0at"
-    b"}K\x08K\x01K\x10tb",
-    "dtype-built-into-records": FLOATS + b"(K\x03X\x01\0\0\0<N(X\x01\0\0\0at}K\x08K\x01K\x10tb",
     "vast-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft" + FLOATS + FOUR_BYTES,
     "negative-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\xfft" + FLOATS + b"\x89C\x00tb",
     "short-data": RECONSTRUCT + b"(K\x01(K\x09t" + FLOATS + FOUR_BYTES,
-    "deep-shape": RECONSTRUCT + b"(K\x01(" + b"K\x01" * 99 + b"t" + FLOATS + FOUR_BYTES,
     "never-built": RECONSTRUCT,
     "built-twice": RECONSTRUCT + (b"(K\x01(K\x01t" + FLOATS + FOUR_BYTES) * 2,
-    "a-name-as-weight": b"cnumpy\nfloat32\n",
 }  # fmt: skip
 WHOLE = {
-    "signature-of-text": course(more=text("s") + SHAPE + b")\x81N}(" + text("shape") + b"(K\x01t"
-                                + text("dtype") + text("O8") + b"u\x86b") + b".",
-    "signature-of-nothing": course(more=text("s") + SHAPE + b")\x81") + b".",
     "signature-by-calls": course(more=text("s") + SHAPE + b"(" + text("a") + b"cos\nsystem\ntR") + b".",
     "memo-of-2-to-the-31-bare": b"\x80\x02]r\xff\xff\xff\x7f.",
-    "get-unknown": course(b"h\x09") + b".",
     "laughs": course(b"](K\x01eq\x00" + (b"0](" + b"h\x00" * 9 + b"eq\x00") * 99) + b".",
-    "contains-itself": course(b"]q\x00(h\x00e") + b".",
     "nested": course(b"]" * 100_000 + b"a" * 99_999) + b".",
-    "nested-tuples": course(b")" + b"\x85" * 100_000) + b".",
     "copies": course(b"](C\xff" + b"a" * 255 + b"q\x00" + b"cbuiltins\nbytearray\nq\x010"
                      + b"h\x01h\x00\x85R" * 9999 + b"e") + b".",
     "colliding-keys": course(b"}(" + COLLIDING + b"u") + b".",
-    "array-as-key": course(b"}(](eK\x01u") + b".",
     "claims-4-exabytes": course(b"\x8e" + b"\xff" * 7 + b"\x3fabc") + b".",
     "claims-2-gigabytes": course(b"B\xff\xff\xff\x7fabc") + b".",
-    "frame-of-exabytes": b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f" + course()[2:] + b".",
     "million-digits": course(b"I" + b"9" * 1_000_000 + b"\n") + b".",
     "pops-the-mark": course(b"](000e") + b".",
     "underflow": b"\x80\x02R.",
     "no-stop": course(),
     "nothing": b"",
-    "stop-alone": b".",
     "text": b"hello, this is not a pickle",
     "protocol-99": b"\x80\x63" + course()[2:] + b".",
-    "a-list": b"](e.",
-    "a-number": b"K\x01.",
     "no-weights": b"}" + text("step") + b"K\x01s.",
     "weights-are-text": course(text("ab")) + b".",
-    "weights-of-text": course(b"](" + text("ab") + b"e") + b".",
-    "weights-elsewhere": course(b"K\x02") + b".",
     "step-negative": course(more=text("step") + b"J\xff\xff\xff\xff") + b".",
 }  # fmt: skip
 
 
-def calls(command: bytes, python: bytes) -> dict[str, bytes]:
-    """Opcodes that would run a shell command or Python text, or reach for what could; by name."""
+def calls(command: bytes) -> dict[str, bytes]:
+    """Opcodes that would run a shell command, or reach for what could; by name."""
     return {
         "GLOBAL": b"cposix\nsystem\n(" + command + b"tR",
         "STACK_GLOBAL": b"\x8c\x05posix\x8c\x06system\x93(" + command + b"tR",
@@ -120,32 +99,16 @@ def calls(command: bytes, python: bytes) -> dict[str, bytes]:
         "BUILD-setstate": b"ctypes\nSimpleNamespace\n)R}" + text("__setstate__") + b"cposix\nsystem\nsb"
         + command + b"b",
         "BUILD-on-a-known-name": b"cnumpy\ndtype\nN}" + text("__call__") + b"cposix\nsystem\ns\x86b",
-        "BUILD-changes-a-known-name": b"cnumpy\ndtype\n(N}" + text("__func__") + b"cnumpy\nndarray\nstb",
-        "BUILD-changes-a-known-class": SHAPE + b"(N}" + text("__setstate__") + b"cnumpy\ndtype\nstb",
-        "BUILD-on-a-list": b"]}" + text("a") + b"K\x01sb",
         "dotted": b"\x8c\x05numpy\x8c\x13core.os.system.call\x93(" + command + b"tR",
-        "numpy-through-module": b"cnumpy.testing._private.utils\nruncmd\n(" + command + b"tR",
         "numpy-load": b"cnumpy\nload\n(" + command + b"tR",
-        "copyreg-reconstructor": b"ccopyreg\n_reconstructor\n(cposix\nsystem\ncbuiltins\nobject\nNtR",
-        "defaultdict-factory": b"ccollections\ndefaultdict\n(cposix\nsystem\ntR",
-        "reduce-a-string": command + b"(tR",
         "reduce-a-known-type": b"cnumpy\nfloat32\n(K\x01tR",
         "jax-fun": b"cjax._src.array\n_reconstruct_array\n(cposix\nsystem\n(" + command + b"tN}tR",
-        "codecs-rot13": b"c_codecs\nencode\n(" + command + text("rot13") + b"tR",
         "codecs-decode": b"c_codecs\ndecode\n(" + command + text("utf-8") + b"tR",
-        "eval-builtin-py2": b"c__builtin__\neval\n(" + python + b"tR",
-        "functools-partial": b"cfunctools\npartial\n(cposix\nsystem\n" + command + b"tR",
-        "operator-attrgetter": b"coperator\nattrgetter\n(" + text("system") + b"tR",
         "trax-layer": b"ctrax.layers.combinators\nSerial\n)R",
-        "empty-name": b"c\n\n)R",
         "name-with-newline": b"\x8c\x04os\n;\x8c\x06system\x93)R",
         "PERSID": b"Psystem\n",
-        "BINPERSID": command + b"Q",
         "EXT1": b"\x82\x01",
-        "EXT2": b"\x83\x01\x00",
-        "EXT4": b"\x84\x01\x00\x00\x00",
         "NEXT_BUFFER": b"\x97",
-        "READONLY_BUFFER": b"K\x01\x98",
     }  # fmt: skip
 
 
@@ -163,7 +126,7 @@ def pickles(canary: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{name}-{protocol}", pickle.dumps({"flat_weights": [bomb]}, protocol)
             yield f"{name}-bare-{protocol}", pickle.dumps(bomb, protocol)
     yield from WHOLE.items()
-    tables = {"op": calls(text(command), text(python)), "array": ARRAYS}
+    tables = {"op": calls(text(command)), "array": ARRAYS}
     for kind, table in tables.items():
         for name, weights in table.items():
             yield f"{kind}-{name}", course(b"](" + weights + b"e") + b"."
@@ -184,33 +147,18 @@ def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
     good = image(np.ones((3, 2), "float32"))
     bomb = np.array([Calls(os.system, f"touch {canary}")], dtype=object)
     yield "objects", image(bomb, allow_pickle=True)
-    yield "good-then-objects", good + image(bomb, allow_pickle=True)
-    yield "pickle-alone", pickle.dumps(bomb)
     yield "good-then-pickle", good + pickle.dumps(Calls(os.system, f"touch {canary}"))
     yield "records", image(np.zeros(2, "f4,i4"))
-    yield "text", image(np.array(["a", "b"]))
-    yield "dates", image(np.array(["2020-01-01"], "M8[D]"))
-    yield "header-calls", claims(f"__import__('os').system('touch {canary}')\n")
     fields = "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}\n".format
     yield "header-calls-inside", claims(fields("'<f4'", f"(open({str(canary)!r}, 'w'),)"))
     yield "vast", claims(fields("'<f4'", f"({2**40},)"))
-    yield "vaster", claims(fields("'<f4'", f"({2**62}, {2**62})"))
     yield "vast-empty", claims(fields("'<f4'", f"(0, {2**70})"))
     yield "negative", claims(fields("'<f4'", "(-1,)"))
-    yield "fractional", claims(fields("'<f4'", "(1.5,)"), data=bytes(6))
-    yield "truths", claims(fields("'<f4'", "(True,)"), data=bytes(4))
-    yield "dims-99", claims(fields("'<f4'", f"({'1,' * 99})"), data=bytes(4))
     yield "descr-records", claims(fields("[('a', 'O')]", "(1,)"))
-    yield "descr-odd", claims(fields("'nonsense'", "(1,)"))
-    yield "descr-number", claims(fields("3", "(1,)"))
     yield "header-nested", claims("(" * 9000 + "\n")
-    yield "header-long", claims(" " * 60_000 + "\n")
     yield "header-claims-4-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff"
     yield "version-9", b"\x93NUMPY\x09\x00" + good[8:]
-    yield "wrong-magic", b"\x93NUMPX" + good[6:]
     yield "half-data", good[:-3]
-    yield "half-header", good[:40]
-    yield "magic-alone", good[:6]
     yield "garbage-after", good + b"garbage"
     yield "zip", b"PK\x03\x04" + bytes(40)
 
@@ -235,15 +183,11 @@ def gzips(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yields (name, damaged gzip file) around any content."""
     good = gzip.compress(content, 2)
     yield "not-gzip", content
-    yield "empty", b""
-    for length in (1, 5, 9, 10, 12, len(good) // 2, len(good) - 8, len(good) - 4, len(good) - 1):
+    for length in (0, 1, 12, len(good) // 2, len(good) - 8, len(good) - 1):
         yield f"cut-at-{length}", good[:length]
-    yield "wrong-magic", b"\x1f\x8c" + good[2:]
-    yield "wrong-method", good[:2] + b"\x07" + good[3:]
     yield "wrong-crc", good[:-8] + b"\0\0\0\1" + good[-4:]
     yield "wrong-length", good[:-4] + b"\0\0\0\1"
     yield "garbage-after", good + b"garbage"
-    yield "flipped-inside", good[:30] + bytes([good[30] ^ 255]) + good[31:]
 
 
 def write_corpus(directory: Path) -> list[Path]:
