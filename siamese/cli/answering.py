@@ -21,7 +21,6 @@ from siamese.search.groups import with_columns
 
 ANSWERS = ("similarity", "probability", "is_duplicate")
 MATCHES = ("id", "question", "match_id", "match", *ANSWERS)
-AT_ONCE = 4096  # rows of a file of pairs whose vectors are in memory together
 
 
 @command(
@@ -76,15 +75,14 @@ def _file_answers(
     if not rows:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
     report.kept, table = len(rows), []
-    for at in range(0, len(rows), AT_ONCE):
-        lines, _, question1, question2, ids, _ = map(list, zip(*rows[at : at + AT_ONCE]))
-        pairs = list(zip(question1, question2))
-        report.add("cut", [line for line, pair in zip(lines, pairs) if detector.cut(pair)])
-        answers = detector.answers(question1, question2, flags.threshold)
-        for pair, (*scores, is_duplicate), own in zip(pairs, answers, ids):
-            row = dict(zip(names, (*pair, *scores, int(is_duplicate))))
-            table.append(row if own is None else {**row, "id": own})
     note_findings(report)
+    _, _, question1, question2, ids, _ = map(list, zip(*rows))
+    note_cut(detector, [*question1, *question2])
+    with elapsed(f"Encoding {counted(len(rows), 'pair')}"):
+        answers = detector.answers(question1, question2, flags.threshold)
+    for *pair, own, (*scores, is_duplicate) in zip(question1, question2, ids, answers):
+        row = dict(zip(names, (*pair, *scores, int(is_duplicate))))
+        table.append(row if own is None else {**row, "id": own})
     facts["pairs"], facts["duplicates"] = len(table), sum(row["is_duplicate"] for row in table)
     summary = f"{counted(len(table), 'pair')}, {facts['duplicates']:,} of them duplicates."
     return table_result(flags, table, names, summary, facts)

@@ -30,7 +30,7 @@ def command(*arguments: Argument | list[Argument] | Callable) -> Callable:
     """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
 
     The first line of its docstring is the help, the rest are examples; `index_build` is the command
-    `siamese index build`. Of a list of arguments you pass at most one, and one if a positional is in it.
+    `siamese index build`. Of a list of arguments you pass at most one.
     """
 
     def add(parser: Any) -> None:
@@ -38,8 +38,7 @@ def command(*arguments: Argument | list[Argument] | Callable) -> Callable:
             if callable(argument):
                 argument(parser)
             elif isinstance(argument, list):
-                is_needed = any(not names[0].startswith("-") for names, _ in argument)
-                group = parser.add_mutually_exclusive_group(required=is_needed)
+                group = parser.add_mutually_exclusive_group()
                 for names, options in argument:
                     group.add_argument(*names, **options)
             else:
@@ -105,5 +104,5 @@ LIST_AND_PAIRS = *READ_LIST, COLUMNS, PAIRS_OF
 
 # ---- Tables ----
 
-OUTPUT = arg("--output", metavar="FILE", help="write CSV, or JSON Lines to FILE.jsonl [print CSV]")
+OUTPUT = arg("--output", metavar="FILE", help="write the table there, CSV [print it]")
 LIST_TABLE = MODEL, *READ_LIST, OUTPUT  # of a command that makes a table of a list

@@ -71,7 +71,7 @@ def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
 def table_result(
     flags: Any, rows: Iterable[dict], columns: Sequence[str], summary: str, facts: dict[str, Any]
 ) -> Result:
-    """Rows as CSV, in a file or on standard output; as JSON Lines in a file of that name.
+    """Rows as CSV, in a file or on standard output.
 
     Args:
       flags: with output.
@@ -81,18 +81,14 @@ def table_result(
       facts: the same for machines.
     """
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
-    lines = map(json_text, rows)
-    if not str(flags.output).endswith(".jsonl"):
-        names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        cells = ([row.get(name) for name in names] for row in rows)
-        table = [
-            names,
-            *([json_text(v) if type(v) in (list, dict) else v for v in c] for c in cells),
-        ]
-        lines = [csv_line(cells) for cells in table]
-    text = "".join(f"{line}\n" for line in lines)
+    names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+    text = csv_line(names)
+    for row in rows:
+        values = map(row.get, names)
+        cells = (json_text(v) if isinstance(v, (list, dict)) else v for v in values)
+        text += f"\n{csv_line(cells)}"
     if flags.output:
-        write_text_atomically(flags.output, text)
+        write_text_atomically(flags.output, f"{text}\n")
         return f"{summary}\nWritten to {flags.output}.", {**facts, "output": flags.output}
     note(summary)
-    return text.rstrip("\n"), {**facts, "rows": rows}
+    return text, {**facts, "rows": rows}
