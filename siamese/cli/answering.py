@@ -84,8 +84,7 @@ def _file_answers(
         row = dict(zip(names, (*pair, *scores, int(is_duplicate))))
         table.append(row if own is None else {**row, "id": own})
     facts["pairs"], facts["duplicates"] = len(table), sum(row["is_duplicate"] for row in table)
-    summary = f"{counted(len(table), 'pair')}, {facts['duplicates']:,} of them duplicates."
-    return table_result(flags, table, names, summary, facts)
+    return table_result(flags, table, names, facts)
 
 
 def _unseen(words: list[str]) -> list[str]:
@@ -147,7 +146,7 @@ def _hit_text(hit: Any) -> str:
     *shared.LIST_TABLE,
 )
 def match(flags: argparse.Namespace) -> Result:
-    """Find for each question of one list the best matches in another, as CSV or JSON Lines.
+    """Find for each question of one list the best matches in another, as CSV.
 
     siamese match new.csv faq.csv -k 3 --threshold 0.8 --output matches.csv
     """
@@ -168,5 +167,4 @@ def match(flags: argparse.Namespace) -> Result:
             rows.append(with_columns(with_columns(row, others), own))
     matched = sum(any(hit.is_duplicate for hit in best) for best in hits)
     facts |= {"questions": len(hits), "matched": matched}
-    summary = f"{counted(len(hits), 'question')}, {matched:,} with a match above {facts['threshold']:.3f}."
-    return table_result(flags, rows, MATCHES, summary, facts)
+    return table_result(flags, rows, MATCHES, facts)

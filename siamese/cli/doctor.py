@@ -11,14 +11,13 @@ import sys
 
 from siamese import compat
 from siamese.cli.arguments import command
-from siamese.cli.output import Result, aligned
-from siamese.compat.process import processor
+from siamese.cli.output import Facts
 
 TRAX = "1.4.1"
 
 
 @command()
-def doctor(flags: argparse.Namespace) -> Result:
+def doctor(flags: argparse.Namespace) -> Facts:
     """Print versions, devices, what was patched and why, what is missing.
 
     siamese doctor --json
@@ -55,15 +54,12 @@ def doctor(flags: argparse.Namespace) -> Result:
             verdict = f"OK: a tiny Trax model ran, its loss is {loss:.3f}."
     except Exception as error:
         problems.append(f"{type(error).__name__}: {error}")
-    facts = {
+    return {
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
-        "processor": processor(),
         "devices": ", ".join(devices),
+        "verdict": "see the problems" if problems else verdict,
+        "packages": packages,
+        "patched": compat.patched,
+        "problems": problems,
     }
-    parts = {"packages": packages, "patched": compat.patched}
-    lines = aligned(facts.items())
-    for name, part in parts.items():
-        lines += ["", name, *aligned(sorted(part.items()))]
-    lines += ["", "Problems:", *problems] if problems else ["", verdict]
-    return "\n".join(lines), {**facts, **parts, "problems": problems}

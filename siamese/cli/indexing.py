@@ -12,7 +12,7 @@ import numpy as np
 from siamese.cli import arguments as shared
 from siamese.cli import reading
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, counted, note, table_result, threshold_facts
+from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
@@ -37,7 +37,7 @@ NEW_INDEX = arg("--output", metavar="INDEX", help="the file to write [FILE.index
 
 
 @command(A_LIST, shared.NEW_MODEL, NEW_INDEX, *shared.READ_LIST)
-def index_build(flags: argparse.Namespace) -> Result:
+def index_build(flags: argparse.Namespace) -> Facts:
     """Encode a list of questions, to search it and to find duplicates in it.
 
     siamese index build questions.csv
@@ -47,20 +47,18 @@ def index_build(flags: argparse.Namespace) -> Result:
         raise ArgumentError(
             f"{flags.questions} is no file. Name the index to write (--output INDEX)."
         )
-    output, started = flags.output or f"{flags.questions}.index", time.monotonic()
+    output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
     detector = DuplicateDetector.load(flags.model)
     questions = question_list(flags.questions, flags)
     reading.build_index(detector, questions, path=output, model=flags.model).close()
-    size, seconds = os.path.getsize(output), round(time.monotonic() - started, 1)
+    note(f'Ask it: siamese search {output} "..."')
     facts = {"output": output, "questions": len(questions.ids), "left_out": questions.left_out}
-    return (
-        f"{counted(len(questions.ids), 'question')}, {size / 1e6:,.1f} MB, in {seconds} s.\n"
-        f'Saved in {output}. Ask it: siamese search {output} "..."'
-    ), {**facts, "bytes": size, "seconds": seconds}
+    seconds = round(time.monotonic() - begun, 1)
+    return {**facts, "bytes": os.path.getsize(output), "seconds": seconds}
 
 
 @command(A_FILE, A_LIST, *shared.READ_LIST, shared.MODEL)
-def index_add(flags: argparse.Namespace) -> Result:
+def index_add(flags: argparse.Namespace) -> Facts:
     """Add a list of questions to an index; stored questions are skipped, changed ones replaced.
 
     siamese index add old.index more.csv
@@ -71,36 +69,29 @@ def index_add(flags: argparse.Namespace) -> Result:
         reading.note_cut(detector, texts)
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
-        size = len(index)
-    facts = {"added": added, "replaced": replaced, "skipped": skipped}
-    return (
-        f"{counted(added, 'question')} added, {replaced:,} replaced, {skipped:,} skipped (stored "
-        f"already); the index has {size:,}."
-    ), {**facts, "left_out": questions.left_out, "questions": size}
+        facts = {"added": added, "replaced": replaced, "skipped": skipped}
+        return {**facts, "left_out": questions.left_out, "questions": len(index)}
 
 
 @command(A_FILE, arg("ids", nargs="+", metavar="ID"), shared.MODEL)
-def index_remove(flags: argparse.Namespace) -> Result:
+def index_remove(flags: argparse.Namespace) -> Facts:
     """Remove questions from an index by their ids.
 
     siamese index remove old.index 7 12
     xargs siamese index remove old.index < ids.txt
     """
     with opened(flags.index, flags, stored=True) as (index, _):
-        facts = {"removed": index.remove(flags.ids), "questions": len(index)}
-    text = f"{counted(facts['removed'], 'question')} removed; the index has {facts['questions']:,}."
-    return text, facts
+        return {"removed": index.remove(flags.ids), "questions": len(index)}
 
 
 @command(A_FILE, arg("parquet", metavar="FILE", help="the file to write"), shared.MODEL)
-def index_export(flags: argparse.Namespace) -> Result:
+def index_export(flags: argparse.Namespace) -> Facts:
     """Write an index as a Parquet file, for engines beyond one machine.
 
     siamese index export old.index old.parquet       (id, question, columns, vector; needs pyarrow)
     """
     with opened(flags.index, flags, stored=True) as (index, _):
-        facts = {"output": flags.parquet, "questions": index.export(flags.parquet)}
-    return f"{counted(facts['questions'], 'question')} written to {flags.parquet}.", facts
+        return {"output": flags.parquet, "questions": index.export(flags.parquet)}
 
 
 @command(
@@ -115,7 +106,7 @@ def index_export(flags: argparse.Namespace) -> Result:
     *shared.LIST_TABLE,
 )
 def duplicates(flags: argparse.Namespace) -> Result:
-    """Find the groups of duplicates in an index or a list of questions, as CSV or JSON Lines.
+    """Find the groups of duplicates in an index or a list of questions, as CSV.
 
     siamese duplicates posts.csv --keep created_at=min --output groups.csv
     siamese duplicates old.index --threshold 0.85 --regroup     (an index stores its groups)
@@ -136,7 +127,7 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     if flags.regroup:
         raise ArgumentError("--pairs and --differences make no groups; leave out --regroup.")
     entries, vectors, detector, *_ = index.snapshot()
-    cut, size = facts["threshold"], counted(len(entries), "question")
+    cut = facts["threshold"]
     least, decide = detector.rule(cut)
 
     def scores_of(one: np.ndarray, two: np.ndarray) -> np.ndarray:
@@ -145,7 +136,7 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
     def allowed(one: np.ndarray, two: np.ndarray) -> np.ndarray:
         return in_blocks(scores_of, one, two) > detector.border(cut)
 
-    with elapsed(f"Comparing {size}"):
+    with elapsed(f"Comparing {counted(len(entries), 'question')}"):
         first, second, cosines, lowest = strongest_pairs(vectors, least, decide and allowed)
     if lowest > least:
         note(f"There are too many pairs: only those above {lowest:.4f} are written.")
@@ -159,11 +150,9 @@ def _pairs(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Resu
             row["differs"] = "; ".join(differences(row["question1"], row["question2"]))
         if flags.pairs or row["differs"]:
             rows.append(row)
-    facts |= {"questions": len(entries), "pairs": len(rows)}
-    which = "" if flags.pairs else ", different in a number, a negation or a name"
-    summary = f"{size}, {detector.measure} above {cut:.3f}: {counted(len(rows), 'pair')}{which}."
+    facts |= {"questions": len(entries), "pairs": len(rows), "measure": detector.measure}
     columns += () if flags.pairs else ("differs",)
-    return table_result(flags, rows, columns, summary, facts)
+    return table_result(flags, rows, columns, facts)
 
 
 def _pair(entries: list[dict], one: int, two: int, cosine: float) -> dict[str, Any]:
@@ -198,7 +187,7 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
     )
     if facts["threshold_from"] == "default":
         facts |= _ranking(shot, flags)
-    return table_result(flags, rows, GROUP_COLUMNS, summary, facts)
+    return table_result(flags, rows, GROUP_COLUMNS, facts, summary)
 
 
 def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, aligned, claim, counted, note, threshold_facts
+from siamese.cli.output import Facts, Result, aligned, claim, counted, note, threshold_facts
 from siamese.cli.reading import (
     PAIRS,
     kind_of,
     labelled_pairs,
+    note_findings,
     opened,
     question_list,
     reading_options,
@@ -39,23 +40,22 @@ HEADER = "question1", "question2", "is_duplicate"
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
-def data(flags: argparse.Namespace) -> Result:
+def data(flags: argparse.Namespace) -> Facts:
     """Describe a file of labelled pairs: clusters of duplicates, conflicts (pairs labelled apart in one).
 
     siamese data questions.csv --json
     """
     pairs = read_pairs(flags.questions, **reading_options(flags, PAIRS))
     joined, report = clusters(pairs), pairs.report
-    facts = {
+    note_findings(report)
+    return {
+        "path": report.path, "format": report.format, "rows": report.rows,
+        "findings": {kind: len(lines) for kind, lines in report.findings.items()},
         "pairs": len(pairs), "duplicates": int(pairs.is_duplicate.sum()),
         "base_rate": round(pairs.base_rate, 6), "questions": len(joined.questions),
         "clusters": int((joined.sizes > 1).sum()), "largest_cluster": int(joined.sizes.max()),
         "conflicts": len(joined.conflict_rows),
     }  # fmt: skip
-    table = ((name.replace("_", " "), f"{value:,}") for name, value in facts.items())
-    names = ("path", "format", "rows", "findings")
-    facts = {name: getattr(report, name) for name in names} | facts
-    return "\n".join([str(report), *aligned(table)]), facts
 
 
 @command(

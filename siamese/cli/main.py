@@ -11,7 +11,7 @@ from siamese import __version__, compat
 from siamese.cli import answering, grading, indexing, labels, training
 from siamese.cli.demo import demo
 from siamese.cli.doctor import doctor
-from siamese.cli.output import write_out
+from siamese.cli.output import Facts, Result, listed, write_out
 from siamese.cli.reading import note_way_on
 from siamese.compat.process import enable_compile_cache, keep_memory
 from siamese.errors import MissingDependencyError, SiameseError, explain_missing_trax
@@ -24,8 +24,6 @@ COMMANDS = (
     *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
     *(labels.data, training.import_weights, grading.grade, doctor),
 )
-# What a command needs beside the tool's own packages.
-PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nbclient nbformat"}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -69,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = _run(flags)
         if result is not None:  # A command that returns None has printed its answers already.
-            text, values = result
+            text, values = result if isinstance(result, tuple) else (listed(result), result)
             write_out(json_text(values) if flags.json else text)
         note_way_on(flags)
         return 0
@@ -84,13 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _run(flags: argparse.Namespace) -> tuple[str, object] | None:
+def _run(flags: argparse.Namespace) -> Facts | Result | None:
     """The result of a command; a package that it lacks is named."""
     try:
         return flags.function(flags)
     except ModuleNotFoundError as error:
         explain_missing_trax(error)
-        if flags.command not in PACKAGES:
-            raise
-        packages = PACKAGES[flags.command]
-        raise MissingDependencyError(f"This needs {error.name}: pip install {packages}") from error
+        raise MissingDependencyError(
+            f"This needs {error.name}: pip install {error.name}"
+        ) from error

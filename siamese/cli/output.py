@@ -13,7 +13,8 @@ from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
 from siamese.storage.atomic import explained, write_text_atomically
 
-Result = tuple[str, Any]  # what a command returns: text for people, and one JSON value for machines
+Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
+Result = tuple[str, Facts]  # or with a text for people
 
 
 def write_out(text: str) -> None:
@@ -54,7 +55,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def threshold_facts(detector: Any, flags: Any) -> dict[str, Any]:
+def threshold_facts(detector: Any, flags: Any) -> Facts:
     """An answer's threshold, and its source: 'given' by a flag, or `DuplicateDetector.threshold_from`."""
     if flags.threshold is not None:
         return {"threshold": flags.threshold, "threshold_from": "given"}
@@ -68,8 +69,22 @@ def aligned(rows: Iterable[Sequence[Any]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
+def listed(facts: Facts) -> str:
+    """A line for each fact; those of a dictionary or a list stand below its name."""
+    parts = {name: part for name, part in facts.items() if isinstance(part, (dict, list))}
+    lines = aligned(
+        (name.replace("_", " "), f"{value:,}" if isinstance(value, (int, float)) else value)
+        for name, value in facts.items()
+        if name not in parts
+    )
+    for name, part in parts.items():
+        if part:
+            lines += ["", name, *(aligned(part.items()) if isinstance(part, dict) else part)]
+    return "\n".join(lines)
+
+
 def table_result(
-    flags: Any, rows: Iterable[dict], columns: Sequence[str], summary: str, facts: dict[str, Any]
+    flags: Any, rows: Iterable[dict], columns: Sequence[str], facts: Facts, summary: str = ""
 ) -> Result:
     """Rows as CSV, in a file or on standard output.
 
@@ -77,9 +92,10 @@ def table_result(
       flags: with output.
       rows: they may have more columns than `columns`, or fewer.
       columns: the first columns, which every row gets.
-      summary: of the table, for people.
-      facts: the same for machines.
+      facts: about the table.
+      summary: the same for people; `listed` where empty.
     """
+    summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     text = csv_line(names)

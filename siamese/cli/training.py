@@ -9,7 +9,7 @@ from typing import Any
 
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
-from siamese.cli.output import Result, claim, counted, note
+from siamese.cli.output import Facts, Result, claim, counted, note
 from siamese.cli.reading import labelled_pairs, texts_by_id
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
@@ -206,7 +206,7 @@ def _few(
     arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
     flag("--overwrite", "replace the model there"),
 )
-def import_weights(flags: argparse.Namespace) -> Result:
+def import_weights(flags: argparse.Namespace) -> Facts:
     """Make a saved model of the course's model.pkl.gz.
 
     siamese import-weights model.pkl.gz --vocab vocab.json mine.safetensors
@@ -215,10 +215,7 @@ def import_weights(flags: argparse.Namespace) -> Result:
 
     claim(model_path(flags.output), flags.overwrite)
     detector = imported(flags.weights, flags.vocab, threshold=flags.threshold)
-    facts = {"output": str(detector.save(flags.output)), "words": len(detector.vocabulary)}
-    facts |= {"d_model": detector.tower.d_model, "threshold": detector.threshold}
-    text = (
-        f"{facts['words']:,} words, vectors of {facts['d_model']}, threshold {flags.threshold:.3f}."
-    )
-    ask = f'siamese predict {facts["output"]} "..." "..."'
-    return f"{text} Saved in {facts['output']}. Ask it: {ask}", facts
+    path = str(detector.save(flags.output))
+    note(f'Ask it: siamese predict {path} "..." "..."')
+    facts = {"output": path, "words": len(detector.vocabulary)}
+    return {**facts, "d_model": detector.tower.d_model, "threshold": detector.threshold}

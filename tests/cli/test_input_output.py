@@ -45,7 +45,7 @@ def test_every_command_reads_pipes(commands, run):
         code, _, err = run(*of_file(command, f"/dev/fd/{reader}"))
         assert code == 0, (command, err)
         os.close(reader)
-    assert "\npairs " in run("data", "-", stdin=PAIRS)[1]
+    assert "\npairs  " in run("data", "-", stdin=PAIRS)[1]
 
 
 def test_every_command_stops_at_a_bad_row_or_leaves_it_out(commands, tmp_path, run):

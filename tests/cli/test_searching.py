@@ -37,12 +37,13 @@ def test_an_index_is_built_changed_and_searched(tmp_path, run, old):
     ]
     assert "never seen: xyzzy" in run("search", old, "how xyzzy ?")[1]
     (tmp_path / "more.csv").write_text("id,question,by\na,age of rice,u\n9,how do you cook,z\n")
-    shown = "1 question added, 1 replaced, 0 skipped (stored already); the index has 6."
-    assert run("index", "add", old, "more.csv")[1].strip() == shown
+    shown = run("index", "add", old, "more.csv")[1].splitlines()
+    assert [line.split()[-1] for line in shown] == ["1", "1", "0", "0", "6"]
     facts = json.loads(run("index", "add", old, "more.csv", "--json")[1])
     assert facts == {"added": 0, "replaced": 0, "skipped": 2, "left_out": 0, "questions": 6}
     (tmp_path / "repeated.txt").write_text("How far ?\nlearn to cook\n")
-    assert "1 question added, 0 replaced, 1 skipped" in run("index", "add", old, "repeated.txt")[1]
+    facts = json.loads(run("index", "add", old, "repeated.txt", "--json")[1])
+    assert (facts["added"], facts["skipped"]) == (1, 1)
 
 
 def test_questions_are_removed_by_their_ids(run, old):
@@ -93,8 +94,7 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
         ("key,a,b", ["--columns", "a,b"]),
     ],
 )
-def test_predict_answers_a_file_of_pairs_in_order(tmp_path, rows, monkeypatch, header, flags):
-    monkeypatch.setattr("siamese.cli.answering.AT_ONCE", 7)
+def test_predict_answers_a_file_of_pairs_in_order(tmp_path, rows, header, flags):
     texts = random_questions(60)
     mark = re.search(r"\W", header)[0]
     pairs = [[f"n{i}", *texts[2 * i : 2 * i + 2]][-header.count(mark) - 1 :] for i in range(30)]
@@ -134,7 +134,7 @@ def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run
     long = "how far " * 400
     assert "1 question too long for the model" in run("predict", "model", long, "how")[2]
     (tmp_path / "pairs.csv").write_text(f"question1,question2\n{long},how\nhow,far\n")
-    assert "a question too long for the model (line 2)" in run("predict", "model", "pairs.csv")[2]
+    assert "1 question too long for the model" in run("predict", "model", "pairs.csv")[2]
 
 
 def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
@@ -201,15 +201,10 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     refused(["evaluate", "model", *command[2:], "one.txt"], "model holds no index")
 
 
-def test_duplicates_as_pairs_and_as_json_lines(tmp_path, run, rows, old):
+def test_duplicates_as_pairs(rows, old):
     table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
     assert values(table, "id1", "id2") == [("5", "6"), ("7", "8")]
     assert float(table[0]["similarity"]) == pytest.approx(1)
-    command = ["duplicates", old, "--threshold", "0.999", "--output", "groups.jsonl"]
-    assert run(*command)[0] == 0
-    lines = (tmp_path / "groups.jsonl").read_text().splitlines()
-    table = [(row["group"], row["by"]) for row in map(json.loads, lines)]
-    assert table == [("5", "me"), ("5", "you"), ("7", "=x"), ("7", "y")]
 
 
 def test_groups_keep_their_threshold_until_they_are_made_again(run, old):
@@ -319,5 +314,6 @@ def test_match_two_lists(tmp_path, run, rows):
     command = ["match", "a.csv", "b.jsonl", "--model", "model"]
     columns = "id", "match", "match_answer", "by", "is_duplicate", "match_id"
     assert values(rows(*command), *columns)[0] == ("1", "how far ?", "far", "me", "1", "0")
-    assert run(*command, "-k", "2", "--output", "m.jsonl")[0] == 0
-    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 4
+    facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
+    assert (facts["questions"], facts["matched"], facts["output"]) == (2, 1, "m.csv")
+    assert len((tmp_path / "m.csv").read_text().splitlines()) == 5

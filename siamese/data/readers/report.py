@@ -15,7 +15,6 @@ KINDS = {
     "bad": ("that cannot be read", "left out"),
     "header": ("with the header again", "left out"),
     "empty": ("with an empty question", "left out"),
-    "cut": ("with a question too long for the model", "only its beginning compared"),
     "repeated": ("with an earlier row's pair and label", "kept"),
     "contradicting": ("with an earlier row's pair and the other label", "kept"),
 }
