@@ -40,7 +40,7 @@ def same_flags(flags: Any) -> str:
 
 
 def note_findings(report: Any) -> None:
-    """Prints which rows of a file were left out, repeated or cut."""
+    """Prints which rows of a file were left out or repeated."""
     if lines := report.finding_lines():
         note("\n  ".join([f"{report.path}:", *lines]))
 

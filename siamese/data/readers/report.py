@@ -1,4 +1,4 @@
-"""The report of a file that was read: rows left out, repeated or cut, in words and as values."""
+"""The report of a file that was read: rows left out or repeated, in words and as values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = {
 
 @dataclass
 class ReadReport:
-    """The rows of a file that were left out, repeated or cut; printing it gives a few lines of text.
+    """The rows of a file that were left out or repeated; printing it gives a few lines of text.
 
     Args:
       path, format: the file, and its format in words.
