@@ -9,11 +9,9 @@ from typing import Any
 from siamese.cli import arguments as shared
 from siamese.cli.arguments import arg, command, flag
 from siamese.cli.output import Result, counted, table_result, threshold_facts
-from siamese.cli.reading import note_cut, note_default, note_findings, opened, question_list
+from siamese.cli.reading import labelled_pairs, note_cut, note_default, opened, question_list
 from siamese.compat.progress import elapsed
-from siamese.data.pairs import REQUIRED, pair_rows
-from siamese.data.readers.report import ReadReport, source_name
-from siamese.errors import ArgumentError, DataError
+from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.display import harmless, rounded
 from siamese.search.explain import explain
@@ -69,20 +67,14 @@ def _file_answers(
     """The answers for a file of pairs, as a table in the file's order."""
     if flags.explain:
         raise ArgumentError("--explain takes two questions, not a file.")
-    report = ReadReport(source_name(flags.question1), bad_rows=flags.bad_rows)
-    options, names = (flags.columns or (), flags.encoding, REQUIRED[:2]), (*REQUIRED[:2], *ANSWERS)
-    rows = list(pair_rows(flags.question1, report, *options))
-    if not rows:
-        raise DataError(f"{report.path} has no usable pair.\n{report}")
-    report.kept, table = len(rows), []
-    note_findings(report)
-    _, _, question1, question2, ids, _ = map(list, zip(*rows))
-    note_cut(detector, [*question1, *question2])
-    with elapsed(f"Encoding {counted(len(rows), 'pair')}"):
-        answers = detector.answers(question1, question2, flags.threshold)
-    for *pair, own, (*scores, is_duplicate) in zip(question1, question2, ids, answers):
-        row = dict(zip(names, (*pair, *scores, int(is_duplicate))))
-        table.append(row if own is None else {**row, "id": own})
+    pairs = labelled_pairs(flags.question1, flags, labels=False)
+    note_cut(detector, [*pairs.question1, *pairs.question2])
+    names, table = ("question1", "question2", *ANSWERS, "id"), []
+    with elapsed(f"Encoding {counted(len(pairs), 'pair')}"):
+        answers = detector.answers(pairs.question1, pairs.question2, flags.threshold)
+    rows = zip(pairs.question1, pairs.question2, answers, pairs.ids)
+    for *pair, (*scores, is_duplicate), own in rows:
+        table.append(dict(zip(names, (*pair, *scores, int(is_duplicate), own))))
     facts["pairs"], facts["duplicates"] = len(table), sum(row["is_duplicate"] for row in table)
     return table_result(flags, table, names, facts)
 

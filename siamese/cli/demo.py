@@ -72,7 +72,7 @@ def demo(flags: argparse.Namespace) -> Result:
     trainer.save(report)
     figures["head"] = rounded({**report.as_dict(), "seconds": time.monotonic() - begun})
     note("3. The encoder `use` alone, on 300 questions written by hand.")
-    questions = [own.question for own in handwritten_questions()]
+    questions = [own["question"] for own in handwritten_questions()]
     hits = QuestionIndex.build(DuplicateDetector.pretrained(), questions).search(ASKED, 1)
     table, names = [["model", "accuracy", "ROC AUC"]], ("tuned_accuracy", "roc_auc")
     table += [[model, *(f"{row[n]:.4f}" for n in names)] for model, row in figures.items()]
@@ -96,7 +96,7 @@ def _claim(folder: Path) -> None:
     Raises:
       ArgumentError: the folder holds anything else, which the demo would replace.
     """
-    rows = [("id", "question"), *((own.id, own.question) for own in handwritten_questions())]
+    rows = [("id", "question"), *((own["id"], own["question"]) for own in handwritten_questions())]
     with explained(folder, error=ArgumentError):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / FILE).exists():

@@ -73,9 +73,10 @@ def question_list(path: str, flags: Any) -> QuestionList:
     return questions
 
 
-def labelled_pairs(path: str, flags: Any) -> QuestionPairs:
+def labelled_pairs(path: str, flags: Any, **options: Any) -> QuestionPairs:
     """The pairs of a file, read by the command's flags, with a note on what was left out."""
-    options, source = reading_options(flags, PAIRS), getattr(flags, "list", None)
+    options |= reading_options(flags, PAIRS)
+    source = getattr(flags, "list", None)
     if source == path:
         raise ArgumentError(f"{path} holds the pairs; the list of their questions is another file.")
     if source:

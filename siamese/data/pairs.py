@@ -24,8 +24,6 @@ COLUMN_NAMES = {
     "is_duplicate": ("is_duplicate", "label"),
 }
 PAIR_IDS = ("id", "idx", "pair_id")
-REQUIRED = tuple(COLUMN_NAMES)
-PairRow = tuple[int, int, str, str, Any, Any]  # line, data row, question1, question2, id, label
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +34,7 @@ class QuestionPairs:
       question1, question2: the questions of each pair.
       is_duplicate: bool [n] (0 and 1 are taken as well).
       ids: the file's own id of each pair; `row_numbers` where left out.
-      row_numbers: int64 [n], rising: the data row of the file (from 0) of each pair; 0 to n - 1 where
-        left out.
+      row_numbers: int64 [n], rising: each pair's data row of the file, from 0; 0 to n - 1 where left out.
       report: the rows that were left out or repeated, or None.
 
     Raises:
@@ -101,8 +98,8 @@ class QuestionPairs:
     ) -> tuple[QuestionPairs, QuestionPairs]:
         """The course's split: the first `train_rows` rows train, the next `test_rows` (or all) test.
 
-        Rows are the file's, as in `file_rows`: ``split_rows(300000, 10240)`` of Quora's file is the
-        course's split. ArgumentError where there are fewer rows.
+        Rows are the file's, those that were left out counted: ``split_rows(300000, 10240)`` of Quora's
+        file is the course's split. ArgumentError where there are fewer rows.
         """
         total = self.report.rows if self.report is not None else len(self)
         test_rows = total - train_rows if test_rows is None else test_rows
@@ -111,15 +108,8 @@ class QuestionPairs:
                 f"train_rows={train_rows:,} and test_rows={test_rows:,} of {total:,} rows: both "
                 f"must be at least 1 and together at most {total:,}."
             )
-        stop = train_rows + test_rows
-        return self.file_rows(0, train_rows), self.file_rows(train_rows, stop)
-
-    def file_rows(self, start: int, stop: int | None = None) -> QuestionPairs:
-        """The pairs among the file's data rows from `start` up to `stop` (or the end), all rows counted."""
-        first = np.searchsorted(self.row_numbers, start)
-        return self.rows(
-            first, len(self) if stop is None else np.searchsorted(self.row_numbers, stop)
-        )
+        ends = np.searchsorted(self.row_numbers, [train_rows, train_rows + test_rows])
+        return self.rows(0, ends[0]), self.rows(*ends)
 
     def split_by_cluster(self, fractions: Sequence[float], seed: int = 0) -> list[QuestionPairs]:
         """Parts that share no question, so that a test asks about unseen questions only.
@@ -140,22 +130,22 @@ def read_pairs(
     columns: Sequence[str] | str = (),
     encoding: str | None = None,
     bad_rows: str = "refuse",
+    labels: bool = True,
     texts: Mapping[str, str] | None = None,
 ) -> QuestionPairs:
     """Reads labelled question pairs: the course's ``questions.csv``, Quora's and Kaggle's files, any other.
 
-    The content decides the format: CSV, tab-separated text, JSON Lines, Parquet or Excel, gzipped too.
-    Questions stay as they are. A row with an empty question is left out, since the course's own code fails
-    on it, but counts in `split_rows`, as a row that cannot be read does. Repeated and contradicting rows
-    stay. ``pairs.report`` counts all of it.
+    The content decides the format, as in `read_questions`. A row with an empty question is left out, since
+    the course's own code fails on it, but counts in `split_rows`, as a row that cannot be read does.
+    Repeated and contradicting rows stay. ``pairs.report`` counts all of it.
 
     Args:
       source: a path, '-' for standard input, or a table in memory: a DataFrame, a `datasets.Dataset`, ...
-      columns: the two questions and, third, the label, as a list or with commas between; question1,
-        question2 and is_duplicate where left out. "title+body" and the like are read as `read_questions`
-        reads them.
+      columns: the two questions and, third, the label, as a list or with commas between, each as the
+        `column` of `read_questions`; question1, question2 and is_duplicate where left out.
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
+      labels: False for a file whose labels are not read; all its pairs count as duplicates.
       texts: id -> question, where the file names its questions by their ids, in the columns id1 and id2; of
         a file without labels all pairs are duplicates.
 
@@ -170,74 +160,67 @@ def read_pairs(
       >>> pairs.question1, pairs.report.count("empty")
       (['A?'], 1)
     """
-    report, rows = ReadReport(source_name(source), bad_rows=bad_rows), []
-    for *row, value in pair_rows(source, report, columns, encoding, texts=texts):
-        label = LABELS.get(str(value).strip().lower())
-        if label is None:
-            report.bad_row(row[0], f"is_duplicate is {value!r:.40}; it must be {LABEL_HINT}.")
-        else:
-            rows.append((*row, label))
-    report.kept = len(rows)
-    if not report.rows:
-        raise DataError(f"{report.path} has no rows after its header.")
-    if not rows:
-        raise DataError(f"{report.path} has no usable pair.\n{report}")
-    lines, numbers, question1, question2, ids, labels = map(list, zip(*rows))
-    ids = None if ids[0] is None else ids
-    pairs = QuestionPairs(question1, question2, labels, ids, numbers, report)
-    _note_repeats(pairs, np.array(lines))
-    return pairs
-
-
-# -- From rows to pairs -----------------------------------------------------------------------
-
-
-def pair_rows(
-    source: Any,
-    report: ReadReport,
-    columns: Sequence[str] | str,
-    encoding: str | None = None,
-    required: Sequence[str] = REQUIRED,
-    texts: Mapping[str, str] | None = None,
-) -> Iterator[PairRow]:
-    """The rows of a file of pairs that have both questions; the others go into the report.
-
-    `columns` are what the user calls the first of the required columns. The id is None where the file has
-    no column of ids. With `texts` the file has ids of questions, and perhaps labels; else the label is 1.
-    """
+    report = ReadReport(source_name(source), bad_rows=bad_rows)
     specs = columns.split(",") if columns and isinstance(columns, str) else list(columns)
     if columns and len(specs) not in (2, 3):
         raise ArgumentError(
             "columns names two questions and, third, the label, such as title1,title2,label; "
             f"it is {columns!r}."
         )
-    specs = specs[: len(required)] or ["id1", "id2"] * (texts is not None)
+    specs = specs[: 3 if labels else 2] or ["id1", "id2"] * (texts is not None)
     known = {name for names in COLUMN_NAMES.values() for name in names}
     with open_rows(source, report, names=known, specs=specs, encoding=encoding) as rows:
-        labels = set(map(normal_name, rows.header)).intersection(COLUMN_NAMES["is_duplicate"])
-        if texts is not None and len(specs) == 2 and not labels:
-            required = required[:2]
-        *sides, label = (*_pair_parts(rows, required, specs), None)[:3]
-        if texts is not None and any(len(side.columns) > 1 for side in sides):
-            raise DataError(f"{rows.where}: columns of ids cannot be joined.")
-        key = rows.first_column(PAIR_IDS)
-        for line, number, row in rows:
-            if texts is None:
-                pair = rows.pair(line, row, sides)
-            else:
-                pair = _named(report, line, [id_text(row.get(s.columns[0])) for s in sides], texts)
-            if pair:
-                own = id_text(row.get(key)) if key else None
-                yield line, number, *pair, own, row.get(label.columns[0]) if label else 1
+        has_labels = set(map(normal_name, rows.header)).intersection(COLUMN_NAMES["is_duplicate"])
+        if texts is not None and len(specs) == 2 and not has_labels:
+            labels = False
+        entries = list(_entries(rows, _pair_parts(rows, specs, labels), texts))
+    report.kept = len(entries)
+    if not report.rows:
+        raise DataError(f"{report.path} has no rows after its header.")
+    if not entries:
+        raise DataError(f"{report.path} has no usable pair.\n{report}")
+    lines, numbers, question1, question2, ids, answers = map(list, zip(*entries))
+    pairs = QuestionPairs(question1, question2, answers, ids, numbers, report)
+    _note_repeats(pairs, np.array(lines))
+    return pairs
 
 
-def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> list[Parts]:
-    """What makes each of the required columns; `specs` name the first of them.
+Entry = tuple[int, int, str, str, Any, bool]  # line, data row, question1, question2, id, label
+
+
+def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) -> Iterator[Entry]:
+    """The rows with both questions and a label; the others go into the report."""
+    one, two, *label = parts
+    if texts is not None and len(one.columns) + len(two.columns) > 2:
+        raise DataError(f"{rows.where}: columns of ids cannot be joined.")
+    key = rows.first_column(PAIR_IDS)
+    for line, number, row in rows:
+        if texts is None:
+            pair = rows.pair(line, row, (one, two))
+        else:
+            pair = [id_text(row.get(side.columns[0])) for side in (one, two)]
+            if unknown := [name for name in pair if name not in texts]:
+                rows.report.bad_row(line, f"the list has no question with the id {unknown[0]!r}.")
+                continue
+            pair = [texts[name] for name in pair]
+        if not pair:
+            continue
+        value = row.get(label[0].columns[0]) if label else 1
+        answer = LABELS.get(str(value).strip().lower())
+        if answer is None:
+            reason = f"is_duplicate is {value!r:.40}; it must be {LABEL_HINT}."
+            rows.report.bad_row(line, reason)
+        else:
+            yield line, number, *pair, id_text(row.get(key)) if key else number, answer
+
+
+def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
+    """What makes question 1, question 2 and, with `labels`, the label; `specs` name the first of them.
 
     Raises:
-      DataError: a required column is missing or doubled.
+      DataError: a column is missing or doubled.
     """
-    parts = list(map(rows.parts, specs))
+    parts, required = list(map(rows.parts, specs)), list(COLUMN_NAMES)[: 3 if labels else 2]
     for name in required[len(parts) :]:
         columns = [other for other in rows.header if normal_name(other) in COLUMN_NAMES[name]]
         if len(columns) != 1:
@@ -251,15 +234,6 @@ def _pair_parts(rows: Rows, required: Sequence[str], specs: Sequence[str]) -> li
             )
         parts.append(Parts(columns))
     return parts
-
-
-def _named(report: ReadReport, line: int, ids: list[str], texts: Mapping[str, str]) -> list[str]:
-    """The questions of some ids; [], and a bad row, where there is none of an id."""
-    for name in ids:
-        if name not in texts:
-            report.bad_row(line, f"the list has no question with the id {name!r}.")
-            return []
-    return [texts[name] for name in ids]
 
 
 def _note_repeats(pairs: QuestionPairs, lines: np.ndarray) -> None:

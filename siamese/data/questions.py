@@ -87,7 +87,9 @@ def read_questions(
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)
     with open_rows(source, report, names=known, specs=[column], encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
-        key = _id_column(rows, id_column) if parts else None
+        key = None
+        if parts:
+            key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
         entries = list(_entries(rows, parts, key, drop_repeated) if parts else _pair_entries(rows))
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
@@ -112,19 +114,18 @@ def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> 
     """The rows with a question; lines that many bodies repeat are noted, and left out on request."""
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     used = {key} if is_joined else {key, *parts.columns}
-    bodies = {name for name in parts.columns if normal_name(name) in BODY_NAMES}
-    records = [*rows] if bodies else rows  # All bodies must be known before the first is shortened.
-    repeated = {}
-    for name in bodies:
-        texts = [row[name] for *_, row in records if isinstance(row.get(name), str)]
-        if lines := repeated_lines(texts):
-            repeated[name] = lines
-            rows.report.notes.append(_repetition(name, lines, drop_repeated))
+    body = next((name for name in parts.columns if normal_name(name) in BODY_NAMES), None)
+    records, repeated = rows, {}
+    if body:  # All bodies must be known before the first is shortened.
+        records = [*rows]
+        texts = (row.get(body) for *_, row in records)
+        repeated = repeated_lines([text for text in texts if isinstance(text, str)])
+    if repeated:
+        rows.report.notes.append(_repetition(body, repeated, drop_repeated))
     for line, number, row in records:
         source = row
-        if drop_repeated:
-            texts = {name: row[name] for name in repeated if isinstance(row.get(name), str)}
-            source = row | {name: without_lines(t, repeated[name]) for name, t in texts.items()}
+        if drop_repeated and repeated and isinstance(row.get(body), str):
+            source = row | {body: without_lines(row[body], repeated)}
         if text := rows.question(line, source, parts):
             if own := id_text(row.get(key)) if key else str(number):
                 others = {n: json_value(v) for n, v in row.items() if n not in used}
@@ -168,8 +169,3 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
             "line."
         )
     return " and ".join(PAIR_NAMES), None
-
-
-def _id_column(rows: Rows, name: str | None) -> str | None:
-    """The column with the ids: of this name, else of a usual one; None where there is none."""
-    return rows.column(name) if name else rows.first_column(ID_NAMES)

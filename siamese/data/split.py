@@ -31,41 +31,32 @@ def split(
       test: pairs from elsewhere that test: all of `pairs` train then, or the first `train_rows`.
 
     Raises:
-      ArgumentError: more rows than there are; `test_rows` beside `test`.
+      ArgumentError: more rows than there are; `test_rows` or 'clusters' beside `test`.
       DataError: the test pairs have one label only.
     """
-    if test is not None and test_rows:
-        raise ArgumentError("--test-rows are taken from the file; leave them out beside --test.")
-    total = len(pairs) if pairs.report is None else pairs.report.rows
-    if how is None:
-        how = "shuffled" if train_rows is None else "rows"
-    if test is None:
+    how = how or ("shuffled" if train_rows is None else "rows")
+    draw = np.random.default_rng(_SEED)
+    if test is not None:
+        if test_rows or how == "clusters":
+            raise ArgumentError(
+                "--test-rows and --split clusters divide one file; leave them out beside --test."
+            )
+        rows = draw.permutation(len(pairs)) if how == "shuffled" else np.arange(len(pairs))
+        train = pairs.select(rows[:train_rows])
+    else:
+        total = len(pairs) if pairs.report is None else pairs.report.rows
         train_rows = total * 9 // 10 if train_rows is None else train_rows
         rest = min(MOST_TEST_ROWS, total - train_rows) if test_rows is None else test_rows
-        train, test = _divided(pairs, train_rows, rest, how)
-    elif how == "clusters":
-        raise ArgumentError("--split clusters divides one file; leave it out beside a test file.")
-    else:
-        shuffled = np.random.default_rng(_SEED).permutation(len(pairs))
-        train = pairs.select((shuffled if how == "shuffled" else np.sort(shuffled))[:train_rows])
+        train, test = pairs.split_rows(train_rows, rest)
+        if how == "shuffled":  # as many pairs as these rows have
+            rows, n = draw.permutation(len(pairs)), len(train)
+            train, test = pairs.select(rows[:n]), pairs.select(rows[n : n + len(test)])
+        elif how == "clusters":
+            share = len(test) / len(pairs)
+            parts = pairs.split_by_cluster((1 - share, share), _SEED)
+            train, test = (part.select(draw.permutation(len(part))) for part in parts)
+            train = train.rows(0, train_rows)
     check_both_labels(test, "The test pairs")
-    return train, test
-
-
-def _divided(
-    pairs: QuestionPairs, train_rows: int, test_rows: int, how: str
-) -> tuple[QuestionPairs, QuestionPairs]:
-    """The file's rows, or as many pairs as these have, drawn by a fixed seed."""
-    train, test = pairs.split_rows(train_rows, test_rows)
-    draw = np.random.default_rng(_SEED)
-    if how == "shuffled":
-        rows, n = draw.permutation(len(pairs)), len(train)
-        return pairs.select(rows[:n]), pairs.select(rows[n : n + len(test)])
-    if how == "clusters":
-        share = len(test) / len(pairs)
-        parts = pairs.split_by_cluster((1 - share, share), _SEED)
-        train, test = (part.select(draw.permutation(len(part))) for part in parts)
-        return train.rows(0, train_rows), test
     return train, test
 
 

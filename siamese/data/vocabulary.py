@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from siamese.data.arguments import whole_number
 from siamese.data.text import folded as _folded
 from siamese.data.tokenizer import UNKNOWN_ID, word_ids, word_tokenize
 from siamese.errors import ArgumentError
@@ -50,9 +51,7 @@ class Vocabulary(Mapping):
     _ids: dict[str, int] = field(init=False, compare=False)
 
     def __post_init__(self):
-        n = self.unknown_ids
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ArgumentError(f"unknown_ids must be a whole number >= 0; it is {n!r}.")
+        whole_number(self.unknown_ids, "unknown_ids", 0)
         words = tuple(dict.fromkeys([PAD, *_checked_words(self.words)]))
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "_ids", dict(zip(words, range(PAD_ID, len(words) + 1))))
@@ -91,8 +90,7 @@ class Vocabulary(Mapping):
 
         With `folded` words are folded and counted so; words seen fewer than `min_count` times are left out.
         """
-        if min_count < 1:
-            raise ArgumentError(f"min_count must be 1 or more; it is {min_count}.")
+        whole_number(min_count, "min_count", 1)
         sums: Counter[str] = Counter()
         for word, count in counts.items():
             sums[_folded(word) if folded else word] += count

@@ -232,7 +232,7 @@ def test_the_answers_beside_a_file_bind_its_groups(run, tmp_path):
 
 def test_what_thirty_answers_are_worth_on_the_handwritten_questions(run, tmp_path, monkeypatch):
     """The figures of the README and of docs/quickstart.md: pairs found and right, before and after."""
-    owners = {own.question: own.group or own.id for own in handwritten_questions()}
+    owners = {own["question"]: own["group"] or own["id"] for own in handwritten_questions()}
     (tmp_path / "q.txt").write_text("\n".join(owners))
 
     def pairs(groups):

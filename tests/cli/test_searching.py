@@ -100,12 +100,11 @@ def test_predict_answers_a_file_of_pairs_in_order(tmp_path, rows, header, flags)
     pairs = [[f"n{i}", *texts[2 * i : 2 * i + 2]][-header.count(mark) - 1 :] for i in range(30)]
     (tmp_path / "pairs").write_text("\n".join([header, *map(mark.join, pairs)]))
     table = rows("predict", "model", "pairs", "--threshold", "0.4", *flags)
-    ids = ["id"] if "id" in header else []
-    columns = ["question1", "question2", "similarity", "probability", "is_duplicate", *ids]
+    columns = ["question1", "question2", "similarity", "probability", "is_duplicate", "id"]
     assert list(table[0]) == columns
-    assert values(table, *ids, "question1", "question2") == [
-        (*(pair[:1] if ids else []), *pair[-2:]) for pair in pairs
-    ]
+    ids = [pair[0] if "id" in header else str(row) for row, pair in enumerate(pairs)]
+    expected = [(own, *pair[-2:]) for own, pair in zip(ids, pairs)]
+    assert values(table, "id", "question1", "question2") == expected
     cosines = make_detector().similarity(texts[::2], texts[1::2]).tolist()
     assert [float(row["similarity"]) for row in table] == pytest.approx(cosines, abs=1e-6)
     assert [row["is_duplicate"] for row in table] == ["01"[cosine > 0.4] for cosine in cosines]

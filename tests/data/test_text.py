@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siamese import DuplicateDetector, QuestionPairs, TrainConfig
+from siamese import DuplicateDetector, TrainConfig
 from siamese.data.text import cleaned, folded
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
@@ -56,31 +56,14 @@ ALIKE = [
 def test_every_model_but_the_courses_reads_folded_text():
     folding, course = tower(True), tower(False)
     for one, other in ALIKE:
-        assert folding.similarity(one, other) == pytest.approx(1, abs=1e-6)
+        assert 1 - 1e-6 < folding.similarity(one, other) <= 1
         assert course.similarity(one, other) < 0.999
         assert folding.unknown_words(other) == []
+    assert folding.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
+    assert folding.cut(["it " * 512, "it " * 513, "far"]) == 1
     lengths = DuplicateDetector.from_encoder(
         lambda texts: [[len(t), t.count("A"), 1.0] for t in texts], "lengths", threshold=0.9
     )
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
     assert TrainConfig.best().folded and not TrainConfig.course().folded
-
-
-def test_case_and_blanks_do_not_hide_a_question_on_both_sides_of_a_split():
-    texts = [f"Question Number {n}?" for n in range(60)]
-    both = [*texts, *(f" {text.lower()}" for text in texts)]
-    parts = QuestionPairs(both, both, [1, 0] * 60).split_by_cluster((0.8, 0.2))
-    train, test = (set(map(folded, part.question1)) for part in parts)
-    assert not train & test
-
-
-def test_one_against_many_unknown_words_and_cut_texts():
-    detector = tower(True)
-    many = ["is it far", "how do i reset it", "xyzzy"]
-    answers = detector.similarity("is it far?", many)
-    np.testing.assert_array_equal(answers, detector.similarity(many, ["is it far?"] * 3))
-    assert detector.without_known_words(["xyzzy plugh", "IT", "ошибка？"]).tolist() == [1, 0, 1]
-    assert detector.cut(["it " * 512, "it " * 513, "far"]) == 1
-    assert detector.predict("is it far", "IS it far", threshold=1.0)
-    assert max(detector.similarity(many, many)) <= 1

@@ -35,20 +35,6 @@ class CorpusQuestion(NamedTuple):
     part: str
 
 
-class HandwrittenQuestion(NamedTuple):
-    """A question as somebody would ask it; see `handwritten_questions`."""
-
-    id: str
-    question: str
-    group: str  # Questions of one group are duplicates; "" where it has none.
-    style: str  # plain, typo, greeting, or no question mark
-    source: str  # where it might be asked: helpdesk, forum or everyday
-    near_miss: (
-        str  # What sets it apart from its twin: number, negation, direction or name; else "".
-    )
-    twin: str  # the id of the question that it nearly is, which has another answer; "" elsewhere
-
-
 @dataclass(frozen=True, eq=False)
 class EmbeddedCorpus:
     """Question pairs in three parts that share no question and no meaning; every question of them, once."""
@@ -102,15 +88,20 @@ def embedded_corpus(
     return EmbeddedCorpus(**parts, questions=tuple(used))
 
 
-def handwritten_questions() -> list[HandwrittenQuestion]:
+def handwritten_questions() -> list[dict[str, str]]:
     """300 questions written by hand, to try a model on; nothing trains on them or is tuned on them.
 
     100 are in groups of 2 to 5 duplicates, 60 are near misses of another question, 140 stand alone.
 
+    Returns:
+      dicts of id, question, group (of duplicates, else ""), style (plain, typo, greeting, or no question
+      mark), source (helpdesk, forum or everyday), near_miss (number, negation, direction or name, else "")
+      and twin (the id of the question that a near miss nearly is).
+
     Example:
       >>> question = handwritten_questions()[1]
-      >>> question.question, question.source
+      >>> question["question"], question["source"]
       ('Do cats really need a second litter box?', 'everyday')
     """
     text = (FILES / "handwritten.csv").read_text("utf-8")
-    return [HandwrittenQuestion(**row) for row in csv.DictReader(text.splitlines())]
+    return list(csv.DictReader(text.splitlines()))

@@ -98,6 +98,13 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
     return list(map(str, names)), values
 
 
+def memory_table(table: Any, name: str) -> Table:
+    """A table in memory; its rows are counted from 1."""
+    names, columns = memory_columns(table, name)
+    rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
+    return "a table in memory", names, enumerate(rows, 1)
+
+
 def text_list(texts: Any, function: str) -> list[str]:
     """Texts as a list; of a table with columns (a DataFrame, ...) its questions.
 
@@ -125,13 +132,6 @@ def text_list(texts: Any, function: str) -> list[str]:
                 "or None: drop that row or write ''."
             )
     return texts
-
-
-def memory_table(table: Any, name: str) -> Table:
-    """A table in memory; its rows are counted from 1."""
-    names, columns = memory_columns(table, name)
-    rows = ([None if _is_missing(value) else value for value in row] for row in zip(*columns))
-    return "a table in memory", names, enumerate(rows, 1)
 
 
 def _is_missing(value: Any) -> bool:
