@@ -18,10 +18,8 @@ def old(tmp_path, run):
         "id,question,by\n5,how far ?,me\n6,how far ?,you\n7,what is rice,=x\n8,what is rice,y\n"
         "9,how do i cook,z\n10,,z\n"
     )
-    code, out, _ = run("index", "build", "old.csv", "--model", "model", "--json")
-    facts = json.loads(out)
-    assert code == 0 and (facts["output"], facts["questions"]) == ("old.csv.index", 5)
-    assert facts["left_out"] == 1
+    facts = json.loads(run("index", "build", "old.csv", "--model", "model", "--json")[1])
+    assert (facts["output"], facts["questions"], facts["left_out"]) == ("old.csv.index", 5, 1)
     return "old.csv.index"
 
 
@@ -29,45 +27,32 @@ def values(rows, *columns):
     return [tuple(row[column] for column in columns) for row in rows]
 
 
-def test_an_index_is_built_changed_and_searched(tmp_path, run, old):
+def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     hits = json.loads(run("search", old, "how far ?", "-k", "2", "--json")[1])["hits"]
-    assert [(hit["id"], hit["columns"]) for hit in hits] == [
-        ("5", {"by": "me"}),
-        ("6", {"by": "you"}),
-    ]
+    assert values(hits, "id", "columns") == [("5", {"by": "me"}), ("6", {"by": "you"})]
     assert "never seen: xyzzy" in run("search", old, "how xyzzy ?")[1]
     (tmp_path / "more.csv").write_text("id,question,by\na,age of rice,u\n9,how do you cook,z\n")
-    shown = run("index", "add", old, "more.csv")[1].splitlines()
-    assert [line.split()[-1] for line in shown] == ["1", "1", "0", "0", "6"]
-    facts = json.loads(run("index", "add", old, "more.csv", "--json")[1])
-    assert facts == {"added": 0, "replaced": 0, "skipped": 2, "left_out": 0, "questions": 6}
     (tmp_path / "repeated.txt").write_text("How far ?\nlearn to cook\n")
-    facts = json.loads(run("index", "add", old, "repeated.txt", "--json")[1])
-    assert (facts["added"], facts["skipped"]) == (1, 1)
-
-
-def test_questions_are_removed_by_their_ids(run, old):
-    facts = json.loads(run("index", "remove", old, "5", "9", "--json")[1])
-    assert facts == {"removed": 2, "questions": 3}
-    assert "no question with the id 'a'" in run("index", "remove", old, "7", "a")[2]
-    assert run("index", "remove", old, "6", "7", "8")[0] == 0
-    assert "Nothing found." in run("search", old, "how far ?")[1]
-
-
-def test_an_index_is_exported_as_parquet(run, old):
+    for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
+        shown = run("index", "add", old, file)[1].splitlines()
+        assert "".join(line.split()[-1] for line in shown) == numbers
+    removed = run("index", "remove", old, "5", "9", "a", "5 of another list")
+    assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
+    facts = json.loads(run("index", "remove", old, "5", "6", "--json")[1])
+    assert facts == {"removed": 2, "questions": 5}
+    assert "how far" not in run("search", old, "how far ?")[1]
     parquet = pytest.importorskip("pyarrow.parquet")
-    assert json.loads(run("index", "export", old, "out.parquet", "--json")[1])["questions"] == 5
-    assert parquet.read_table("out.parquet")["id"].to_pylist() == ["5", "6", "7", "8", "9"]
+    assert run("index", "export", old, "out.parquet")[0] == 0
+    assert parquet.read_table("out.parquet")["id"].to_pylist()[:4] == ["7", "8", "a", "9"]
 
 
-def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, rows, old):
+def test_a_list_of_questions_will_do_for_an_index(tmp_path, run, old):
     before = sorted(tmp_path.iterdir())
     for name, *rest in (["search", "how far ?"], ["duplicates", "--pairs"]):
         direct = run(name, "old.csv", *rest, "--model", "model")
         assert direct[0] == 0 and direct[1] == run(name, old, *rest)[1]
-    assert (
-        run("match", "old.csv", "old.csv", "--model", "model")[1] == run("match", "old.csv", old)[1]
-    )
+    direct = run("match", "old.csv", "old.csv", "--model", "model")
+    assert direct[1] == run("match", "old.csv", old)[1]
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -95,8 +80,7 @@ def test_that_no_labels_stand_behind_a_threshold_is_said_once(run, old):
     ],
 )
 def test_predict_answers_a_file_of_pairs_in_order(tmp_path, rows, header, flags):
-    texts = random_questions(60)
-    mark = re.search(r"\W", header)[0]
+    texts, mark = random_questions(60), re.search(r"\W", header)[0]
     pairs = [[f"n{i}", *texts[2 * i : 2 * i + 2]][-header.count(mark) - 1 :] for i in range(30)]
     (tmp_path / "pairs").write_text("\n".join([header, *map(mark.join, pairs)]))
     table = rows("predict", "model", "pairs", "--threshold", "0.4", *flags)
@@ -114,15 +98,9 @@ def test_predict_reads_lines_of_json_and_refuses_a_file_without_pairs(tmp_path, 
     line = json.dumps({"id": 7, "question2": "b\nc", "question1": "b\nc"})
     facts = json.loads(run("predict", "model", "-", "--json", stdin=line)[1])
     assert (facts["pairs"], facts["duplicates"]) == (1, 1)
-    row = {name: facts["rows"][0][name] for name in ("question1", "id", "is_duplicate")}
-    assert row == {"question1": "b\nc", "id": "7", "is_duplicate": 1}
-    for text, words in (
-        ("a,b,c\n1,2,3\n", "no column question1"),
-        ("question1,question2\n,how\n", "no usable pair"),
-        ("", "is empty"),
-    ):
-        (tmp_path / "pairs.csv").write_text(text)
-        assert words in run("predict", "model", "pairs.csv")[2]
+    assert values(facts["rows"], "question1", "id", "is_duplicate") == [("b\nc", "7", 1)]
+    (tmp_path / "pairs.csv").write_text("question1,question2\n,how\n")
+    assert "no usable pair" in run("predict", "model", "pairs.csv")[2]
 
 
 def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run):
@@ -131,13 +109,14 @@ def test_predict_explains_by_words_and_notes_what_it_does_not_read(tmp_path, run
     answer = json.loads(run("predict", "model", "how far", "how old", "--explain", "--json")[1])
     assert [word["word"] for word in answer["words1"]] == ["how", "far"]
     long = "how far " * 400
-    assert "1 question too long for the model" in run("predict", "model", long, "how")[2]
     (tmp_path / "pairs.csv").write_text(f"question1,question2\n{long},how\nhow,far\n")
-    assert "1 question too long for the model" in run("predict", "model", "pairs.csv")[2]
+    for questions in ([long, "how"], ["pairs.csv"]):
+        assert "1 question too long for the model" in run("predict", "model", *questions)[2]
 
 
 def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
     records = [{"question": EVIL}, {"question": "how far ?\n* 1.000 [9] no"}, {"question": EVIL}]
+    records[0] |= {"score": float("nan"), "more": [float("inf")]}
     (tmp_path / "old.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     (tmp_path / "pairs.csv").write_text(f"question1,question2\n{EVIL},how far ?\n")
     model = ["--model", "model"]
@@ -153,19 +132,15 @@ def test_foreign_text_is_shown_and_not_obeyed(tmp_path, run):
         assert "\n* 1.000" not in out or arguments[0] == "duplicates"
     assert run("duplicates", "old.jsonl", *model, "--output", "g.csv")[0] == 0
     assert EVIL in (tmp_path / "g.csv").read_text()
-
-
-def test_json_has_no_nan(tmp_path, run):
-    (tmp_path / "old.jsonl").write_text('{"question": "how", "score": NaN, "more": [Infinity]}\n')
-    _, out, _ = run("search", "old.jsonl", "how", "--json", "--model", "model")
-    (hit,) = json.loads(out, parse_constant=pytest.fail)["hits"]
-    assert hit["columns"] == {"score": None, "more": [None]}
+    out = run("search", "old.jsonl", EVIL, "--json", *model)[1]
+    hits = json.loads(out, parse_constant=pytest.fail)["hits"]  # It fails for NaN and infinity.
+    assert {"score": None, "more": [None]} in [hit["columns"] for hit in hits]
 
 
 def test_the_order_of_a_hybrid_search_is_explained_where_it_shows(run, old):
     shown = [run("search", old, question)[1] for question in ("how far ?", *random_questions(9))]
     for out in shown:
-        cosines = [float(part) for line in out.splitlines() if "[" in line for part in [line[2:8]]]
+        cosines = [float(line[2:8]) for line in out.splitlines() if "[" in line]
         is_ordered = cosines == sorted(cosines, reverse=True)
         assert is_ordered != ("--vectors-only orders by cosine" in out)
     assert any("weight 0.6" in out for out in shown)
@@ -197,21 +172,16 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     assert "the index" in run(*command, "one.txt")[1].splitlines()[-1]
     (tmp_path / "qrels.txt").write_text("other 0 5 1\n")
     refused([*command, "qrels.txt"], "names no query of new.csv")
-    refused(["evaluate", "model", *command[2:], "one.txt"], "model holds no index")
 
 
-def test_duplicates_as_pairs(rows, old):
-    table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
-    assert values(table, "id1", "id2") == [("5", "6"), ("7", "8")]
-    assert float(table[0]["similarity"]) == pytest.approx(1)
-
-
-def test_groups_keep_their_threshold_until_they_are_made_again(run, old):
-    assert "threshold" not in run("duplicates", old, "--threshold", "0.999")[2]
+def test_groups_keep_their_threshold_until_they_are_made_again(run, rows, old):
+    assert "threshold" not in run("duplicates", old, "--threshold", "0.999", "--output", "g")[2]
     _, out, err = run("duplicates", old, "--json")
     assert json.loads(out)["threshold"] == 0.999 and json.loads(out)["threshold_from"] == "groups"
     assert "made with the threshold 0.999; the index's is 0.900 now. --regroup" in err
     assert json.loads(run("duplicates", old, "--regroup", "--json")[1])["threshold"] == 0.9
+    table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
+    assert values(table, "id1", "id2", "similarity") == [("5", "6", "1.0"), ("7", "8", "1.0")]
 
 
 def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old):
@@ -229,40 +199,25 @@ def test_groups_keep_their_ids_when_questions_are_added(tmp_path, run, rows, old
     ]
 
 
-POSTS = (
-    "id,title,created_at,votes,at\n"
-    "1,how far,2026-03-01,3,3\n2,how   far,2026-01-31,10,soon\n3,how far,2026-02-01T08:00:00Z,9,1\n"
-    "4,cook rice,2026-01-01,1,2\n"
-)
-
-
 def test_one_question_of_each_group_is_kept_by_a_rule(tmp_path, rows, refused):
-    (tmp_path / "posts.csv").write_text(POSTS)
+    (tmp_path / "posts.csv").write_text(
+        "id,title,created_at,votes,at,keep\n1,how far,2026-03-01,3,3,A\n"
+        "2,how   far,2026-01-31,10,soon,B\n3,how far,2026-02-01T08:00:00Z,9,1,C\n"
+        "4,cook rice,2026-01-01,1,2,D\n"
+    )
     command = ["duplicates", "posts.csv", "--model", "model", "--keep"]
-    rules = {
-        "first": "1",
-        "longest": "2",
-        "created_at=min": "2",
-        "votes=max": "2",
-        "votes=min": "1",
-    }
+    rules = {"first": "1", "longest": "2", "created_at=min": "2", "votes=max": "2"}
     for rule, kept in rules.items():
         table = rows(*command, rule)
         others = ((i, "0") for i in "123" if i != kept)
         assert values(table, "id", "keep") == [(kept, "1"), *others], rule
-        assert {row["group"] for row in table} == {"1"} and float(table[0]["similarity"]) == 1
-        assert {row["same_text"] for row in table} == {"1"}
-        assert table[0]["votes"] == {"1": "3", "2": "10"}[kept]
+        columns = "group", "row", "votes", "same_text", "column_keep"
+        assert ("1", "1", "10", "1", "B") in values(table, *columns)
+        assert float(table[0]["similarity"]) == 1
     for rule, words in (
         ("new", "COLUMN=min"), ("when=min", "no column 'when'"), ("at=min", "Question 2: at is 'soon'"),
     ):  # fmt: skip
         refused([*command, rule], words)
-
-
-def test_columns_of_taken_names_are_kept(tmp_path, rows):
-    (tmp_path / "q.csv").write_text("title,keep,column_keep,row\nhow far,A,B,C\nhow far,D,E,F\n")
-    table = rows("duplicates", "q.csv", "--model", "model")
-    assert {*table[0].values()} >= {"A", "B", "C"} and [row["row"] for row in table] == ["0", "1"]
 
 
 def test_pairs_that_differ_in_a_number_a_negation_or_a_name(tmp_path, rows):
@@ -290,23 +245,20 @@ def test_a_threshold_without_labels_is_shown_with_what_lies_below(tmp_path, run)
     for words in ("siamese threshold q.txt --label 30", "siamese threshold q.txt --answers"):
         assert words in err
     # A threshold of one's own says enough.
-    assert "next_pairs" not in json.loads(
-        run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
-    )
+    assert "next_pairs" not in run("duplicates", "q.txt", "--threshold", "0.7", "--json")[1]
 
 
-def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run, rows):
+def test_questions_without_a_known_word_are_named_and_make_no_groups(tmp_path, run):
     (tmp_path / "q.csv").write_text(
         "id,question\n1,TCK-99812\n2,TCK-10034\n3,Почему?\n4,ERR77 X\n5,how far\n6,how far\n"
     )
-    command = ["duplicates", "q.csv", "--model", "model"]
-    assert values(rows(*command), "group", "id") == [("5", "5"), ("5", "6")]
-    err = run(*command)[2]
+    _, out, err = run("duplicates", "q.csv", "--model", "model", "--json")
+    assert values(json.loads(out)["rows"], "group", "id") == [("5", "5"), ("5", "6")]
     assert "4 questions without any word that the model knows" in err and "1 (TCK-99812)" in err
 
 
 def test_match_two_lists(tmp_path, run, rows):
-    (tmp_path / "a.csv").write_text("id,question,by\n1,how far ?,me\n3,cook rice,x\n")
+    (tmp_path / "a.csv").write_text("id,question,by\n1,how far ?,me\n3,,x\n4,!,x\n")
     (tmp_path / "b.jsonl").write_text(
         '{"question": "how far ?", "answer": "far"}\n{"question": "how far", "answer": "so so"}\n'
     )
@@ -315,4 +267,4 @@ def test_match_two_lists(tmp_path, run, rows):
     assert values(rows(*command), *columns)[0] == ("1", "how far ?", "far", "me", "1", "0")
     facts = json.loads(run(*command, "-k", "2", "--output", "m.csv", "--json")[1])
     assert (facts["questions"], facts["matched"], facts["output"]) == (2, 1, "m.csv")
-    assert len((tmp_path / "m.csv").read_text().splitlines()) == 5
+    assert (tmp_path / "m.csv").read_text().startswith("id,question,match_id,match,similarity")
