@@ -46,36 +46,27 @@ PRINTED_BY = {
 }
 
 
-def command_of(function: str) -> str | None:
-    """The command that a function of cli/ runs."""
-    name = (
-        function.replace("_", " ") if function.startswith("index_") else function.replace("_", "-")
-    )
-    return name if name in FLAGS and name else None
-
-
 def strings() -> list[tuple[str, str, str]]:
-    """(file, function, text) of every string, docstrings too; what an f-string puts in is "{}"."""
+    """(file, function, text) of every string, docstrings too; of an f-string its fixed parts."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         file = str(path.relative_to(PACKAGE))
         for top in ast.parse(path.read_text(encoding="utf-8")).body:
-            nodes, inside = list(ast.walk(top)), set()
-            for node in nodes:
-                if isinstance(node, ast.JoinedStr):
-                    inside |= set(map(id, node.values))
-                    parts = [p.value if isinstance(p, ast.Constant) else "{}" for p in node.values]
-                    found.append((file, getattr(top, "name", ""), "".join(parts)))
-            for node in nodes:
-                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-                if is_text and id(node) not in inside:
-                    found.append((file, getattr(top, "name", ""), node.value))
+            inside = set()  # an f-string's parts, which come after it
+            for node in ast.walk(top):
+                parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+                texts = [getattr(part, "value", None) for part in parts]
+                text = "".join(text if isinstance(text, str) else "{}" for text in texts)
+                if id(node) not in inside:
+                    found.append((file, getattr(top, "name", ""), text))
+                inside |= {id(part) for part in parts if part is not node}
     return found
 
 
 def printed_by(file: str, function: str) -> set[str] | None:
     """The commands that may print a string of a function; None where that is not known."""
-    if file.startswith("cli/") and (command := command_of(function)):
+    command = function.replace("index_", "index ").replace("_", "-")
+    if file.startswith("cli/") and command and command in FLAGS:
         return {command}
     places = [f"{file}: {function}", file, file.rpartition("/")[0]]
     places.append(file.partition("/")[0])
