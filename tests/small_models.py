@@ -50,9 +50,11 @@ class Letters:
 
 
 def make_mixed_detector(share=0.75, **options):
-    """A tower beside the encoder `letters`."""
+    """A tower beside the encoder `letters`, which a file may name."""
+    encoder = find_encoder(letters)
+    encoder.fingerprint = "0" * 64
     shares = {"encoder": share, "tower": 1 - share}
-    return make_detector(encoder=find_encoder(letters, "letters"), shares=shares, **options)
+    return make_detector(encoder=encoder, shares=shares, **options)
 
 
 def make_curve_detector(**options):

@@ -242,7 +242,7 @@ print(f"from {calibrated.min():.3f} to {calibrated.max():.3f}")
 
 # %%
 collection = sorted({*test.question1, *test.question2})
-index = siamese.QuestionIndex.build(detector, collection, processes=1)
+index = siamese.QuestionIndex.build(detector, collection)
 print(f"{len(index):,} questions")
 for query in (
     "How can I learn to play the guitar by myself?",

@@ -126,8 +126,9 @@ def search(flags: argparse.Namespace) -> Result:
 def _hit_text(hit: Any) -> str:
     mark = "*" if hit.is_duplicate else " "
     probability = "" if hit.probability is None else f"  {hit.probability:4.0%}"
-    same = f"  (same text: {', '.join(map(harmless, hit.same))})" if hit.same else ""
-    return f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}{same}"
+    return (
+        f"{mark} {hit.similarity:6.3f}{probability}  [{harmless(hit.id)}] {harmless(hit.question)}"
+    )
 
 
 @command(

@@ -173,8 +173,6 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
             f"{counted(len(unknown), 'question')} without any word that the model knows, in no group: "
             f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
         )
-    if shot.stale:
-        note(f"{shot.stale} --regroup makes them again.")
     if flags.threshold is None and cut != facts["threshold"]:
         facts = {"threshold": cut, "threshold_from": "groups"}
     size, sizes = len(entries), list(map(len, groups))

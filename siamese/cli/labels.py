@@ -66,7 +66,6 @@ def data(flags: argparse.Namespace) -> Facts:
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
     arg("--relevant", metavar="FILE", help="TREC qrels, or CSV with query_id, id [and relevance]"),
     arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
-    flag("--save-weight", "save the chosen weight of the vectors in the index"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
 )
@@ -116,7 +115,7 @@ def _on_queries(flags: argparse.Namespace) -> Result:
         raise ArgumentError(f"{flags.relevant} names no query of {flags.queries} by its id.")
     rows = list(zip(*zip(*known), shared_clusters([answers for _, answers in known])))
     measuring, choosing = ([row for row in rows if row[2] % 2 == half] for half in (0, 1))
-    with opened(flags.index, flags, stored=flags.save_weight) as (index, _):
+    with opened(flags.index, flags) as (index, _):
 
         def measured(rows: list[tuple], mode: str, weight: float) -> Any:
             texts, answers, clusters = zip(*rows)
@@ -129,10 +128,8 @@ def _on_queries(flags: argparse.Namespace) -> Result:
             if choosing:
                 mrr = {w: measured(choosing, "hybrid", w).mrr for w in {weight, *WEIGHTS}}
                 weight = max(mrr, key=lambda w: (round(mrr[w], 6), -abs(w - weight)))
-                source = f"chosen on {len(choosing):,} other queries{', saved' * flags.save_weight}"
+                source = f"chosen on {len(choosing):,} other queries"
             tables = {mode: measured(measuring, mode, weight).intervals for mode in MODES}
-        if flags.save_weight:
-            index.vector_weight = weight
     table = [["search", *tables["hybrid"]], *([m, *row.values()] for m, row in tables.items())]
     lines = [
         *aligned(table),

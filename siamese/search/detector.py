@@ -21,7 +21,7 @@ from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
-from siamese.search.encoders import PROBED, USE, find_encoder, is_encoder_name, runs, unit_rows
+from siamese.search.encoders import USE, find_encoder, is_encoder_name, runs, unit_rows
 from siamese.search.nearest import cosines_with
 from siamese.search.parts import Decisions, calibration_of
 
@@ -123,18 +123,15 @@ class DuplicateDetector(Decisions):
         return cls.from_encoder(USE)
 
     @classmethod
-    def from_encoder(
-        cls, encoder: Any, name: str | None = None, *, threshold: float | None = None
-    ) -> DuplicateDetector:
+    def from_encoder(cls, encoder: Any, *, threshold: float | None = None) -> DuplicateDetector:
         """A detector of an encoder alone; see `fitted` for a threshold from labelled pairs.
 
         Args:
           encoder: a name, a path, an object or a function, see `siamese.search.encoders.find_encoder`,
             also for what it raises.
-          name: what an object is called; models and indexes keep the name.
           threshold: cosine above which two questions are duplicates; `UNLABELLED_THRESHOLD` where None.
         """
-        encoder = find_encoder(encoder, name)
+        encoder = find_encoder(encoder)
         card = {"encoder": encoder.name}
         if threshold is None:
             threshold, card["threshold_from"] = UNLABELLED_THRESHOLD, "default"
@@ -187,21 +184,17 @@ class DuplicateDetector(Decisions):
     @functools.cached_property
     def checksum(self) -> str:
         """The SHA-256 of what decides the vectors: arrays, vocabulary, tower, encoder, head and shares."""
-        facts = model_file.vector_facts(self)
-        if self.encoder is not None and self.encoder.fingerprint.startswith(PROBED):
-            del facts["encoder"]["fingerprint"]  # Its numbers differ between devices.
-        return model_file.checksum(model_file.arrays_of(self), facts)
+        return model_file.checksum(model_file.arrays_of(self), model_file.vector_facts(self))
 
     # ---- Saving ----
 
     @classmethod
-    def load(cls, path: str | os.PathLike, encoder: Any = None) -> DuplicateDetector:
+    def load(cls, path: str | os.PathLike) -> DuplicateDetector:
         """Loads a model; runs nothing of its file.
 
         Args:
           path: the file of a model, the directory of a training run, or an encoder's name such as 'use'
             (for a file of that name write './use').
-          encoder: the encoder of a model over an object in Python, which no file can name.
 
         Raises:
           CheckpointError: missing, damaged, of another version, or made with another encoder.
@@ -209,13 +202,13 @@ class DuplicateDetector(Decisions):
         """
         if isinstance(path, str) and is_encoder_name(path):
             return cls.from_encoder(path)
-        return model_file.read_model(path, encoder)
+        return model_file.read_model(path)
 
     def save(self, path: str | os.PathLike) -> Path:
         """Writes the model's file (in a directory ``model.safetensors``) atomically; returns its path.
 
         Raises:
-          CheckpointError: it cannot be written.
+          CheckpointError: it cannot be written, or its encoder is an object in Python.
         """
         return model_file.write_model(path, self)
 

@@ -6,7 +6,8 @@ wordllama      static vectors of subwords, 256 numbers. Tables must say that the
                duplicates.
 A+B            both: the cosine of two texts is the mean of their cosines by A and by B.
 FOLDER, NAME   an installed model of sentence-transformers
-object         anything with ``encode(list[str])``, or a function
+object         anything with ``encode(list[str])``, or a function, which no file can name: models and
+               indexes over it stay in memory
 
 This module imports NumPy alone. An encoder's package is imported when you ask for that encoder.
 """
@@ -29,9 +30,6 @@ from siamese.data.readers.tables import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 USE, WORDLLAMA = "use", "wordllama"
-PROBE = "How far is it from here to the station?"  # Its vector stands for invisible weights.
-PROBED = "probe "  # Begins the fingerprint of an encoder whose weights are not visible.
-SAME = 0.99  # The least cosine of two probes by one encoder: devices round differently.
 
 
 class FrozenEncoder:
@@ -39,13 +37,12 @@ class FrozenEncoder:
 
     Args:
       name: the specification that `find_encoder` takes, such as 'use+wordllama'.
-      fingerprint: the SHA-256 of weights and token model, in hexadecimal; that of an object, whose weights
-        are not visible, holds its vector of `PROBE`. Compare two by `same_encoder`.
+      fingerprint: the SHA-256 of weights and token model, in hexadecimal; None for an object.
       size: the numbers of a vector.
       vectors: function (texts that are not blank, processes) -> unit vectors, float32 [texts, size].
     """
 
-    def __init__(self, name: str, fingerprint: str, size: int, vectors: Callable):
+    def __init__(self, name: str, fingerprint: str | None, size: int, vectors: Callable):
         self.name, self.fingerprint, self.size, self._vectors = name, fingerprint, size, vectors
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> np.ndarray:
@@ -59,7 +56,7 @@ class FrozenEncoder:
           DataError: a value is not text; the message has its place.
 
         Example:
-          >>> find_encoder(lambda texts: [[len(t), 3.0] for t in texts], "lengths").encode(["Four", " "])
+          >>> find_encoder(lambda texts: [[len(t), 3.0] for t in texts]).encode(["Four", " "])
           array([[0.8, 0.6],
                  [0. , 0. ]], dtype=float32)
         """
@@ -78,26 +75,25 @@ class FrozenEncoder:
         return f"<encoder {self.name}: vectors of {self.size}>"
 
 
-def find_encoder(spec: str | os.PathLike | Any, name: str | None = None) -> FrozenEncoder:
+def find_encoder(spec: str | os.PathLike | Any) -> FrozenEncoder:
     """The encoder of a specification; see this module's docstring.
 
     Args:
       spec: a name, a path, or an object with ``encode(list[str])``, or a function of a list of texts, which
         returns numbers [texts, size]. An object must be safe to use from several threads if you use them.
-      name: what to call an object; its class's or function's name where None.
 
     Raises:
       MissingDependencyError, DataError: a package or a file is missing or damaged.
       ArgumentError: no specification, or an object that returns something other than vectors.
 
     Example:
-      >>> find_encoder(lambda texts: [[len(text), 3.0] for text in texts], "lengths")
-      <encoder lengths: vectors of 2>
+      >>> find_encoder(lambda texts: [[len(text), 3.0] for text in texts])
+      <encoder <lambda>: vectors of 2>
     """
     if isinstance(spec, FrozenEncoder):
         return spec
     if not isinstance(spec, (str, os.PathLike)):
-        return _from_object(spec, str(name or getattr(spec, "__name__", type(spec).__name__)))
+        return _from_object(spec, getattr(spec, "__name__", type(spec).__name__))
     spec = os.fspath(spec)
     if spec in (USE, WORDLLAMA):
         return _use() if spec == USE else _wordllama()
@@ -125,14 +121,6 @@ def is_encoder_name(spec: str | os.PathLike) -> bool:
     return bool(spec) and importlib.util.find_spec("sentence_transformers") is not None
 
 
-def same_encoder(first: str, second: str) -> bool:
-    """Whether two fingerprints are of one encoder: equal, or probes with a cosine of at least `SAME`."""
-    if first == second or not (first.startswith(PROBED) and second.startswith(PROBED)):
-        return first == second
-    one, other = (np.array(fingerprint.split()[1:], np.float64) for fingerprint in (first, second))
-    return len(one) == len(other) and bool(np.vecdot(*unit_rows(np.stack([one, other]))) >= SAME)
-
-
 def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
     """Several encoders side by side: the cosine of two texts is the mean of the parts' cosines.
 
@@ -149,23 +137,19 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
 
 
 def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> FrozenEncoder:
-    """An object with ``encode(list[str])``, or a function, whose results are checked.
-
-    Its fingerprint is that of its weights; where they are not visible, its vector of `PROBE`.
-    """
+    """An object with ``encode(list[str])``, or a function, whose results are checked."""
     encode = getattr(encoder, "encode", encoder)
     if not callable(encode):
         raise ArgumentError(
             "An encoder is a specification, a function of a list of texts, or an object with a "
             f"method encode; {type(encoder).__name__} is none of them."
         )
-    (probe,) = _checked(encode([PROBE]), name, 1)
+    size = _checked(encode(["How far is it?"]), name, 1).shape[1]
 
     def vectors(texts: list[str], processes: int | None) -> np.ndarray:
-        return _checked(encode(texts), name, len(texts), len(probe))
+        return _checked(encode(texts), name, len(texts), size)
 
-    fingerprint = fingerprint or PROBED + " ".join(f"{number:.3g}" for number in probe)
-    return FrozenEncoder(name, fingerprint, len(probe), vectors)
+    return FrozenEncoder(name, fingerprint, size, vectors)
 
 
 def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:

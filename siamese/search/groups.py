@@ -33,9 +33,8 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     """Groups of duplicate questions in a whole list, by average linkage (`siamese.search.linkage`).
 
     Args:
-      vectors: float32 [n, d], of length 1, or a `QuestionIndex` (answers bind its method `groups` alone).
-      threshold: groups are joined where their mean cosine is above it; needed for vectors, and the
-        index's own where None.
+      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose method `groups` answers.
+      threshold: groups are joined where their mean cosine is above it; needed for vectors.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
@@ -49,10 +48,8 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
       >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
-    if hasattr(vectors, "snapshot"):
-        entries, vectors, detector, *_ = vectors.snapshot()
-        unknown = detector.without_known_words([entry["question"] for entry in entries])
-        return groups_of(vectors, linked_labels(vectors, unknown, *detector.rule(threshold)))
+    if hasattr(vectors, "groups"):
+        return vectors.groups(threshold)
     if threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
     return groups_of(vectors, average_linkage(vectors, threshold))

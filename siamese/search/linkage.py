@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from siamese.errors import ArgumentError
-from siamese.search.nearest import EQUAL, blocks, in_blocks
+from siamese.search.nearest import EQUAL, in_blocks
 
 ROWS, COLUMNS = 4096, 512  # of a block of similarities: 8 MiB; BLAS is quickest on tall ones
 MOST_PAIRS = 4_000_000  # kept at a time, and as many again while more come: 100 MB
@@ -94,7 +94,8 @@ def upper_bounds(vectors: np.ndarray, threshold: float) -> np.ndarray | None:
     for width in (d // 8, 3 * d // 16, d // 4, d // 2):
         short = shortened(some, width)
         if np.mean(short @ short.T > threshold - ROUNDING) < MOST_LEFT + 1 / SAMPLE:
-            return np.concatenate([shortened(rows, width) for _, rows in blocks(vectors, ROWS)])
+            parts = (vectors[start : start + ROWS] for start in range(0, n, ROWS))
+            return np.concatenate([shortened(rows, width) for rows in parts])
     return None
 
 

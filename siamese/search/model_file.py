@@ -22,7 +22,7 @@ import numpy as np
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
-from siamese.search.encoders import PROBED, find_encoder, same_encoder
+from siamese.search.encoders import find_encoder
 from siamese.storage.atomic import explained, open_atomically
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def checksum(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
 
 def write_model(path: str | os.PathLike, detector: DuplicateDetector) -> Path:
     """Writes a detector as a file, or into a directory as `MODEL_NAME`; returns the file's path."""
+    check_encoder(detector)
     path = model_path(path)
     facts = {**vector_facts(detector), **detector.fit, "card": detector.card}
     del facts["threshold_from"]  # The card has it.
@@ -125,7 +126,7 @@ def arrays_of(detector: DuplicateDetector) -> dict[str, np.ndarray]:
     return detector.weights | ({} if detector.head is None else {"head": detector.head})
 
 
-def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetector:
+def read_model(path: str | os.PathLike) -> DuplicateDetector:
     """Reads a detector from its file, or from the directory of a run.
 
     Raises:
@@ -136,10 +137,6 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
 
     path = model_path(path)
     arrays, facts = read_file(path, "model")
-    if encoder is not None:
-        if not isinstance(facts.get("encoder"), dict):
-            raise CheckpointError(f"{path} has no encoder. Load it without one.")
-        encoder = find_encoder(encoder, facts["encoder"].get("name"))
     try:
         tower, words, frozen = facts["tower"], facts["vocabulary"], facts["encoder"]
         options = {name: facts[name] for name in ("threshold", "shares")}
@@ -149,7 +146,7 @@ def read_model(path: str | os.PathLike, encoder: Any = None) -> DuplicateDetecto
         if facts["calibration"] is not None:
             options["calibration"] = calibration_of(facts["calibration"])
         if frozen is not None:
-            options["encoder"] = saved_encoder(path, frozen, encoder)
+            options["encoder"] = saved_encoder(path, frozen)
         if tower is None:
             return DuplicateDetector(None, None, None, **options)
         tower = TowerConfig(**tower)
@@ -184,26 +181,27 @@ def encoder_facts(detector: DuplicateDetector) -> dict[str, Any] | None:
     return encoder and {"name": encoder.name, "fingerprint": encoder.fingerprint}
 
 
-def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any], encoder: Any = None) -> Any:
-    """The encoder that a file names (`encoder_facts`): found by its name, or `encoder`.
+def check_encoder(detector: DuplicateDetector) -> None:
+    """Raises a CheckpointError where the encoder is an object in Python, which no file can name."""
+    if detector.encoder is not None and detector.encoder.fingerprint is None:
+        raise CheckpointError(
+            f"The encoder {detector.encoder.name!r} is an object in Python, which no file can name. Keep "
+            "what is made with it in memory, or take an encoder by its name."
+        )
+
+
+def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
+    """The encoder that a file names (`encoder_facts`).
 
     Raises:
-      CheckpointError: an encoder that is an object, and none was passed; or another encoder.
+      CheckpointError: it is another encoder now.
       MissingDependencyError: its package is not installed.
     """
-    name, fingerprint = facts["name"], facts["fingerprint"]
-    is_object = fingerprint.startswith(PROBED)
-    if encoder is None and is_object:
+    encoder = find_encoder(str(facts["name"]))
+    if encoder.fingerprint != facts["fingerprint"]:
         raise CheckpointError(
-            f"{path} was made with the encoder {name!r}, which is not saved with it. Pass that encoder: "
-            "it is the second argument of load in Python."
-        )
-    encoder = find_encoder(name if encoder is None else encoder, name)
-    if (is_object and encoder.name != name) or not same_encoder(encoder.fingerprint, fingerprint):
-        other = "another encoder of that name" if encoder.name == name else repr(encoder.name)
-        raise CheckpointError(
-            f"{path} was made with the encoder {name!r}, not with {other}: their vectors cannot be "
-            "compared. Pass that encoder, or make the file again."
+            f"{path} was made with the encoder {encoder.name!r}, not with the version that is installed: "
+            "their vectors cannot be compared. Make the file again."
         )
     return encoder
 
@@ -239,18 +237,16 @@ def detector_of(
     from siamese.search.detector import DuplicateDetector
 
     if isinstance(detector, DuplicateDetector):
-        if facts["encoder"] and detector.encoder is not None:
-            saved_encoder(path, facts["encoder"], detector.encoder)
         return detector
-    if isinstance(detector, (str, os.PathLike)):
+    if detector is not None:
         return DuplicateDetector.load(detector)
     folder = os.path.dirname(os.path.abspath(path))
     for place in facts["model"]:
         if os.path.exists(os.path.join(folder, place)):
-            return DuplicateDetector.load(os.path.join(folder, place), detector)
+            return DuplicateDetector.load(os.path.join(folder, place))
     if facts["encoder"] and not facts["model"]:
-        encoder = saved_encoder(path, facts["encoder"], detector)
-        return DuplicateDetector.from_encoder(encoder)  # The index has a threshold of its own.
+        # The index has a threshold of its own.
+        return DuplicateDetector.from_encoder(saved_encoder(path, facts["encoder"]))
     places = "".join(f" ({place})" for place in facts["model"][1:])
     raise CheckpointError(
         f"{path} does not say where its model is, or it is gone from there{places}. Name the model "

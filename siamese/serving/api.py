@@ -152,7 +152,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
         counts = {"total": sum(map(len, shot.groups)), "groups": len(shot.groups)}
         page = islice(group_rows(shot), body.offset, body.offset + body.limit)
         rows = [{name: row[name] for name in schema.GROUP_ROW} for row in page]
-        return answered({"rows": rows, **counts, "note": shot.stale})
+        return answered({"rows": rows, **counts})
 
     @v1.post("/info", response_model=schema.About)
     def info(body: schema.Nothing) -> Response:

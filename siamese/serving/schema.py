@@ -54,7 +54,6 @@ Search = body(
     k=(whole(ge=1, le=100), 10),
     threshold=(Cut, None),
     mode=(Literal["hybrid", "vectors", "words"], "hybrid"),
-    where=(dict[str, Value] | None, None),  # column -> value
 )
 Ids = body("Ids", ids=several(Id))
 New, NewWithId = body("New", **NEW), body("NewWithId", **NEW, id=Id)
@@ -81,7 +80,7 @@ Explained = create_model("Explained", **ANSWER, **EFFECTS)
 Hits = create_model("Hits", results=list[list[model_of(Hit)]])
 Changed, Removed = model_of(Added), create_model("Removed", removed=int)
 ROW = create_model("GroupRow", **GROUP_ROW)
-Groups = create_model("Groups", rows=list[ROW], total=int, groups=int, note=str)
+Groups = create_model("Groups", rows=list[ROW], total=int, groups=int)
 Next = create_model("Next", pair=list[str], shown=list[str], answers=int)
 Fitted = create_model("Fitted", stored=int, answers=int, threshold=float, fitted=bool)
 ABOUT = {"version": str, "questions": int, "threshold": float, "measure": str}

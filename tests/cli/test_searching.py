@@ -6,8 +6,6 @@ import re
 import pytest
 from small_models import make_detector, random_questions
 
-from siamese import QuestionIndex
-
 EVIL = "how \x1b]0;owned\x07\x1b[31m far ?"
 
 
@@ -160,14 +158,9 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
         [m, "1.000"] for m in ("hybrid", "vectors", "words")
     ]
     assert count.startswith("1 queries") and "0.6, chosen on 1 other queries." in weight
-    with QuestionIndex.open(old) as index:
-        assert index.vector_weight == 0.6
-    # Relevance that only the words find, for the queries that choose: the weight of the vectors falls.
     (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n")
-    facts = json.loads(run(*command, "relevant.csv", "--json", "-k", "3", "--save-weight")[1])
+    facts = json.loads(run(*command, "relevant.csv", "--json", "-k", "3")[1])
     assert facts["queries_that_chose"] == 1
-    with QuestionIndex.open(old) as index:
-        assert index.vector_weight == facts["vector_weight"]
     (tmp_path / "one.txt").write_text("q1 0 5 1\n")
     assert "the index" in run(*command, "one.txt")[1].splitlines()[-1]
     (tmp_path / "qrels.txt").write_text("other 0 5 1\n")
@@ -176,9 +169,8 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
 
 def test_groups_keep_their_threshold_until_they_are_made_again(run, rows, old):
     assert "threshold" not in run("duplicates", old, "--threshold", "0.999", "--output", "g")[2]
-    _, out, err = run("duplicates", old, "--json")
-    assert json.loads(out)["threshold"] == 0.999 and json.loads(out)["threshold_from"] == "groups"
-    assert "made with the threshold 0.999; the index's is 0.900 now. --regroup" in err
+    facts = json.loads(run("duplicates", old, "--json")[1])
+    assert facts["threshold"] == 0.999 and facts["threshold_from"] == "groups"
     assert json.loads(run("duplicates", old, "--regroup", "--json")[1])["threshold"] == 0.9
     table = rows("duplicates", old, "--pairs", "--threshold", "0.999")
     assert values(table, "id1", "id2", "similarity") == [("5", "6", "1.0"), ("7", "8", "1.0")]

@@ -1,26 +1,43 @@
-"""The detector: the encoder and a loop are the references; odd questions, company, threads."""
+"""The detector: its parts and a loop are the references; odd questions, company, files and encoders."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from programs import output_of
-from small_models import ODD, make_detector, random_questions
+from small_models import ODD, letters, make_detector, make_mixed_detector, random_questions
 from tqdm import tqdm
 
-from siamese.errors import ArgumentError, DataError
-from siamese.nn.encoder import FEW, TowerConfig
-from siamese.search.detector import DuplicateDetector
-from siamese.search.index import QuestionIndex
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs
+from siamese.cli.main import main
+from siamese.errors import ArgumentError, CheckpointError, DataError
+from siamese.nn.encoder import FEW
+from siamese.search.detector import UNLABELLED_THRESHOLD
+from siamese.search.model_file import read_file, write_file
+
+TEXTS = [
+    "how do i learn to cook rice",
+    "what is the best way",
+    "how far is it",
+    "age old are you ?",
+]
 
 
 @pytest.fixture(scope="module", params=["masked", "as the course's"])
 def detector(request):
-    made = make_detector(threshold=0.5)
-    if request.param == "masked":
-        return made
-    tower = TowerConfig(made.tower.vocab_size, made.tower.d_model)  # padding counts in the mean
-    return DuplicateDetector(made.weights, made.vocabulary, tower, threshold=0.5)
+    return make_detector(threshold=0.5, mask_padding=request.param == "masked")
+
+
+def of_letters(**options):
+    return DuplicateDetector.from_encoder(letters, **({"threshold": 0.9} | options))
+
+
+def unit_letters(texts):
+    return letters(texts) / np.linalg.norm(letters(texts), axis=1, keepdims=True)
+
+
+# ---- Answers ----
 
 
 def test_similarity_is_the_product_of_the_encoders_vectors(detector):
@@ -34,27 +51,28 @@ def test_similarity_is_the_product_of_the_encoders_vectors(detector):
         assert detector.similarity(one, two) == pytest.approx(detector.similarity(two, one))
 
 
-def test_the_answer_is_the_same_alone_and_in_company(detector):
-    first = [*ODD.values(), *random_questions(300)]
+def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
+    first = [*ODD.values(), *random_questions(60)]
     second = random_questions(len(first), seed=2)
     together = detector.similarity(first, second)  # above FEW: by JAX
     assert len(first) > FEW and together.dtype == np.float32
-    for i in range(0, len(first), 17):
+    for i in range(0, len(first), 9):
         assert detector.similarity(first[i], second[i]) == pytest.approx(together[i], abs=1e-5)
-    assert detector.encode("how far").shape == (8,)
-    many = random_questions(4500)  # tokenized on all cores
-    np.testing.assert_allclose(detector.encode(many)[-30:], detector.encode(many[-30:]), atol=1e-5)
+    vectors = detector.encode(first)
+    monkeypatch.setattr("siamese.search.detector.MANY", 5)
+    np.testing.assert_allclose(detector.encode(first), vectors, atol=1e-6)
 
 
-def test_predict_follows_the_threshold(detector):
-    one, two = random_questions(2)
-    cosine = detector.similarity(one, two)
-    assert detector.predict(one, two, threshold=cosine - 1e-3) is True
-    assert detector.predict(one, two, threshold=cosine + 1e-3) is False
-    assert detector.predict(one, one) is True
-    answers = detector.predict([one, one], [two, one], threshold=cosine + 1e-3)
-    assert answers.tolist() == [False, True]
-    assert detector.predict([], []).tolist() == []
+def test_predict_follows_the_threshold_for_one_and_for_many(detector):
+    one, many = "how far ?", random_questions(12)
+    pairwise = detector.similarity([one] * 12, many)
+    for sides in ((one, many), (many, one), (one, tuple(many))):
+        np.testing.assert_allclose(detector.similarity(*sides), pairwise, atol=1e-6)
+        assert detector.predict(*sides).tolist() == (pairwise > 0.5).tolist()
+    cosine = detector.similarity(one, many[0])
+    assert detector.predict(one, many[0], threshold=cosine - 1e-3) is True
+    assert detector.predict(one, many[0], threshold=cosine + 1e-3) is False
+    assert detector.similarity(one, []).shape == (0,) and detector.predict([], []).tolist() == []
 
 
 def test_odd_questions_and_unknown_words_have_an_answer(detector):
@@ -67,17 +85,6 @@ def test_odd_questions_and_unknown_words_have_an_answer(detector):
     assert detector.similarity("how xyzzy ?", "how plugh ?") == pytest.approx(1, abs=1e-6)
 
 
-def test_what_is_no_question_is_refused(detector):
-    with pytest.raises(DataError, match=r"Question 1 \(from 0\) is 5, not text"):
-        detector.similarity(["how", 5], ["how", "far"])
-    with pytest.raises(DataError, match="is None, not text"):
-        detector.encode([None])
-    with pytest.raises(ArgumentError, match="2 first and 1 second"):
-        detector.similarity(["how", "far"], ["how"])
-    with pytest.raises(ArgumentError, match="no calibration"):
-        detector.probability("how", "far")
-
-
 def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
     path = make_detector().save(tmp_path / "model")
     code = (
@@ -88,35 +95,36 @@ def test_a_saved_model_answers_without_trax_tensorflow_or_jax(tmp_path):
     assert output_of(code, arguments=[path]).split("\n")[:2] == ["True", "[]"]
 
 
-@pytest.mark.parametrize("model", ["use", "tower"])
-@pytest.mark.parametrize("options", [{"batch_size": 7}, {"show_progress": True}, {"processes": 2}])
-def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size(model, options):
+@pytest.mark.parametrize("options", [{"batch_size": 7}, {"show_progress": True}, {"processes": 1}])
+def test_encode_takes_a_text_a_list_and_tables_in_batches_of_any_size(options):
     pandas = pytest.importorskip("pandas")
-    detector = DuplicateDetector.pretrained() if model == "use" else make_detector()
     texts = [*random_questions(30), "how far ?", "how far ?"]
+    detector = make_mixed_detector()
     expected = detector.encode(texts)
     assert expected.shape == (32, detector.output_size)
     np.testing.assert_allclose(detector.encode(texts[3], **options), expected[3], atol=1e-5)
     frame = pandas.DataFrame({"id": range(32), "question": texts}, index=range(5, 37))
-    for table in (texts, tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
+    for table in (tuple(texts), frame["question"], frame, np.array(texts), {"text": texts}):
         np.testing.assert_allclose(detector.encode(table, **options), expected, atol=1e-5)
     assert detector.encode([], **options).shape == (0, detector.output_size)
 
 
-def test_tables_without_a_column_of_questions_and_other_batch_sizes_are_refused(detector):
+def test_what_is_no_question_is_refused(detector):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": [1], "body": ["how far ?"], "score": [2]})
-    for call in (
-        detector.encode,
-        lambda table: detector.similarity(table, "how"),
-        lambda table: QuestionIndex.build(detector, table),
-        QuestionIndex.build(detector, ["how far ?"]).add,
-    ):
-        with pytest.raises(DataError, match=r"one column of questions .*: id, body, score\."):
-            call(frame)
-    for size in (0, 2.5, "many"):
-        with pytest.raises(ArgumentError, match="batch_size must be"):
-            detector.encode(["how"], batch_size=size)
+    calls = [
+        (lambda: detector.similarity(["how", 5], ["how", "far"]), DataError, "is 5, not text"),
+        (lambda: detector.encode([None]), DataError, "is None, not text"),
+        (lambda: detector.similarity(["how", "far"], ["how"]), ArgumentError, "2 first and 1 sec"),
+        (lambda: detector.probability("how", "far"), ArgumentError, "no calibration"),
+        (lambda: detector.encode(["how"], batch_size=0), ArgumentError, "batch_size must be"),
+        (lambda: detector.encode(frame), DataError, "one column of questions .*: id, body, score"),
+        (lambda: detector.similarity(frame, "how"), DataError, "one column of questions"),
+        (lambda: QuestionIndex.build(detector, frame), DataError, "one column of questions"),
+    ]
+    for call, error, message in calls:
+        with pytest.raises(error, match=message):
+            call()
 
 
 def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
@@ -124,7 +132,6 @@ def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
     monkeypatch.setattr("tqdm.tqdm", lambda **options: tqdm(**options | at_once))
     detector = make_detector()
     detector.encode(random_questions(20), batch_size=5)
-    QuestionIndex.build(detector, random_questions(20))
     assert capsys.readouterr().err == ""
     detector.encode(random_questions(20), batch_size=5, show_progress=True)
     assert re.search(r"encoding: +\d+%.*/20\.0.*<\d\d:\d\d", capsys.readouterr().err)
@@ -132,10 +139,101 @@ def test_long_work_shows_a_bar_with_the_time_left(monkeypatch, capsys):
     assert "encoding: 100%" in capsys.readouterr().err
 
 
-def test_one_question_is_compared_with_many_on_either_side(detector):
-    one, many = "how far ?", random_questions(12)
-    pairwise = detector.similarity([one] * 12, many)
-    for sides in ((one, many), (many, one), (one, tuple(many))):
-        np.testing.assert_allclose(detector.similarity(*sides), pairwise, atol=1e-6)
-        assert detector.predict(*sides, threshold=0.5).tolist() == (pairwise > 0.5).tolist()
-    assert detector.similarity(one, []).shape == (0,)
+# ---- Encoders ----
+
+
+def test_an_encoder_alone_gives_its_own_vectors_with_length_1():
+    expected, detector = unit_letters(TEXTS), of_letters()
+    np.testing.assert_allclose(detector.encode(TEXTS), expected, atol=1e-6)
+    cosine = detector.similarity(TEXTS[0], TEXTS[1])
+    assert cosine == pytest.approx(expected[0] @ expected[1], abs=1e-6)
+    np.testing.assert_array_equal(detector.encode(["", "how far"])[0], np.zeros(26))
+    assert detector.similarity(" ", "how far") == 0 and detector.unknown_words("xyzzy") == []
+
+
+@pytest.mark.parametrize("share", [0.25, 0.75])
+@pytest.mark.parametrize("mask_padding", [True, False])
+def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
+    tower = make_detector(mask_padding=mask_padding)
+    detector = make_mixed_detector(share, mask_padding=mask_padding)
+    first, second = random_questions(100), random_questions(100, seed=2)
+    frozen = np.vecdot(unit_letters(first), unit_letters(second))
+    expected = share * frozen + (1 - share) * tower.similarity(first, second)
+    np.testing.assert_allclose(detector.similarity(first, second), expected, atol=1e-5)
+    vectors = detector.encode(first)
+    assert vectors.dtype == np.float32 and vectors.shape == (100, 26 + 8)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(detector.encode(" "), np.zeros(34))
+
+
+def test_a_threshold_is_given_fitted_or_the_default():
+    first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
+    labels = [1] * len(TEXTS) + [0] * len(TEXTS)
+    default = of_letters(threshold=None)
+    detector = default.fitted(QuestionPairs(first, second, labels))
+    assert (detector.similarity(first, second)[: len(TEXTS)] > detector.threshold).all()
+    assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)
+    assert detector.threshold_from == "labels" and of_letters().threshold_from == "model"
+    assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
+    with pytest.raises(DataError, match="do not have higher cosines"):
+        detector.fitted(QuestionPairs(first, second, 1 - np.array(labels)))
+
+
+def test_parts_that_do_not_fit_are_refused():
+    tower = make_detector()
+    parts = tower.weights, tower.vocabulary, tower.tower
+    for arguments, options in (
+        ((None, None, None), {}),
+        ((None, *parts[1:]), {"encoder": letters}),
+        (parts, {"shares": {"encoder": 0.5, "tower": 0.5}}),
+        (parts, {"head": np.eye(2)}),
+        (parts, {"encoder": letters, "head": np.eye(2)}),
+        (parts, {"encoder": letters, "shares": {"encoder": 1.0, "tower": 0.0}}),
+    ):
+        with pytest.raises(ArgumentError, match=r"tower together|shares must|square matrix"):
+            DuplicateDetector(*arguments, **options)
+
+
+def test_a_model_over_an_object_stays_in_memory(tmp_path):
+    for save in (
+        of_letters().save,
+        lambda path: QuestionIndex.build(of_letters(), TEXTS, path=path),
+    ):
+        with pytest.raises(
+            CheckpointError, match="'letters' is an object in Python, which no file"
+        ):
+            save(tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+    with QuestionIndex.build(of_letters(), TEXTS) as index:
+        index.add("one more")
+        assert index.search("one more", 1)[0].id == str(len(TEXTS))
+
+
+def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
+    detector = make_detector(encoder="use", shares={"encoder": 0.5, "tower": 0.5})
+    path = detector.save(tmp_path / "model.safetensors")
+    QuestionIndex.build(DuplicateDetector.pretrained(), TEXTS, path=tmp_path / "index").close()
+    loaded, index = DuplicateDetector.load(path), QuestionIndex.open(tmp_path / "index")
+    assert loaded.encoder.name == "use" and loaded.shares == detector.shares
+    np.testing.assert_array_equal(loaded.encode(TEXTS), detector.encode(TEXTS))
+    assert index.search("cooking rice", 1)[0].question == TEXTS[0]
+    assert index.detector.threshold_from == "default"
+    arrays, facts = read_file(path, "model")
+    facts["encoder"]["fingerprint"] = "0" * 64
+    write_file(path, "model", arrays, facts)
+    with pytest.raises(CheckpointError, match="made with the encoder 'use', not with the version"):
+        DuplicateDetector.load(path)
+
+
+def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{a},{a},1\n{a},{b},0" for a, b in pairwise(TEXTS)] * 5
+    (tmp_path / "mine.csv").write_text("question1,question2,is_duplicate\n" + "\n".join(rows))
+    assert main(["threshold", "use", "--answers", "mine.csv", "--output", "m.safetensors"]) == 0
+    fitted = DuplicateDetector.load("m.safetensors")
+    assert fitted.threshold_from == "labels" and fitted.encoder.name == "use"
+    assert fitted.calibration is not None and fitted.tower is None
+    capsys.readouterr()
+    for flags, source in (([], "default"), (["--threshold", "0.5"], "given")):
+        assert main(["predict", "use", "how far", "cook rice", *flags]) == 0
+        assert ("not fitted to labels" in capsys.readouterr().err) == (source == "default")

@@ -182,7 +182,6 @@ def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_w
     with QuestionIndex.build(detector, texts) as index:
         known = index.vectors[:60]
         assert duplicate_groups(index) == duplicate_groups(known, 0.97) == index.groups()
-        assert duplicate_groups(index, 0.9) == duplicate_groups(known, 0.9)
     with pytest.raises(ArgumentError, match="needs a threshold"):
         duplicate_groups(known)
 

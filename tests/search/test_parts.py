@@ -1,6 +1,7 @@
 """A curve of the parts' cosines: what it is fitted on, refits, and texts that a part has no vector for."""
 
 import csv
+import json
 import threading
 
 import numpy as np
@@ -21,14 +22,14 @@ def labelled(detector, count, seed, cut):
     return QuestionPairs(*sides, cosines > np.quantile(cosines, cut))
 
 
-def test_a_refit_is_one_of_the_models_own_curve(tmp_path):
+def test_a_refit_is_one_of_the_models_own_curve():
     detector = make_curve_detector()
     first, second = (labelled(detector, 60, seed, cut) for seed, cut in ((1, 0.6), (2, 0.9)))
     once = detector.fitted(second)
     assert detector.fitted(first).calibration != once.calibration != detector.calibration
     for again in (detector.fitted(first).fitted(second), once.fitted(second)):
         assert again.calibration == once.calibration
-    saved = DuplicateDetector.load(once.save(tmp_path / "m"), detector.encoder)
+    saved = detector.with_fit(json.loads(json.dumps(once.fit)))
     assert saved.fitted(second).calibration == once.calibration
     # It rises with the own curve, its candidates are found, and the labels are met.
     texts = random_questions(200, seed=8)
@@ -77,26 +78,6 @@ def test_a_text_that_one_part_has_no_vector_for_has_the_other_parts_own_cosines(
 
 
 # ---- Groups ----
-
-
-def test_groups_made_before_a_refit_are_said_to_be_stale(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    detector, texts = make_curve_detector(), random_questions(80)
-    index = QuestionIndex.build(detector, texts, path="i")
-    assert index.groups() and not index.grouped().stale and not index.grouped(0.5).stale
-    groups = index.groups()
-    index.set_threshold(detector.fitted(labelled(detector, 60, 2, 0.95)).card["threshold_fit"])
-    for threshold in (None, 0.5):
-        assert "before the model's curve" in index.grouped(threshold).stale
-    assert index.groups() == groups != index.groups(regroup=True) and not index.grouped().stale
-    index.set_threshold({})
-    assert index.grouped().stale
-    index.close()
-    monkeypatch.setattr(
-        DuplicateDetector, "load", classmethod(lambda cls, *args: make_curve_detector())
-    )
-    assert main(["duplicates", "i", "--model", "m"]) == 0
-    assert "--regroup makes them again" in capsys.readouterr().err
 
 
 def test_pairs_have_the_probability_that_decides(tmp_path, monkeypatch):

@@ -61,12 +61,12 @@ def ask(address, path, body=None, method=None, **headers):
 
 def test_answers_are_those_of_the_index(address):
     index = QuestionIndex.build(make_detector(threshold=0.9), OLD, columns=COLUMNS)
-    for options in ({}, {"mode": "words"}, {"where": {"topic": "ways"}}):
+    for options in ({}, {"mode": "words"}):
         body = {"questions": ["how far", ""], "k": 3, **options}
         results = ask(address, "/v1/search", body)[1]["results"]
         expected = [[hit._asdict() for hit in hits] for hits in index.search(**body)]
         for hit in (hit for hits in expected for hit in hits):
-            hit |= {"similarity": round(hit["similarity"], 6), "same": list(hit["same"])}
+            hit |= {"similarity": round(hit["similarity"], 6)}
         assert results == expected
     body = {"questions": ["how far away"], "k": 1, "threshold": 1}
     assert not ask(address, "/v1/search", body)[1]["results"][0][0]["is_duplicate"]
@@ -97,7 +97,7 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         answer = ask(address, "/v1/add", {"questions": new})[:2]
         assert answer == (200, {"ids": ids, "added": 2, "replaced": 1, "skipped": 1})
         with QuestionIndex.open(path) as other:
-            assert other.entry(2**70)["columns"] == {"topic": "rice"}
+            assert {"topic": "rice"} in [entry["columns"] for entry in other.entries]
             other.add(["are you rice"], ids=["theirs"])
             other.set_threshold({"threshold": 0.25, "calibration": None})
         body = {"questions": ["are you rice"], "k": 1}
@@ -106,7 +106,7 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
         assert explanation["threshold"] == ask(address, "/v1/info", {})[1]["threshold"] == 0.25
         assert ask(address, "/v1/remove", {"ids": ["b7", 2**70]})[:2] == (200, {"removed": 2})
         with QuestionIndex.open(path) as other:
-            assert "b7" not in other and "theirs" in other
+            assert [e["id"] for e in other.entries][-1] == "theirs"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,6 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
     [
         (422, "add", {"questions": [{"question": " "}]}, "pattern"),
         (409, "add", {"questions": [{"question": "a", "id": i} for i in (1, "1")]}, "2 times"),
-        (404, "search", {"questions": ["x"], "where": {"none": 1}}, "no column 'none'"),
         (404, "remove", {"ids": ["0", "none"]}, "no question with the id 'none'"),
         (422, "search", {"questions": ["x"] * 101}, "100 items"),
         (422, "search", {"questions": ["x" * 10_001]}, "10000 characters"),
@@ -238,7 +237,7 @@ def test_a_server_that_is_ended_has_lost_no_answered_change(path, number):
         finally:
             server.kill()
     with QuestionIndex.open(path) as index:
-        assert added and all(i in index for i in added)
+        assert added and {entry["id"] for entry in index.entries} >= {*added}
 
 
 def test_pairs_are_asked_about_until_their_answers_fit_the_threshold():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,18 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import as_number, one_of, whole_number
+from siamese.data.arguments import one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import text_list
-from siamese.errors import ArgumentError, CheckpointError
+from siamese.errors import CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import Member, linked_labels
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
 from siamese.search.index.file import REMAKE, IndexFile, settings, write_settings
-from siamese.search.index.lexical import ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT, words_in
-from siamese.search.index.ranking import MODES, Hit, State, hits_of, ranked
+from siamese.search.index.ranking import (
+    ENCODER_VECTOR_WEIGHT,
+    MODES,
+    VECTOR_WEIGHT,
+    Hit,
+    hits_of,
+    ranked,
+    words_in,
+)
+from siamese.search.index.rows import State
 from siamese.search.index.stored_groups import Snapshot
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
@@ -54,7 +61,6 @@ class QuestionIndex:
         """For `build` and `open`: an open file, its model, questions and settings."""
         self._model, self._file, self._state = detector, file, state
         self._version: Any = None  # of the file when it was last read
-        self._columns: list[dict] | None = None  # of each question, once they were asked for
         len(self)  # reads what the file has
 
     @property
@@ -86,7 +92,6 @@ class QuestionIndex:
         columns: Sequence[Mapping[str, Any]] | None = None,
         path: str | os.PathLike | None = None,
         model: str | os.PathLike | None = None,
-        processes: int | None = None,
         show_progress: bool = False,
     ) -> QuestionIndex:
         """Encodes questions, and stores them in a file or in memory.
@@ -98,35 +103,38 @@ class QuestionIndex:
           columns: other columns of each question, JSON values, or None.
           path: the file; an index that it holds is replaced, at once and as a whole. None for memory.
           model: the path of the saved model, which the file names so that `open` finds it.
-          processes: how many cores a pretrained encoder works on; every core where None.
           show_progress: show a bar while questions are encoded.
 
         Raises:
           DataError: a question that is not text or has no words, or ids that are not all different.
           ArgumentError: ids or columns of another number.
-          CheckpointError: the file cannot be written, or holds something else.
+          CheckpointError: the file cannot be written, or holds something else; or the model's encoder is
+            an object in Python, which no file can name.
         """
         questions, ids, columns = rows_of.checked(questions, ids, columns)
-        options = {"processes": processes, "show_progress": show_progress}
-        vectors = rows_of.encoded(detector, questions, range(len(questions)), **options)
+        if path is not None:
+            model_file.check_encoder(detector)
+        places = range(len(questions))
+        vectors = rows_of.encoded(detector, questions, places, show_progress=show_progress)
         with IndexFile(path, create=True).closed_by_errors() as file:
             with file.made() as db:
-                weight = ENCODER_VECTOR_WEIGHT if detector.encoder else VECTOR_WEIGHT
-                facts = model_file.index_facts(detector, path, model)
-                write_settings(db, **facts, vector_weight=weight)
+                write_settings(db, **model_file.index_facts(detector, path, model))
                 # What is in memory is not stored a second time.
                 stored = path is not None
                 _, state = rows_of.insert(db, questions, ids, columns, vectors, stored)
             return cls(detector, file, state)
 
     @classmethod
-    def open(cls, path: str | os.PathLike, detector: Any = None) -> QuestionIndex:
+    def open(
+        cls,
+        path: str | os.PathLike,
+        detector: DuplicateDetector | str | os.PathLike | None = None,
+    ) -> QuestionIndex:
         """Opens the file of an index.
 
         Args:
           path: the file.
-          detector: a `DuplicateDetector` or its path; for an encoder that is an object in Python, that
-            object. The model that the file names where None.
+          detector: its model, or the path of that; the model that the file names where None.
 
         Raises:
           CheckpointError: missing, damaged, or made by another model.
@@ -146,7 +154,6 @@ class QuestionIndex:
         *,
         ids: Sequence[str | int] | None = None,
         columns: Sequence[Mapping[str, Any]] | None = None,
-        processes: int | None = None,
     ) -> Added:
         """Adds questions, all or none; they are on disk when it returns.
 
@@ -165,8 +172,7 @@ class QuestionIndex:
 
         def encode(places: list[int]) -> None:
             late = [at for at in places if at not in vectors]
-            encoded = rows_of.encoded(self._model, questions, late, processes=processes)
-            vectors.update(zip(late, encoded))
+            vectors.update(zip(late, rows_of.encoded(self._model, questions, late)))
 
         with self._moment() as db:
             new, *_ = rows_of.compared(db, questions, ids, columns)
@@ -194,23 +200,16 @@ class QuestionIndex:
     def set_threshold(self, fit: Mapping[str, Any]) -> None:
         """Stores a threshold and a calibration of the index's own; {} brings back those of the model.
 
-        `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it.
+        `fit` is as `siamese.evaluation.thresholds.FittedThreshold.to_dict` makes it. Stored groups go: the
+        next call of `groups` makes them by the new threshold.
         """
         with self._moment(change=True) as db:
-            write_settings(db, fit=dict(fit))
+            write_settings(db, fit=dict(fit), grouping=None)
 
     @property
     def vector_weight(self) -> float:
-        """The weight of the cosine in hybrid search, 0 to 1; words have the rest. Setting it stores it."""
-        with self._moment():
-            return self._facts["vector_weight"]
-
-    @vector_weight.setter
-    def vector_weight(self, weight: float) -> None:
-        if not 0 <= as_number(weight, "vector_weight") <= 1:
-            raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
-        with self._moment(change=True) as db:
-            write_settings(db, vector_weight=float(weight))
+        """The weight of the cosine in hybrid search, 0 to 1; words have the rest."""
+        return ENCODER_VECTOR_WEIGHT if self._model.encoder else VECTOR_WEIGHT
 
     # ---- Groups and answers ----
 
@@ -235,23 +234,18 @@ class QuestionIndex:
         with self._moment() as db:
             state, detector, stored = self._state, self._detector, self._facts.get("grouping")
             if stored and not regroup:
-                linked = stored_groups.read_labels(db, state, threshold)
-                return stored_groups.snapshot(
-                    db, state, detector, linked, stored, threshold is None
-                )
+                linked, cut = stored_groups.read_labels(db, state, threshold), stored["threshold"]
+                return stored_groups.snapshot(db, state, detector, linked, cut)
             texts = [text for (text,) in db.execute("select text from question order by row")]
         cut = detector.threshold if threshold is None else float(threshold)
-        grouping = {"threshold": cut, "curve": detector.curve_name}
         unknown, change = detector.without_known_words(texts), not self._file.read_only
         linked = linked_labels(state.vectors, unknown, *detector.rule(cut))
         with self._moment(change) as db:
-            if change:
-                stored_groups.write_labels(db, state, linked, self._state, **grouping)
+            if change:  # Meanwhile some questions may have gone, and others may have come.
+                stored_groups.write_labels(db, state, linked, self._state, cut)
                 stored_groups.extend(db, self._state, self._detector)
                 linked = stored_groups.read_labels(db, self._state)
-            if change or self._state is state:
-                return stored_groups.snapshot(db, self._state, self._detector, linked, grouping)
-        return self.grouped(threshold, regroup=regroup)
+            return stored_groups.snapshot(db, self._state, self._detector, linked, cut)
 
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
@@ -278,16 +272,6 @@ class QuestionIndex:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def __contains__(self, i: str | int) -> bool:
-        """Whether there is a question with the id `i`."""
-        with self._moment() as db:
-            return bool(rows_of.rows_where(db, "id", [str(i)]))
-
-    def entry(self, i: str | int) -> dict[str, Any]:
-        """The question with the id `i`, as in `entries`; ArgumentError where there is none."""
-        with self._moment() as db:
-            return rows_of.entry(*rows_of.rows_with(db, [i]))
-
     @property
     def vectors(self) -> np.ndarray:
         """The questions' vectors, float32 [questions, d]; the same array until a question changes."""
@@ -306,7 +290,6 @@ class QuestionIndex:
         *,
         mode: str = "hybrid",
         threshold: float | None = None,
-        where: Mapping[str, Any] | None = None,
         vector_weight: float | None = None,
     ):
         """The k best questions of the index, best first; none for a question without words.
@@ -315,29 +298,27 @@ class QuestionIndex:
           questions: a new question, or a list of them.
           k: how many to find; all there are where the index is smaller.
           mode: order by cosine ('vectors'), by BM25, of what shares a word's stem ('words'), or by both
-            (`siamese.search.index.lexical.joined_scores`). A hit's figures stay what they are.
+            (`siamese.search.index.ranking.joined_scores`). A hit's figures stay what they are.
           threshold: score above which `Hit.is_duplicate` is True; the index's own where None.
-          where: only questions whose columns have (or, if lists, hold) these values, compared as text.
-          vector_weight: the weight of the cosine in hybrid search; the index's own where None.
+          vector_weight: the weight of the cosine in hybrid search; the property's where None.
 
         Returns:
           A list of `Hit`, or for a list of questions a list of such lists.
 
         Raises:
-          ArgumentError: k below 1, another mode, a column that no question has.
+          ArgumentError: k below 1, or another mode.
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
         asked = [questions] if isinstance(questions, str) else text_list(questions, "search")
         queries = self._model.encode(asked)
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
+        weight = self.vector_weight if vector_weight is None else vector_weight
         while True:
             with self._moment() as db:
-                state, detector, weight = self._state, self._detector, self._facts["vector_weight"]
+                state, detector = self._state, self._detector
                 stems = rows_of.stem_numbers(db, words)
-                skip = self._left_out(db, where or {})
-            weight = weight if vector_weight is None else vector_weight
-            rankings = [*ranked(state, queries, stems, k, mode, skip, weight)]
+            rankings = [*ranked(state, queries, stems, k, mode, weight)]
             rows = {row for ranking in rankings for row in ranking[0].tolist()}
             with self._moment() as db:
                 entries = {row[0]: row for row in rows_of.rows_where(db, "row", rows)}
@@ -349,15 +330,6 @@ class QuestionIndex:
             judged = detector.judged(vectors, query[None], threshold)
             answers.append(hits_of(ranking, judged, entries) if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
-
-    def _left_out(self, db: Any, where: Mapping[str, Any]) -> np.ndarray:
-        """The places of the questions whose columns have other values than these, int64, rising."""
-        if not where:
-            return np.zeros(0, np.int64)
-        if self._columns is None:
-            query = "select columns from question order by row"
-            self._columns = [json.loads(columns) for (columns,) in db.execute(query)]
-        return rows_of.places_without(self._columns, where)
 
     def export(self, path: str | os.PathLike) -> int:
         """Writes the questions as a Parquet file; see `siamese.search.index.file.export_parquet`."""
@@ -394,4 +366,4 @@ class QuestionIndex:
             )
         fit = facts.get("fit")
         self._detector = self._model.with_fit(fit) if fit else self._model
-        self._state, self._columns = self._state.followed(db), None
+        self._state = self._state.followed(db)

@@ -1,31 +1,35 @@
-"""What is searched of an index, in memory, and the hits of a question in their order."""
+"""The hits of a question in their order: by the vectors, by words (BM25), or by both.
+
+An index stores the numbers of each question's stems. How rare a stem is, and how long a question usually
+is, are counted over all questions whenever one is asked, so that what was added counts at once.
+"""
 
 from __future__ import annotations
 
-import functools
-import sqlite3
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array, csc_array
 
 from siamese.data.text import folded
-from siamese.search.index.lexical import DEPTH, WordCounts, best_rows, bm25, joined_scores
-from siamese.search.nearest import cosines_with, top_k
+from siamese.search.nearest import best_rows, cosines_with, top_k
 
 MODES = ("hybrid", "vectors", "words")  # of a search's order
-AT_ONCE = 1024  # vectors that are read together
-SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
+DEPTH = 300  # rows of each list that are joined, at least
+# Of the cosine, chosen on Quora's validation rows: of a model with an encoder, and of a tower alone.
+ENCODER_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.75, 0.6
+K1, B = 1.2, 0.75  # how soon more of one word adds nothing; how much a long question loses
+
+_WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
     """An old question, with its similarity (cosine) to the new one.
 
     `probability` is None where the model has no calibration. The ranks, from 1, are those by cosine and by
-    words; None where the question is not in that list. `same` are the ids of the other hits with the same
-    text but for case, blanks and quotes.
+    words; None where the question is not in that list.
     """
 
     id: str
@@ -36,117 +40,133 @@ class Hit(NamedTuple):
     columns: dict[str, Any]
     vector_rank: int | None = None
     word_rank: int | None = None
-    same: tuple[str, ...] = ()
 
 
-@dataclass
-class State:
-    """What is searched, at one moment; a change makes another one."""
+# ---- Words ----
 
-    rows: np.ndarray  # int64 [n], rising: each question's row in the file
-    vectors: np.ndarray  # float32 [n, d]
-    stems: np.ndarray  # int32 [words], the numbers of each question's stems, one after the other
-    lengths: np.ndarray  # int64 [n]: how many each question has
 
-    @functools.cached_property
-    def words(self) -> WordCounts:
-        """The words of all questions, counted when they are first asked for."""
-        return WordCounts.of(self.stems, self.lengths)
+def words_in(text: str) -> list[str]:
+    """The words that are counted, folded and stemmed, in order.
+
+    The stemmer is Snowball's for English (Porter2); it leaves words of other scripts as they are.
+
+    Example:
+      >>> words_in("Which cities' parks?")
+      ['which', 'citi', 'park']
+    """
+    return stems_of([folded(text)])[0]
+
+
+def stems_of(texts: Iterable[str]) -> list[list[str]]:
+    """`words_in` of texts that are folded already."""
+    import Stemmer  # Not at the top: only searches by words need it.
+
+    rows = list(map(_WORD.findall, texts))
+    words = list({word for row in rows for word in row})
+    # A stemmer of its own, since it holds the word it works on.
+    stem_of = dict(zip(words, Stemmer.Stemmer("english").stemWords(words)))
+    return [[stem_of[word] for word in row] for row in rows]
+
+
+class WordCounts(NamedTuple):
+    """How often each stem stands in each of some rows."""
+
+    counts: csc_array  # float32 [rows, stems]
+    lengths: np.ndarray  # float32 [rows]: the words of each row
 
     @classmethod
-    def empty(cls, size: int) -> State:
-        """No questions; their vectors have `size` numbers."""
-        none = np.zeros(0, np.int64)
-        return cls(none, np.zeros((0, size), np.float32), none.astype(np.int32), none)
-
-    def extended(self, more: State) -> State:
-        """With more questions, whose vectors come into the memory beyond the others where it suffices."""
-        n, end = len(self.rows), len(self.rows) + len(more.rows)
-        if not n:
-            return more
-        base = self.vectors.base
-        if base is None or len(base) < end:
-            base = np.empty((end + SPARE, self.vectors.shape[1]), np.float32)
-            base[:n] = self.vectors
-        base[n:end] = more.vectors
-        names = "rows", "stems", "lengths"
-        parts = {n: np.concatenate([getattr(self, n), getattr(more, n)]) for n in names}
-        return State(vectors=base[:end], **parts)
-
-    def followed(self, db: sqlite3.Connection) -> State:
-        """With the questions that the file has after the last row, without those that are gone."""
-        last = int(self.rows.max(initial=0))
-        # SQLite counts whole tables by the page.
-        query = "select (select count(*) from question), count(*) from question where row > ?"
-        size, count = db.execute(query, (last,)).fetchone()
-        state = self
-        if size - count < len(self.rows):
-            rows = np.array(db.execute("select row from question").fetchall(), np.int64)
-            live = np.isin(self.rows, rows)
-            stems = self.stems[np.repeat(live, self.lengths)]
-            state = State(self.rows[live], self.vectors[live], stems, self.lengths[live])
-        width = self.vectors.shape[1]
-        return state.extended(_read_encoded(db, last, count, width)) if count else state
+    def of(cls, stems: np.ndarray, lengths: np.ndarray) -> WordCounts:
+        """Of the numbers of all rows' stems, int32 [words], and how many each row has, int [rows]."""
+        rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        shape = len(lengths), int(stems.max(initial=0)) + 1
+        counts = coo_array((np.ones(len(stems), np.float32), (rows, stems)), shape=shape).tocsc()
+        return cls(counts, lengths.astype(np.float32))
 
 
-def _read_encoded(db: sqlite3.Connection, last: int, count: int, size: int) -> State:
-    """The `count` questions after a row."""
-    vectors = np.empty((count + SPARE, size), np.float32)
-    rows: list[int] = []
-    stems: list[bytes] = []
-    query = "select row, stems, vector from encoded where row > ? order by row"
-    answer = db.execute(query, (last,))
-    while part := answer.fetchmany(AT_ONCE):
-        numbers, words, blobs = zip(*part)
-        if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
-            break
-        flat = np.frombuffer(b"".join(blobs), np.float32)
-        vectors[len(rows) : len(rows) + len(part)] = flat.reshape(-1, size)
-        rows += numbers
-        stems += words
-    if len(rows) < count or not np.isfinite(vectors[:count].sum()):
-        raise sqlite3.DatabaseError(f"its vectors are not {size} finite numbers each")
-    lengths = np.array(list(map(len, stems)), np.int64) // 4
-    return State(np.array(rows), vectors[:count], np.frombuffer(b"".join(stems), np.int32), lengths)
+def bm25(words: WordCounts, stems: Sequence[int]) -> np.ndarray:
+    """BM25 of every row for a question, float32 [rows]; 0 for those that share no word with it.
+
+    score = sum over the question's words of idf * c (k1 + 1) / (c + k1 (1 - b + b length / mean length)),
+    c being how often the word stands in the row, and idf = log(1 + (n - rows with it + 0.5) /
+    (rows with it + 0.5)). k1 = 1.2, b = 0.75. Source: Robertson and Zaragoza (2009), The Probabilistic
+    Relevance Framework, section 3; with Lucene's idf, which is never negative.
+
+    `stems` are the numbers of the question's stems; one repeated counts twice.
+
+    Example:
+      >>> words = WordCounts.of(np.array([0, 1, 1], np.int32), np.array([2, 1]))
+      >>> bm25(words, [0]).round(3).tolist()
+      [0.609, 0.0]
+    """
+    counts, lengths = words
+    n, scores = len(lengths), np.zeros(len(lengths), np.float32)
+    mean = max(float(lengths.sum(dtype=np.float64)) / max(n, 1), 1e-9)
+    saturation = K1 * (1 - B) + K1 * B / mean * lengths
+    for number, repeats in zip(*np.unique(np.asarray(stems, np.int64), return_counts=True)):
+        if number < counts.shape[1]:
+            column = slice(*counts.indptr[number : number + 2])
+            rows, c = counts.indices[column], counts.data[column]
+            idf = np.log1p((n - len(rows) + 0.5) / (len(rows) + 0.5)) * repeats * (K1 + 1)
+            scores[rows] += np.float32(idf) * c / (c + saturation[rows])
+    return scores
+
+
+def joined_scores(cosines: np.ndarray, scores: np.ndarray, weight: float) -> np.ndarray:
+    """Cosine and BM25 of some rows as one number: w * z(cosine) + (1 - w) * z(BM25), float64 [rows].
+
+    w is the weight; z is a value less the mean of these rows, divided by their standard deviation.
+
+    Example:
+      >>> joined_scores(np.array([0.9, 0.1]), np.array([3.0, 3.0]), 0.6)
+      array([ 0.6, -0.6])
+    """
+
+    def z(values: np.ndarray) -> np.ndarray:
+        values = values.astype(np.float64)
+        deviation = values.std() if len(values) else 0
+        return (values - values.mean()) / deviation if deviation > 1e-9 else np.zeros(len(values))
+
+    return weight * z(cosines) + (1 - weight) * z(scores)
+
+
+# ---- Hits ----
 
 
 def ranked(
-    state: State,
+    state: Any,
     queries: np.ndarray,
     stems: Sequence[Sequence[int]],
     k: int,
     mode: str,
-    skip: np.ndarray,
     weight: float,
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """The k hits of each query, best first: rows, cosines, ranks by vector, ranks by words.
+    """The k hits of each query, best first: rows, ranks by vector, ranks by words.
 
     Ranks count from 1; 0 is for a question that is not in that list. Of a hybrid search both lists are
     as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and cosine, with its `weight`.
 
-    `queries` are float32 [queries, d], `stems` the numbers of each one's stems; `skip`, int64 and rising,
-    are places of questions that do not count.
+    `state` is what is searched (`siamese.search.index.rows.State`), `queries` are float32 [queries, d],
+    `stems` the numbers of each one's stems.
     """
     depth = max(k, DEPTH) if mode == "hybrid" else k
     by_vector = np.zeros((len(queries), 0), np.int64)
     if mode != "words":
-        by_vector, _ = top_k(state.vectors, queries, depth, skip)
+        by_vector, _ = top_k(state.vectors, queries, depth)
     for query, numbers, near in zip(queries, stems, by_vector):
         worded = near[:0]
         if mode != "vectors":
             scores = bm25(state.words, numbers)
-            scores[skip] = 0
-            worded = best_rows(scores, depth)
+            worded = best_rows(scores, depth, least=1e-30)
         places = np.union1d(near, worded)  # rising
-        cosines = cosines_with(state.vectors[places], query)
         ranks = np.zeros((2, len(places)), np.int64)
         for rank, some in zip(ranks, (near, worded)):
             rank[np.searchsorted(places, some)] = np.arange(1, len(some) + 1)
         order = np.argsort(ranks[int(mode == "words")])
         if mode == "hybrid":
+            cosines = cosines_with(state.vectors[places], query)
             order = np.lexsort((places, -cosines, -joined_scores(cosines, scores[places], weight)))
         order = order[:k]
-        yield state.rows[places[order]], cosines[order], *ranks[:, order]
+        yield state.rows[places[order]], *ranks[:, order]
 
 
 def hits_of(
@@ -159,14 +179,8 @@ def hits_of(
     `ranking` is what `ranked` has for it; `judged` are cosine, probability and whether it is a duplicate,
     of each row, and `entries` the rows' questions, as in `QuestionIndex.entries`.
     """
-    rows, _, *ranks = (part.tolist() for part in ranking)
-    same, hits = defaultdict(list), []
-    texts = [folded(entries[row]["question"]) for row in rows]
-    for row, text in zip(rows, texts):
-        same[text].append(entries[row]["id"])
-    for row, text, answer, *own in zip(rows, texts, judged, *ranks):
+    hits = []
+    for row, *ranks, answer in zip(*(part.tolist() for part in ranking), judged):
         i, question, columns = entries[row].values()
-        ranks = (rank or None for rank in own)
-        others = tuple(other for other in same[text] if other != i)
-        hits.append(Hit(i, question, *answer, columns, *ranks, others))
+        hits.append(Hit(i, question, *answer, columns, *(rank or None for rank in ranks)))
     return hits

@@ -1,13 +1,15 @@
-"""The questions in the file of an index: checked, compared, added and removed in its transactions."""
+"""The questions of an index: compared, added and removed in a transaction of its file, read into memory."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -19,11 +21,12 @@ from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.index.file import last_row, settings, write_settings
-from siamese.search.index.lexical import stems_of
-from siamese.search.index.ranking import State
+from siamese.search.index.ranking import WordCounts, stems_of
 from siamese.storage.atomic import open_atomically
 
 INSIDE = "in (select value from json_each(?))"
+AT_ONCE = 1024  # vectors that are read together
+SPARE = 1024  # vectors that have a place beside those there are, so that a few can be added
 
 
 # ---- Questions that come in ----
@@ -61,6 +64,69 @@ def encoded(
     return vectors
 
 
+# ---- In memory ----
+
+
+@dataclass
+class State:
+    """What is searched, at one moment; a change makes another one."""
+
+    rows: np.ndarray  # int64 [n], rising: each question's row in the file
+    vectors: np.ndarray  # float32 [n, d]
+    stems: np.ndarray  # int32 [words], the numbers of each question's stems, one after the other
+    lengths: np.ndarray  # int64 [n]: how many each question has
+
+    @functools.cached_property
+    def words(self) -> WordCounts:
+        """The words of all questions, counted when they are first asked for."""
+        return WordCounts.of(self.stems, self.lengths)
+
+    @classmethod
+    def empty(cls, size: int) -> State:
+        """No questions; their vectors have `size` numbers."""
+        none = np.zeros(0, np.int64)
+        return cls(none, np.zeros((0, size), np.float32), none.astype(np.int32), none)
+
+    def followed(self, db: sqlite3.Connection) -> State:
+        """With the questions that the file has after the last row, without those that are gone."""
+        last = int(self.rows.max(initial=0))
+        # SQLite counts whole tables by the page.
+        query = "select (select count(*) from question), count(*) from question where row > ?"
+        size, count = db.execute(query, (last,)).fetchone()
+        state = self
+        if size - count < len(self.rows):
+            rows = np.array(db.execute("select row from question").fetchall(), np.int64)
+            live = np.isin(self.rows, rows)
+            stems = self.stems[np.repeat(live, self.lengths)]
+            state = State(self.rows[live], self.vectors[live], stems, self.lengths[live])
+        return state._extended(db, last, count) if count else state
+
+    def _extended(self, db: sqlite3.Connection, last: int, count: int) -> State:
+        """With the `count` questions after a row, in the memory beyond the vectors where it suffices."""
+        (n, size), base = self.vectors.shape, self.vectors.base
+        if base is None or len(base) < n + count:
+            base = np.empty((n + count + SPARE, size), np.float32)
+            base[:n] = self.vectors
+        rows: list[int] = []
+        stems: list[bytes] = []
+        query = "select row, stems, vector from encoded where row > ? order by row"
+        answer = db.execute(query, (last,))
+        while part := answer.fetchmany(AT_ONCE):
+            numbers, words, blobs = zip(*part)
+            if {*map(len, blobs)} != {4 * size} or len(rows) + len(part) > count:
+                break
+            at, flat = n + len(rows), np.frombuffer(b"".join(blobs), np.float32)
+            base[at : at + len(part)] = flat.reshape(-1, size)
+            rows += numbers
+            stems += words
+        vectors = base[: n + count]
+        if len(rows) < count or not np.isfinite(vectors[n:].sum()):
+            raise sqlite3.DatabaseError(f"its vectors are not {size} finite numbers each")
+        lengths = np.append(self.lengths, np.array(list(map(len, stems)), np.int64) // 4)
+        numbers = np.append(self.stems, np.frombuffer(b"".join(stems), np.int32))
+        return State(np.append(self.rows, rows), vectors, numbers, lengths)
+
+
 # ---- Inside a transaction ----
 
 
@@ -83,24 +149,6 @@ def entry(row: tuple) -> dict[str, Any]:
     """One of `rows_where` as id, question and columns."""
     _, i, _, text, columns = row
     return {"id": i, "question": text, "columns": {} if columns == "{}" else json.loads(columns)}
-
-
-def as_text(value: Any) -> str:
-    """A column's value as text: what is not text as JSON has it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def places_without(columns: list[dict[str, Any]], where: Mapping[str, Any]) -> np.ndarray:
-    """The places of questions whose columns have other values than `where`, int64, rising."""
-    fits = np.ones(len(columns), bool)
-    for name, value in where.items():
-        if columns and not any(name in own for own in columns):
-            names = ", ".join(sorted(set().union(*columns)))
-            raise ArgumentError(f"The index has no column {name!r}. It has {names or 'none'}.")
-        values = (own.get(name, []) for own in columns)
-        lists = (v if isinstance(v, list) else [v] for v in values)
-        fits &= [as_text(value) in map(as_text, some) for some in lists]
-    return np.flatnonzero(~fits)
 
 
 def text_key(text: str) -> int:
@@ -199,10 +247,17 @@ def export_parquet(
         values = (entry["columns"].get(name) for entry in entries)
         new = valid_unicode(name)  # UTF-8 has no lone surrogates.
         new = f"column_{new}" if new in ("id", "question", "vector") else new
-        table[new] = [None if value is None else valid_unicode(as_text(value)) for value in values]
+        table[new] = list(map(_as_text, values))
     table = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.items()}
     flat = pyarrow.array(vectors.ravel())
     table["vector"] = pyarrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     with open_atomically(path, ArgumentError) as file:
         parquet.write_table(pyarrow.table(table), file, row_group_size=1 << 16)
     return len(entries)
+
+
+def _as_text(value: Any) -> str | None:
+    """A column's value as text: None stays, and what is not text is written as JSON."""
+    if value is None:
+        return None
+    return valid_unicode(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

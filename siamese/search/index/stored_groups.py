@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,20 +14,17 @@ from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import Member, bound_labels, groups_of, join_groups
 from siamese.search.index.file import settings, write_settings
-from siamese.search.index.ranking import State
-from siamese.search.index.rows import INSIDE, entry, rows_where, text_key
-from siamese.search.nearest import similar_rows
+from siamese.search.index.rows import INSIDE, State, entry, rows_where, text_key
 
 
 class Snapshot(NamedTuple):
-    """An index at one moment; the last three are of `QuestionIndex.grouped`."""
+    """An index at one moment; the last two are of `QuestionIndex.grouped`."""
 
     entries: list[dict[str, Any]]  # id, question and columns of each question
     vectors: np.ndarray  # float32 [questions, d]
     detector: DuplicateDetector
     groups: list[list[Member]]
     threshold: float | None  # of the groups
-    stale: str  # a sentence where the model decides otherwise now than when they were made
 
 
 def snapshot(
@@ -36,24 +32,13 @@ def snapshot(
     state: State,
     detector: DuplicateDetector,
     labels: np.ndarray | None = None,
-    grouping: Mapping[str, Any] | None = None,
-    compare: bool = False,
+    threshold: float | None = None,
 ) -> Snapshot:
-    """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any.
-
-    `compare` is whether a threshold that differs from the model's makes them stale.
-    """
-    entries = [*map(entry, db.execute("select * from question order by row"))]
-    if not grouping:
-        return Snapshot(entries, state.vectors, detector, [], None, "")
-    cut, stale = grouping["threshold"], ""
-    groups = groups_of(state.vectors, bound(db, state, labels, detector.rule(cut)))
-    if grouping["curve"] != detector.curve_name:
-        stale = "These groups were made before the model's curve was fitted anew."
-    elif compare and cut != detector.threshold:
-        own = f"the index's is {detector.threshold:.3f} now"
-        stale = f"These groups were made with the threshold {cut:.3f}; {own}."
-    return Snapshot(entries, state.vectors, detector, groups, cut, stale)
+    """An index as it is, with the groups of `read_labels`, made to obey the answers, if there are any."""
+    entries, groups = [*map(entry, db.execute("select * from question order by row"))], []
+    if labels is not None:
+        groups = groups_of(state.vectors, bound(db, state, labels, detector.rule(threshold)))
+    return Snapshot(entries, state.vectors, detector, groups, threshold)
 
 
 def read_labels(db: sqlite3.Connection, state: State, threshold: float | None = None) -> np.ndarray:
@@ -86,7 +71,7 @@ def bound(
 
 
 def write_labels(
-    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, **grouping: Any
+    db: sqlite3.Connection, state: State, labels: np.ndarray, now: State, threshold: float
 ) -> None:
     """Replaces the groups, but for the questions of `state` that are gone `now`."""
     live = np.isin(state.rows, now.rows)
@@ -96,7 +81,7 @@ def write_labels(
     values = zip(rows[several].tolist(), rows[first][inverse][several].tolist())
     db.execute("delete from grouped")
     db.executemany("insert into grouped values (?, ?)", values)
-    write_settings(db, grouping={**grouping, "last": int(rows.max(initial=0))})
+    write_settings(db, grouping={"threshold": threshold, "last": int(rows.max(initial=0))})
 
 
 def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) -> None:
@@ -115,7 +100,10 @@ def extend(db: sqlite3.Connection, state: State, detector: DuplicateDetector) ->
 
     new = np.searchsorted(rows, known(rows[n:]))
     cut, decide = detector.rule(grouping["threshold"])
-    near = known(rows[similar_rows(vectors[:n], vectors[new], cut)]).tolist()
+    similar = np.zeros(n, bool)
+    for at in range(0, len(new), 64):
+        similar |= (vectors[:n] @ vectors[new[at : at + 64]].T > cut).any(axis=1)
+    near = known(rows[:n][similar]).tolist()
     query = f"select row, first from grouped where first in (select first from grouped where row {INSIDE})"
     first_of = dict(zip(near, near)) | dict(db.execute(query, (json.dumps(near),)).fetchall())
     old = vectors[np.searchsorted(rows, np.array([*first_of], np.int64))]

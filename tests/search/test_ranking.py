@@ -1,0 +1,138 @@
+"""The order of hits: sorts of all products, BM25 by a loop over its formula, and their sum in NumPy."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import Stemmer
+from small_models import make_detector, make_mixed_detector, random_questions
+
+from siamese.data.text import folded
+from siamese.errors import ArgumentError
+from siamese.search.index import QuestionIndex
+from siamese.search.nearest import TILE, best_rows, match_questions, top_k
+
+STEMMER = Stemmer.Stemmer("english")
+
+
+def bm25_by_hand(texts, question):
+    """The formula of the docstring, word by word."""
+
+    def stems(text):
+        return [STEMMER.stemWord(word) for word in re.findall(r"\w+", folded(text))]
+
+    rows = list(map(stems, texts))
+    mean = sum(map(len, rows)) / len(rows)
+    scores = []
+    for row in rows:
+        score = 0
+        for word in stems(question):
+            with_word, c = sum(word in other for other in rows), row.count(word)
+            idf = math.log(1 + (len(rows) - with_word + 0.5) / (with_word + 0.5))
+            score += idf * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * len(row) / mean))
+        scores.append(score)
+    return np.array(scores)
+
+
+@pytest.mark.parametrize("n", [0, 1, TILE + 1, 20_001])
+@pytest.mark.parametrize("k", [1, 100])
+def test_top_k_equals_brute_force_alone_and_in_company(n, k):
+    rng = np.random.default_rng(n + k)
+    vectors = rng.standard_normal((n, 16)).astype(np.float32)
+    queries = rng.standard_normal((500, 16)).astype(np.float32)
+    rows, products = top_k(vectors, queries, k)
+    scores = vectors.astype(np.float64) @ queries.astype(np.float64).T  # [n, 500]
+    best = -np.sort(-scores, axis=0)[:k]
+    np.testing.assert_allclose(np.take_along_axis(scores, rows.T, 0), best, atol=1e-5)
+    np.testing.assert_allclose(products, best.T, atol=1e-5)
+    for i in (0, 430):
+        alone = top_k(vectors, queries[i : i + 1], k)
+        np.testing.assert_array_equal(alone[0][0], rows[i])
+        np.testing.assert_array_equal(alone[1][0], products[i])
+
+
+@pytest.mark.parametrize("rows", [0, 9, 5_000, 5_063])  # The last two by the maxima of tiles.
+@pytest.mark.parametrize("different", [1, 40, 10_000])  # Many equal scores, and few.
+def test_best_rows_are_those_of_a_whole_sort(rows, different):
+    rng = np.random.default_rng(rows + different)
+    scores = (rng.integers(0, different, rows) * (rng.random(rows) < 0.5)).astype(np.float32)
+    for k, least in ((1, 1e-30), (60, 1e-30), (60, -np.inf)):
+        order = np.argsort(-scores, kind="stable")
+        assert best_rows(scores, k, least).tolist() == order[scores[order] >= least][:k].tolist()
+
+
+def test_best_matches_are_those_of_the_whole_matrix():
+    detector = make_detector()
+    a, b = [*random_questions(20), ""], [" ", *random_questions(30, seed=2)]
+    scores = detector.encode(a) @ detector.encode(b).T
+    found = match_questions(detector, a, b, k=3)
+    assert found[-1] == [] and [len(matches) for matches in found[:-1]] == [3] * 20
+    for row, matches in zip(scores[:-1], found):
+        assert [cosine for _, cosine in matches] == pytest.approx(
+            np.sort(row[1:])[:-4:-1], abs=1e-6
+        )
+        assert all(row[at] == pytest.approx(cosine, abs=1e-6) for at, cosine in matches)
+    with pytest.raises(ArgumentError, match="k must be"):
+        match_questions(detector, a, b, k=0)
+    assert match_questions(detector, ["how far"], [""]) == [[]]
+
+
+def changed_index(detector, folder):
+    """An index with removed and added questions, and the same opened again."""
+    index = QuestionIndex.build(detector, random_questions(400), path=folder / "i")
+    index.remove(range(0, 30, 3))
+    index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
+    index.add("zanzibar how")
+    index.remove([405, 17])
+    return index, QuestionIndex.open(folder / "i", detector)
+
+
+def assert_falling(values):
+    np.testing.assert_allclose(values, -np.sort(-np.array(values)), atol=1e-4)
+
+
+def test_words_alone_are_bm25_of_the_live_questions(tmp_path):
+    for index in changed_index(make_detector(), tmp_path):
+        texts = {entry["id"]: entry["question"] for entry in index.entries}
+        for question in ("how far is rice ?", "zanzibar way"):
+            score_of = dict(zip(texts, bm25_by_hand(texts.values(), question)))
+            hits = index.search(question, k=500, mode="words")
+            assert {hit.id for hit in hits} == {i for i, score in score_of.items() if score > 0}
+            assert_falling([score_of[hit.id] for hit in hits])
+            assert [hit.word_rank for hit in hits] == [*range(1, len(hits) + 1)]
+        assert index.search("xyzzy plugh", mode="words") == []
+
+
+@pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)])
+def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
+    detector, question = make(), "how far is rice ?"
+    index, loaded = changed_index(detector, tmp_path)
+    assert index.vector_weight == loaded.vector_weight == weight
+    texts = {entry["id"]: entry["question"] for entry in index.entries}
+    words = bm25_by_hand(texts.values(), question)
+    cosines = detector.similarity(question, [*texts.values()])
+    near = np.argsort(-np.vecdot(index.vectors, detector.encode(question)), kind="stable")[:300]
+    shared = np.argsort(-words, kind="stable")[:300]
+    union = np.union1d(near, shared[words[shared] > 0])
+    z = [(v - v[union].mean()) / v[union].std() for v in (cosines, words)]
+    for w in (None, 1, 0):
+        own = weight if w is None else w
+        expected = own * z[0] + (1 - own) * z[1]
+        score_of = dict(zip(texts, expected))
+        hits = index.search(question, k=50, vector_weight=w)
+        scores = [score_of[hit.id] for hit in hits]
+        np.testing.assert_allclose(scores, -np.sort(-expected[union])[:50], atol=1e-4)
+        similarity = detector.similarity(question, [hit.question for hit in hits])
+        np.testing.assert_allclose([hit.similarity for hit in hits], similarity, atol=1e-5)
+        assert hits == loaded.search(question, k=50, vector_weight=w)
+    by_vector = index.search(question, k=400, mode="vectors")
+    rank_of = {hit.id: hit.vector_rank for hit in by_vector}
+    assert all(hit.vector_rank in (None, rank_of[hit.id]) for hit in hits)
+
+
+def test_a_word_is_found_in_its_other_forms():
+    texts = ["Which cities have parks ?", "Learned to cook", "how far"]
+    index = QuestionIndex.build(make_detector(), texts)
+    for question, expected in (("a CITY with a park", "0"), ("who learns cooking", "1")):
+        assert index.search(question, mode="words")[0].id == expected
