@@ -11,7 +11,7 @@ import numpy as np
 from siamese.data.clusters import cluster_split, number_questions
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows
-from siamese.data.readers.report import ReadReport, source_name
+from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import id_text
 from siamese.errors import ArgumentError, DataError, ShapeError
 
@@ -160,7 +160,6 @@ def read_pairs(
       >>> pairs.question1, pairs.report.count("empty")
       (['A?'], 1)
     """
-    report = ReadReport(source_name(source), bad_rows=bad_rows)
     specs = columns.split(",") if columns and isinstance(columns, str) else list(columns)
     if columns and len(specs) not in (2, 3):
         raise ArgumentError(
@@ -169,11 +168,12 @@ def read_pairs(
         )
     specs = specs[: 3 if labels else 2] or ["id1", "id2"] * (texts is not None)
     known = {name for names in COLUMN_NAMES.values() for name in names}
-    with open_rows(source, report, names=known, specs=specs, encoding=encoding) as rows:
+    with open_rows(source, bad_rows, names=known, specs=specs, encoding=encoding) as rows:
         has_labels = set(map(normal_name, rows.header)).intersection(COLUMN_NAMES["is_duplicate"])
         if texts is not None and len(specs) == 2 and not has_labels:
             labels = False
         entries = list(_entries(rows, _pair_parts(rows, specs, labels), texts))
+    report = rows.report
     report.kept = len(entries)
     if not report.rows:
         raise DataError(f"{report.path} has no rows after its header.")

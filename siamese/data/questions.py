@@ -9,7 +9,7 @@ from typing import Any
 
 from siamese.data.readers.columns import Parts, normal_name, shown_names
 from siamese.data.readers.reading import Rows, open_rows
-from siamese.data.readers.report import ReadReport, source_name
+from siamese.data.readers.report import ReadReport
 from siamese.data.readers.tables import QUESTION_NAMES, id_text, json_value, question_places
 from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError
@@ -83,14 +83,14 @@ def read_questions(
       >>> result.questions, result.ids, result.columns, result.left_out
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
-    report = ReadReport(source_name(source), bad_rows=bad_rows)
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)
-    with open_rows(source, report, names=known, specs=[column], encoding=encoding) as rows:
+    with open_rows(source, bad_rows, names=known, specs=[column], encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
         key = None
         if parts:
             key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
         entries = list(_entries(rows, parts, key, drop_repeated) if parts else _pair_entries(rows))
+    report = rows.report
     if not report.rows:
         raise DataError(f"{report.path} has no rows.")
     report.kept = len(entries)

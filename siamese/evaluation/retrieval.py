@@ -14,7 +14,6 @@ import numpy as np
 from siamese.data.clusters import connected_groups
 from siamese.data.readers.columns import normal_name
 from siamese.data.readers.reading import open_rows
-from siamese.data.readers.report import ReadReport, source_name
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
 
@@ -117,9 +116,8 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
-    report = ReadReport(source_name(path))
     relevance: dict[str, dict[str, float]] = {}
-    with open_rows(path, report, names={"query_id"}, by_name_alone=True) as rows:
+    with open_rows(path, names={"query_id"}, by_name_alone=True) as rows:
         for line, _, row in rows:
             if rows.is_plain:
                 values: list[Any] = " ".join(row.values()).split()
@@ -140,7 +138,7 @@ def read_relevance(path: str | os.PathLike) -> dict[str, dict[str, float]]:
                     raise ValueError
             except (TypeError, ValueError):
                 raise DataError(
-                    f"{report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
+                    f"{rows.report.path}, line {line:,}: neither TREC qrels (query 0 id relevance) nor a "
                     "row with query_id, id, relevance."
                 ) from None
             if grade > 0:

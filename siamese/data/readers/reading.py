@@ -137,30 +137,27 @@ class Rows:
 @contextlib.contextmanager
 def open_rows(
     source: Any,
-    report: ReadReport,
+    bad_rows: str = "refuse",
     *,
     names: Collection[str],
     specs: Sequence[str | None] = (),
     encoding: str | None = None,
     by_name_alone: bool = False,
 ) -> Iterator[Rows]:
-    """The rows of a file, a pipe ('-' for standard input) or a table in memory.
+    """The rows of a file, a pipe ('-' for standard input) or a table in memory (a DataFrame, a dict, ...).
 
-    Args:
-      source: a path, '-', or a table: a DataFrame, a pyarrow Table, a dict of columns, ...
-      report: gets the format and the rows that are left out.
-      names: names of columns, in lower case, that make a text a table.
-      specs: columns as the user writes them ("title+body").
-      encoding: of the file; UTF-8, or what its mark says, where None.
-      by_name_alone: a text without any of the names is plain, whatever the shape of its lines.
+    A text is a table if its first line has one of `names` (in lower case) or one of the columns in `specs`
+    (as a user writes them, "title+body"); else, but for `by_name_alone`, if its lines have the shape of one.
 
     Raises:
       DataError: missing, unreadable, empty, damaged, a web page, or a format that is not read.
-      ArgumentError: an encoding that does not exist.
+      ArgumentError: an encoding that does not exist, or another word for `bad_rows`.
     """
     if not isinstance(source, (str, os.PathLike)):
+        report = ReadReport(f"the {type(source).__name__}", bad_rows=bad_rows)
         yield _table_rows(report, memory_table(source, report.path))
         return
+    report = ReadReport("standard input" if source == "-" else str(source), bad_rows=bad_rows)
     asked = {name for spec in specs if spec for name in (spec, *read_spec(spec).columns)}
     known = {*names, *map(normal_name, asked)}
     with _open_bytes(source) as file:

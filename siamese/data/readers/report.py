@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from siamese.errors import ArgumentError, DataError
 
@@ -92,10 +90,3 @@ class ReadReport:
                 text += f" (the first: {self.first_problem.rstrip('.')})"
             texts.append(text)
         return texts + self.notes
-
-
-def source_name(source: Any) -> str:
-    """What messages call a file or a table."""
-    if not isinstance(source, (str, os.PathLike)):
-        return f"the {type(source).__name__}"
-    return "standard input" if source == "-" else str(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -159,12 +160,13 @@ def json_value(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return list(map(json_value, value))
+    text = json.dumps(value, skipkeys=True, default=_json_default)
+    return json.loads(text, parse_constant=lambda name: None)
+
+
+def _json_default(value: Any) -> Any:
     if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
-        return json_value(value.tolist())
+        return value.tolist()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
