@@ -16,6 +16,7 @@ from siamese.cli.output import Facts, Result, counted, note, table_result, thres
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
 from siamese.data.pairs import read_pairs
+from siamese.data.questions import read_ids
 from siamese.errors import ArgumentError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.explain import differences
@@ -73,15 +74,27 @@ def index_add(flags: argparse.Namespace) -> Facts:
         return {**facts, "left_out": questions.left_out, "questions": len(index)}
 
 
-@command(A_FILE, arg("ids", nargs="+", metavar="ID"), shared.MODEL)
+@command(
+    A_FILE,
+    [
+        arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
+        arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
+    ],
+    *(shared.BAD_ROWS, shared.ENCODING, shared.ID_COLUMN, shared.MODEL),
+)
 def index_remove(flags: argparse.Namespace) -> Facts:
     """Remove questions from an index by their ids.
 
-    siamese index remove old.index 7 12
-    xargs siamese index remove old.index < ids.txt
+    siamese index remove old.index --ids 7 12
+    siamese index remove old.index ids.csv
     """
+    ids = flags.ids
+    if ids is None:
+        options = reading.reading_options(flags, "bad_rows encoding id_column")
+        ids, report = read_ids(flags.file, **options)
+        reading.note_findings(report)
     with opened(flags.index, flags, stored=True) as (index, _):
-        return {"removed": index.remove(flags.ids), "questions": len(index)}
+        return {"removed": index.remove(ids), "questions": len(index)}
 
 
 @command(A_FILE, arg("parquet", metavar="FILE", help="the file to write"), shared.MODEL)

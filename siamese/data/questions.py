@@ -86,9 +86,7 @@ def read_questions(
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)
     with open_rows(source, bad_rows, names=known, specs=[column], encoding=encoding) as rows:
         shown, parts = _question_parts(rows, column)
-        key = None
-        if parts:
-            key = rows.column(id_column) if id_column else rows.first_column(ID_NAMES)
+        key = _id_column(rows, id_column) if parts else None
         entries = list(_entries(rows, parts, key, drop_repeated) if parts else _pair_entries(rows))
     report = rows.report
     if not report.rows:
@@ -97,6 +95,29 @@ def read_questions(
     texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
     columns = columns if any(columns) else None
     return QuestionList(report, texts, ids, key is not None, columns, numbers, shown)
+
+
+def read_ids(
+    source: Any,
+    *,
+    id_column: str | None = None,
+    encoding: str | None = None,
+    bad_rows: str = "refuse",
+) -> tuple[list[str], ReadReport]:
+    """Reads a list of ids: a table's column of ids, or text with one on each line.
+
+    Args, errors: as `read_questions`.
+    """
+    known = () if id_column else ID_NAMES
+    with open_rows(source, bad_rows, names=known, specs=[id_column], encoding=encoding) as rows:
+        key = rows.header[0] if rows.is_plain else _id_column(rows, id_column)
+        if key is None:
+            raise DataError(
+                f"{rows.where}: no column named {', '.join(ID_NAMES)}; the columns: "
+                f"{shown_names(rows.header)}. Name yours with --id-column (in Python: id_column=)."
+            )
+        ids = [id_text(row.get(key)) for _, _, row in rows]
+    return [own for own in ids if own], rows.report
 
 
 Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other columns, the data row
@@ -169,3 +190,8 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
             "line."
         )
     return " and ".join(PAIR_NAMES), None
+
+
+def _id_column(rows: Rows, name: str | None) -> str | None:
+    """The column with the ids: of this name, else of a usual one; None where there is none."""
+    return rows.column(name) if name else rows.first_column(ID_NAMES)

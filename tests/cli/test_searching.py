@@ -34,9 +34,10 @@ def test_an_index_is_searched_changed_and_exported(tmp_path, run, old):
     for file, numbers in (("more.csv", "11006"), ("more.csv", "00206"), ("repeated.txt", "10107")):
         shown = run("index", "add", old, file)[1].splitlines()
         assert "".join(line.split()[-1] for line in shown) == numbers
-    removed = run("index", "remove", old, "5", "9", "a", "5 of another list")
+    removed = run("index", "remove", old, "--ids", "5", "9", "a", "5 of another list")
     assert removed[0] == 2 and "no question with the id '5 of another list'" in removed[2]
-    facts = json.loads(run("index", "remove", old, "5", "6", "--json")[1])
+    (tmp_path / "ids").write_text("key;x\n5;1\n6;2\n")
+    facts = json.loads(run("index", "remove", old, "ids", "--id-column", "key", "--json")[1])
     assert facts == {"removed": 2, "questions": 5}
     assert "how far" not in run("search", old, "how far ?")[1]
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese.data.pairs import read_pairs
-from siamese.data.questions import read_questions
+from siamese.data.questions import read_ids, read_questions
 from siamese.data.readers.tables import text_list
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
@@ -254,6 +254,15 @@ def test_this_file_gives_these_questions(tmp_path, kind):
     assert (result.questions, result.ids, result.columns) == (questions, ids, columns)
     assert result.report.findings == findings
     assert result.has_ids == (ids[0] not in "0")
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [("id\n2\n3\n", ["2", "3"]), ("2\n\n3\n", ["2", "3"]), ("question,QID\na,2\n", ["2"]),
+     ('{"id": 2}\n', ["2"])],
+)  # fmt: skip
+def test_ids_to_remove(tmp_path, content, ids):
+    assert read_ids(file_of(tmp_path, content))[0] == ids
 
 
 # -- This file is refused with this sentence --------------------------------------------------

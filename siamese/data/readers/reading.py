@@ -147,7 +147,7 @@ def open_rows(
     """The rows of a file, a pipe ('-' for standard input) or a table in memory (a DataFrame, a dict, ...).
 
     A text is a table if its first line has one of `names` (in lower case) or one of the columns in `specs`
-    (as a user writes them, "title+body"); else, but for `by_name_alone`, if its lines have the shape of one.
+    (as a user writes them, "title+body"); else, but for `by_name_alone`, if its lines have that shape.
 
     Raises:
       DataError: missing, unreadable, empty, damaged, a web page, or a format that is not read.
