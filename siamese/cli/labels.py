@@ -188,13 +188,8 @@ def threshold(flags: argparse.Namespace) -> Result:
         f"{fit['pairs']} labels, {fit['duplicates']} of them duplicates (before: "
         f"{detector.threshold:.3f}). "
     )
-    if kind == "index":
-        count = facts["answers_in_index"]
-        text += f"Saved in the index with {count:,} of the answers, which bind its groups."
-    elif output:
-        text += f"Saved, with the calibration, in {output}."
-    else:
-        text += "It is not saved; --output FILE writes a model with it."
+    place = target if kind == "index" else output
+    text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
     if fit["duplicates"] < FEW:
         text += (
             f" A threshold of fewer than {FEW} duplicates is unreliable: answer more. Similar pairs "

@@ -136,9 +136,7 @@ def opened(
     kind = kind_of(path)
     if kind == "model" and model:
         yield None, DuplicateDetector.load(path)
-    elif not stored and path != "-" and not os.path.lexists(path):
-        raise ArgumentError(f"There is no index and no list of questions at {path}.")
-    elif kind != "questions":
+    elif kind != "questions":  # Where nothing is, opening says so.
         with QuestionIndex.open(path, flags.model) as index:
             note_default(index.detector, flags)
             yield index, index.detector

@@ -46,7 +46,6 @@ RECONSTRUCT = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00tC
 OBJECTS = b"cnumpy\ndtype\n(X\x02\0\0\0O8\x89\x88tR"
 FLOATS = b"cnumpy\ndtype\n(X\x02\0\0\0f4\x89\x88tR"
 FOUR_BYTES = b"\x89C\x04aaaatb"
-SHAPE = b"ctrax.shapes\nShapeDtype\n"
 COLLIDING = b"".join(
     b"\x8a\x0a" + (i * ((1 << 61) - 1)).to_bytes(10, "little") + b"N" for i in range(1, 3000)
 )
@@ -54,33 +53,21 @@ COLLIDING = b"".join(
 ARRAYS = {
     "objects": RECONSTRUCT + b"(K\x01(K\x01t" + OBJECTS + b"\x89](cposix\nsystem\netb",
     "objects-as-floats": RECONSTRUCT + b"(K\x01(K\x01t" + FLOATS + b"\x89](K\x01etb",
-    "object-scalar": b"cnumpy.core.multiarray\nscalar\n(" + OBJECTS + b"K\x01tR",
     "records": b"cnumpy\ndtype\n(X\x05\0\0\0f4,O8\x89\x88tR",
     "vast-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\x7fJ\xff\xff\xff\x7ft" + FLOATS + FOUR_BYTES,
-    "negative-shape": RECONSTRUCT + b"(K\x01(J\xff\xff\xff\xfft" + FLOATS + b"\x89C\x00tb",
     "short-data": RECONSTRUCT + b"(K\x01(K\x09t" + FLOATS + FOUR_BYTES,
     "never-built": RECONSTRUCT,
-    "built-twice": RECONSTRUCT + (b"(K\x01(K\x01t" + FLOATS + FOUR_BYTES) * 2,
 }  # fmt: skip
 WHOLE = {
-    "signature-by-calls": course(more=text("s") + SHAPE + b"(" + text("a") + b"cos\nsystem\ntR") + b".",
-    "memo-of-2-to-the-31-bare": b"\x80\x02]r\xff\xff\xff\x7f.",
     "laughs": course(b"](K\x01eq\x00" + (b"0](" + b"h\x00" * 9 + b"eq\x00") * 99) + b".",
     "nested": course(b"]" * 100_000 + b"a" * 99_999) + b".",
-    "copies": course(b"](C\xff" + b"a" * 255 + b"q\x00" + b"cbuiltins\nbytearray\nq\x010"
-                     + b"h\x01h\x00\x85R" * 9999 + b"e") + b".",
     "colliding-keys": course(b"}(" + COLLIDING + b"u") + b".",
     "claims-4-exabytes": course(b"\x8e" + b"\xff" * 7 + b"\x3fabc") + b".",
-    "claims-2-gigabytes": course(b"B\xff\xff\xff\x7fabc") + b".",
     "million-digits": course(b"I" + b"9" * 1_000_000 + b"\n") + b".",
     "pops-the-mark": course(b"](000e") + b".",
-    "underflow": b"\x80\x02R.",
     "no-stop": course(),
     "nothing": b"",
-    "text": b"hello, this is not a pickle",
-    "protocol-99": b"\x80\x63" + course()[2:] + b".",
     "no-weights": b"}" + text("step") + b"K\x01s.",
-    "weights-are-text": course(text("ab")) + b".",
     "step-negative": course(more=text("step") + b"J\xff\xff\xff\xff") + b".",
 }  # fmt: skip
 
@@ -98,14 +85,9 @@ def calls(command: bytes) -> dict[str, bytes]:
         + b"et}\x92t}\x92",
         "BUILD-setstate": b"ctypes\nSimpleNamespace\n)R}" + text("__setstate__") + b"cposix\nsystem\nsb"
         + command + b"b",
-        "BUILD-on-a-known-name": b"cnumpy\ndtype\nN}" + text("__call__") + b"cposix\nsystem\ns\x86b",
         "dotted": b"\x8c\x05numpy\x8c\x13core.os.system.call\x93(" + command + b"tR",
         "numpy-load": b"cnumpy\nload\n(" + command + b"tR",
-        "reduce-a-known-type": b"cnumpy\nfloat32\n(K\x01tR",
         "jax-fun": b"cjax._src.array\n_reconstruct_array\n(cposix\nsystem\n(" + command + b"tN}tR",
-        "codecs-decode": b"c_codecs\ndecode\n(" + command + text("utf-8") + b"tR",
-        "trax-layer": b"ctrax.layers.combinators\nSerial\n)R",
-        "name-with-newline": b"\x8c\x04os\n;\x8c\x06system\x93)R",
         "PERSID": b"Psystem\n",
         "EXT1": b"\x82\x01",
         "NEXT_BUFFER": b"\x97",
@@ -140,9 +122,8 @@ def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
         np.save(file, array, **options)
         return file.getvalue()
 
-    def claims(header: str, version: bytes = b"\x01\x00", data: bytes = b"") -> bytes:
-        width = "<H" if version[0] == 1 else "<I"
-        return b"\x93NUMPY" + version + struct.pack(width, len(header)) + header.encode() + data
+    def claims(header: str) -> bytes:
+        return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
 
     good = image(np.ones((3, 2), "float32"))
     bomb = np.array([Calls(os.system, f"touch {canary}")], dtype=object)
@@ -152,15 +133,10 @@ def npys(canary: Path) -> Iterator[tuple[str, bytes]]:
     fields = "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}\n".format
     yield "header-calls-inside", claims(fields("'<f4'", f"(open({str(canary)!r}, 'w'),)"))
     yield "vast", claims(fields("'<f4'", f"({2**40},)"))
-    yield "vast-empty", claims(fields("'<f4'", f"(0, {2**70})"))
-    yield "negative", claims(fields("'<f4'", "(-1,)"))
-    yield "descr-records", claims(fields("[('a', 'O')]", "(1,)"))
     yield "header-nested", claims("(" * 9000 + "\n")
-    yield "header-claims-4-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff"
     yield "version-9", b"\x93NUMPY\x09\x00" + good[8:]
     yield "half-data", good[:-3]
     yield "garbage-after", good + b"garbage"
-    yield "zip", b"PK\x03\x04" + bytes(40)
 
 
 def bomb(head: bytes) -> bytes:
@@ -182,34 +158,27 @@ def image_header(size: int) -> bytes:
 def gzips(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yields (name, damaged gzip file) around any content."""
     good = gzip.compress(content, 2)
-    yield "not-gzip", content
     for length in (0, 1, 12, len(good) // 2, len(good) - 8, len(good) - 1):
-        yield f"cut-at-{length}", good[:length]
-    yield "wrong-crc", good[:-8] + b"\0\0\0\1" + good[-4:]
-    yield "wrong-length", good[:-4] + b"\0\0\0\1"
-    yield "garbage-after", good + b"garbage"
+        yield f"gzip-cut-at-{length}", good[:length]
+    yield "gzip-not", content
+    yield "gzip-wrong-crc", good[:-8] + b"\0\0\0\1" + good[-4:]
+    yield "gzip-garbage-after", good + b"garbage"
 
 
 def write_corpus(directory: Path) -> list[Path]:
     """Writes all of them into `directory`; returns the files."""
     directory.mkdir(parents=True, exist_ok=True)
     canary = directory / "CANARY"
-    files = {}
-    for name, content in pickles(canary):
-        files[f"{name}.pkl.gz"] = gzip.compress(content, 2)
-    for name, content in npys(canary):
-        files[f"{name}.npy.gz"] = gzip.compress(content, 2)
+    files = {f"{name}.pkl.gz": gzip.compress(content, 2) for name, content in pickles(canary)}
+    files |= {f"{name}.npy.gz": gzip.compress(content, 2) for name, content in npys(canary)}
     # A bomb that is all zeros, and one whose head is a good file that claims as much.
     text = b"\x80\x03}(X\x0c\0\0\0flat_weightsB" + struct.pack("<I", ZEROS)
     image = image_header(ZEROS)
     for name, head in (("bomb", b""), ("bomb-with-head", text), ("bomb-with-image", image)):
         files[f"{name}.pkl.gz"] = files[f"{name}.npy.gz"] = bomb(head)
-    weights = io.BytesIO()
-    np.save(weights, np.arange(1000, dtype="float32"))
-    for name, content in gzips(weights.getvalue()):
-        files[f"gzip-{name}.npy.gz"] = content
-    for name, content in gzips(pickle.dumps({"flat_weights": [], "x": list(range(999))})):
-        files[f"gzip-{name}.pkl.gz"] = content
+    weights = pickle.dumps({"flat_weights": [], "x": list(range(999))})
+    for kind, content in (("pkl", weights), ("npy", image_header(1000) + bytes(1000))):
+        files |= {f"{name}.{kind}.gz": damaged for name, damaged in gzips(content)}
     for name, content in files.items():
         (directory / name).write_bytes(content)
     return [directory / name for name in sorted(files)]
