@@ -242,6 +242,5 @@ def serve(flags: argparse.Namespace) -> None:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
     from siamese.serving.api import serve as serve_index
 
-    options = {"host": flags.host, "port": flags.port, "names": flags.allow_host}
     with opened(flags.index, flags) as (index, _):
-        serve_index(index, **options)
+        serve_index(index, flags.host, flags.port, flags.allow_host)

@@ -49,16 +49,9 @@ def problems(*codes: int) -> dict[int, dict[str, Any]]:
 
 
 def make_app(
-    index: QuestionIndex,
-    *,
-    host: str = "::1",
-    key: str | None = None,
-    names: Sequence[str] = (),
+    index: QuestionIndex, host: str = "::1", key: str | None = None, names: Sequence[str] = ()
 ) -> FastAPI:
-    """The application (ASGI), which closes the index at its end; see `serve` for the arguments.
-
-    Clients must send the key as ``Authorization: Bearer KEY``; None for no key.
-    """
+    """The application (ASGI), which closes the index at its end; see `serve` for the arguments."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):
@@ -214,23 +207,12 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
     return refused(422, f"{place}: {first['msg']}.")
 
 
-def serve(
-    index: QuestionIndex,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    names: Sequence[str] = (),
-) -> None:
+def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ()) -> None:
     """Serves an index until SIGTERM or Ctrl-C, prints the address of its page, and closes the index.
 
-    It reads the key that clients must send from the environment variable `KEY`. Requests that came before
-    the signal are answered, for three seconds at most.
-
-    Args:
-      index: the index to ask and change.
-      host: the address to listen on.
-      port: 0 picks a free one.
-      names: further hosts that requests may name; ``*.example.org`` for all of a domain.
+    Clients must send the key of the environment variable `KEY`, where it is set, and name the host, or one
+    of `names`; ``*.example.org`` are all of a domain. Requests that came before the signal are answered,
+    for three seconds at most.
 
     Raises:
       ArgumentError: no key for an address that other machines reach; a port that is not free.
@@ -256,7 +238,7 @@ def serve(
         url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
         print(f"{len(index):,} questions are served at {url} (Ctrl-C ends it).", flush=True)
         gc.freeze()  # What is there to stay is not looked through again; a collection stops all threads.
-        app = make_app(index, host=host, key=key or None, names=names)
+        app = make_app(index, host, key or None, names)
         # No log_config: it would close the handlers that others have made.
         options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
         options["limit_concurrency"] = MOST_CONNECTIONS  # further ones get 503

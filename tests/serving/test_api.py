@@ -209,7 +209,8 @@ def test_metrics_count_what_was_asked(address):
 def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
     monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
     with pytest.raises(ArgumentError, match=words):
-        api.serve(QuestionIndex.build(make_detector(), OLD), **options)
+        index = QuestionIndex.build(make_detector(), OLD)
+        api.serve(index, **{"host": "127.0.0.1", "port": 0, **options})
 
 
 @pytest.mark.slow
