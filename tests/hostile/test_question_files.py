@@ -25,7 +25,7 @@ def paths(folder):
 
 @pytest.mark.slow
 def test_every_file_is_read_or_refused_with_its_name(paths):
-    assert len(paths) >= 100
+    assert len(paths) > 80
     for read in (read_pairs, read_questions):
         refused = 0
         for at, path in enumerate(paths[:-NO_FILES]):

@@ -10,28 +10,25 @@ from siamese.cli.main import build_parser
 ROOT = Path(__file__).parents[2]
 
 
-def instructions(image):
-    """(name, arguments) of each instruction of an image, lines joined."""
-    text = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-    stages = re.split(r"^(?=FROM )", text, flags=re.M)[1:]
-    lines = (line for line in stages[image].splitlines() if line.strip() and line[0] != "#")
-    return [tuple(line.split(None, 1)) for line in lines]
+DOCKER = ROOT / "docker"
+TEXT = (DOCKER / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+# (name, arguments) of each instruction of the two images, lines joined
+GRADING, SERVING = (
+    [tuple(line.split(None, 1)) for line in stage.splitlines() if line.strip() and line[0] != "#"]
+    for stage in re.split(r"^(?=FROM )", TEXT, flags=re.M)[1:]
+)
 
 
 def test_what_is_copied_is_there_and_not_ignored():
-    ignored = (ROOT / "docker" / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    copied = {
-        source
-        for name, arguments in instructions(0) + instructions(1)
-        if name == "COPY"
-        for source in shlex.split(arguments)[:-1]
-    }
+    ignored = (DOCKER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    lines = (shlex.split(words)[:-1] for name, words in GRADING + SERVING if name == "COPY")
+    copied = {source for sources in lines for source in sources}
     assert copied == {line[1:] for line in ignored if line.startswith("!")}
     assert all((ROOT / name).exists() for name in copied)
 
 
 def test_each_image_runs_an_accepted_command_as_a_user_without_rights():
-    grading, serving = dict(instructions(0)), dict(instructions(1))
+    grading, serving = dict(GRADING), dict(SERVING)
     assert json.loads(grading["CMD"]) == ["grade", "--help"]
     assert not {grading["USER"], serving["USER"]} & {"root", "0"}
     command = json.loads(serving["ENTRYPOINT"]) + json.loads(serving["CMD"])
