@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import os
 import sys
 from typing import Any
@@ -37,6 +35,7 @@ FEW = 5  # with fewer duplicates among its labels a threshold is hardly better t
 WEIGHTS = [tenths / 10 for tenths in range(11)]  # of the vectors, from which one is chosen
 MODES = ("hybrid", "vectors", "words")
 HEADER = "question1", "question2", "is_duplicate"
+MARKS = b"\xef\xbb\xbf\xff\xfe"  # the bytes of byte order marks
 
 
 @command(arg("questions", metavar="FILE", help="a file of labelled pairs"), *shared.READ_PAIRS)
@@ -243,26 +242,26 @@ def _answers(pairs: QuestionPairs) -> list[Answer]:
 
 
 def _read_answers(path: str, encoding: str | None) -> list[Answer]:
-    """The answers of a file that `_write_answers` wrote, none where it is not there yet.
+    """The answers of a file, none where it is not there yet; a spreadsheet may have saved it since.
 
     Raises:
-      ArgumentError: it has anything else, which would be lost when it is written again.
+      ArgumentError: it has more than answers, which would be lost when it is written again.
     """
     if not os.path.exists(path):
         return []
+    header = ",".join(HEADER)
     with explained(path, "read", DataError), open(path, "rb") as file:
-        content = file.read()
-    try:
-        text = content.decode(encoding or "utf-8")
-        header, *rows = csv.reader(io.StringIO(text, newline=""))
-        if (*header,) == HEADER and all(row[2:] in (["0"], ["1"]) for row in rows):
-            return [(one, two, int(label)) for one, two, label in rows]
-    except (ValueError, LookupError, csv.Error):  # another encoding, no header, no CSV
-        pass
-    raise ArgumentError(
-        f"{path} holds more than answers, which are CSV with the columns {','.join(HEADER)}. Name another "
-        "file (--answers), or leave --label out."
-    )
+        first, *rows = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines() or [b""]
+    is_ours, answers = first.replace(b";", b",") == header.encode(), []
+    if is_ours and any(rows):
+        pairs = read_pairs(path, encoding=encoding)
+        is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)
+    if not is_ours:
+        raise ArgumentError(
+            f"{path} holds more than answers, which are CSV with the columns {header}. Name another "
+            "file (--answers), or leave --label out."
+        )
+    return answers
 
 
 def _write_answers(path: str, answers: list[Answer], encoding: str | None) -> None:

@@ -14,6 +14,7 @@ from siamese.cli.reading import labelled_pairs, texts_by_id
 from siamese.data.pairs import QuestionPairs
 from siamese.data.split import check_both_labels, split
 from siamese.errors import ArgumentError
+from siamese.evaluation.asking import pair_key
 from siamese.search.detector import DuplicateDetector
 from siamese.search.model_file import MODEL_NAME, model_path
 from siamese.training import config as configs
@@ -77,6 +78,11 @@ def train(flags: argparse.Namespace) -> Result:
         return _few(pairs, start, output, changes, flags)
     test = flags.test and labelled_pairs(flags.test, flags)
     parts = split(pairs, flags.train_rows, flags.test_rows, flags.split, test=test)
+    if repeated := _trained_on(*parts):
+        note(
+            f"{repeated:,} of {len(parts[1]):,} test pairs are training pairs too: the figures will be too "
+            "good. Test on other pairs."
+        )
     run = os.path.join(output, "head") if preset == "general" else output
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
     claim(os.path.join(output, MODEL_NAME), goes_on or flags.overwrite)
@@ -90,7 +96,19 @@ def train(flags: argparse.Namespace) -> Result:
         trainer.save(report, questions=str(flags.questions))
     lines = [f"{len(parts[0]):,} rows train, {len(parts[1]):,} test.", str(report)]
     lines += [f"Saved in {output}."] + [WORSE] * (report.roc_auc <= report.encoder_roc_auc)
-    return "\n".join(lines), {**report.as_dict(), "output": output}
+    return "\n".join(lines), {
+        **report.as_dict(),
+        "test_pairs_trained_on": repeated,
+        "output": output,
+    }
+
+
+def _trained_on(train: QuestionPairs, test: QuestionPairs) -> int:
+    """How many of the test pairs are among the training pairs, but for case, blanks and quotes."""
+    trained, tested = (
+        list(map(pair_key, zip(pairs.question1, pairs.question2))) for pairs in (train, test)
+    )
+    return sum(map(set(trained).__contains__, tested))
 
 
 Parts = tuple[QuestionPairs, QuestionPairs]  # to train and to test on

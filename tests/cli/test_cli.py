@@ -7,7 +7,7 @@ import pytest
 from command_flags import FLAGS
 from programs import output_of
 
-from siamese import DuplicateDetector
+from siamese import DuplicateDetector, read_pairs
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -93,3 +93,15 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
         assert figures["roc_auc"] > head["overlap_roc_auc"] + roc_auc
     assert len(facts["answers"]) == 3
     assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
+
+
+def test_test_pairs_that_are_trained_on_are_counted(questions_csv, tmp_path, run):
+    pairs = read_pairs(questions_csv)
+    rows = zip(pairs.question2[:40], map(str.upper, pairs.question1[:40]), pairs.is_duplicate)
+    lines = ["question1,question2,is_duplicate", *(f'"{b}","{a}",{int(y)}' for b, a, y in rows)]
+    (tmp_path / "test.csv").write_text("\n".join([*lines, "how far,how old,0"]))
+    command = ["train", "--preset", "course", "--questions", questions_csv, "--test", "test.csv"]
+    small = ["--steps", "2", "--batch-size", "16", "--set", "d_model=8"]
+    _, out, err = run(*command, *small, "--json")
+    assert json.loads(out)["test_pairs_trained_on"] == 40
+    assert "40 of 41 test pairs are training pairs too" in err

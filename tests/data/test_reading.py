@@ -300,6 +300,7 @@ REFUSED = {  # content, options, parts of the message
     "deep JSON": (GOOD + "[" * 100_000, {}, "line 2: not JSON"),
     "a missing key": (GOOD + '{"question1": "a"}', {}, "line 2: question2 is missing"),
     "a number": (GOOD + GOOD.replace('"a"', "5"), {}, "line 2: question1 is 5, not text"),
+    "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "a key stands there twice"),
 }  # fmt: skip
 REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),

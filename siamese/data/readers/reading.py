@@ -314,7 +314,7 @@ def _odd(text: str, encoding: str) -> str | None:
 def _json_object(line: str) -> tuple[dict, str, str | None]:
     """The object of a line, the line, and why there is no object."""
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         why = getattr(error, "msg", error)
@@ -322,6 +322,13 @@ def _json_object(line: str) -> tuple[dict, str, str | None]:
     if type(row) is not dict:
         return {}, line, f"not a JSON object: {str(row)[:40]!r}."
     return row, line, None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return row
 
 
 def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
