@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable
 from typing import Any
 
-# What `add_argument` takes; a list of such tuples are arguments that exclude each other.
-Argument = tuple[tuple[str, ...], dict[str, Any]]
+Argument = Callable[[Any], Any]  # adds an argument to a parser
 
 
 def arg(*names: str, **options: Any) -> Argument:
     """An argument of a command; see `argparse.ArgumentParser.add_argument`."""
-    return names, options
+    return lambda parser: parser.add_argument(*names, **options)
 
 
 def flag(name: str, help: str) -> Argument:
@@ -21,48 +19,41 @@ def flag(name: str, help: str) -> Argument:
     return arg(name, help=help, action="store_true")
 
 
+def one_of(*arguments: Argument, required: bool = False) -> Argument:
+    """Arguments that exclude each other."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        group = parser.add_mutually_exclusive_group(required=required)
+        for argument in arguments:
+            argument(group)
+
+    return add
+
+
 def answers_file(path: str) -> str:
     """The file beside a list or an index that has its answers."""
     return f"{path.rstrip('/')}.answers.csv"
 
 
-def command(*arguments: Argument | list[Argument] | Callable) -> Callable:
+def command(*arguments: Argument) -> Callable:
     """Declares a function of the parsed flags as a command, with its arguments in the order of the help.
 
     The first line of its docstring is the help, the rest are examples; `index_build` is the command
-    `siamese index build`. Of a list of arguments you pass at most one.
+    `siamese index build`.
     """
 
-    def add(parser: Any) -> None:
-        for argument in (flag("--json", "print JSON, for machines"), *arguments):
-            if callable(argument):
-                argument(parser)
-            elif isinstance(argument, list):
-                group = parser.add_mutually_exclusive_group()
-                for names, options in argument:
-                    group.add_argument(*names, **options)
-            else:
-                parser.add_argument(*argument[0], **argument[1])
-
     def declare(function: Callable) -> Callable:
-        function.add_arguments = add
+        function.arguments = (flag("--json", "print JSON, for machines"), *arguments)
         return function
 
     return declare
 
 
-def number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
-    """The type of a flag: a finite number from `low` to `high`."""
-
-    def convert(text: str) -> float:
-        value = float(text)
-        if not (math.isfinite(value) and low <= value <= high):
-            bounds = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
-            raise argparse.ArgumentTypeError(f"{text!r} is not a finite number{bounds}")
-        return value
-
-    convert.__name__ = "number"  # as argparse's messages call it
-    return convert
+def cosine(text: str) -> float:
+    """The type of a threshold."""
+    if not -1 <= float(text) <= 1:  # NaN neither
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from -1 to 1")
+    return float(text)
 
 
 # ---- Models and indexes ----
@@ -72,10 +63,9 @@ INDEX = arg("index", help="the file of an index; or a list of questions, read fo
 TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
 NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
-COSINE = number(-1, 1)
 THRESHOLD = arg(
     "--threshold",
-    type=COSINE,
+    type=cosine,
     metavar="NUMBER",
     help="a duplicate has a higher cosine, or probability where that decides [the model's own]",
 )

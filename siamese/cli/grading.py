@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from siamese.cli.arguments import arg, command, number
+from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, counted, note
 from siamese.errors import ArgumentError
 
-SECONDS = number(0.001, sys.float_info.max)
 OUT_HELP = "for grades.csv and the feedback; a second run goes on there [%(default)s]"
 
 
@@ -18,9 +16,9 @@ OUT_HELP = "for grades.csv and the feedback; a second run goes on there [%(defau
     arg("--out", metavar="FOLDER", default="grades", help=OUT_HELP),
     arg("--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"),
     arg("--notebook", type=int, help="which one they are, 1 to 8 [found out]"),
-    arg("--cell-limit", type=SECONDS, default=120, help="seconds for a cell [%(default)s]"),
-    arg("--time-limit", type=SECONDS, default=600, help="seconds for all cells [%(default)s]"),
-    arg("--memory-limit", type=number(), default=4, metavar="GIB", help="0 for none [%(default)s]"),
+    arg("--cell-limit", type=float, default=120, help="seconds for a cell [%(default)s]"),
+    arg("--time-limit", type=float, default=600, help="seconds for all cells [%(default)s]"),
+    arg("--memory-limit", type=float, default=4, metavar="GIB", help="0 for none [%(default)s]"),
 )
 def grade(flags: argparse.Namespace) -> Result:
     """Run students' notebooks and check their functions.
@@ -32,6 +30,8 @@ def grade(flags: argparse.Namespace) -> Result:
 
     if flags.jobs < 1 or flags.notebook not in (None, *EXERCISES):
         raise ArgumentError(f"--jobs is at least 1, --notebook from 1 to {max(EXERCISES)}.")
+    if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):
+        raise ArgumentError("--cell-limit is above 0, --memory-limit 0 or above.")
     limits = Limits(flags.cell_limit, flags.time_limit, flags.memory_limit)
     options = {"number": flags.notebook, "limits": limits, "jobs": flags.jobs, "note": note}
     rows = grade_class(flags.folder, flags.out, **options)

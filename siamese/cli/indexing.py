@@ -11,7 +11,7 @@ import numpy as np
 
 from siamese.cli import arguments as shared
 from siamese.cli import reading
-from siamese.cli.arguments import arg, command, flag
+from siamese.cli.arguments import arg, command, flag, one_of
 from siamese.cli.output import Facts, Result, counted, note, table_result, threshold_facts
 from siamese.cli.reading import opened, question_list
 from siamese.compat.progress import elapsed
@@ -76,10 +76,11 @@ def index_add(flags: argparse.Namespace) -> Facts:
 
 @command(
     A_FILE,
-    [
+    one_of(
         arg("file", metavar="FILE", nargs="?", help="an id a line, or a table with ids"),
         arg("--ids", nargs="+", metavar="ID", help="the ids themselves"),
-    ],
+        required=True,
+    ),
     *(shared.BAD_ROWS, shared.ENCODING, shared.ID_COLUMN, shared.MODEL),
 )
 def index_remove(flags: argparse.Namespace) -> Facts:
@@ -111,11 +112,11 @@ def index_export(flags: argparse.Namespace) -> Facts:
     shared.INDEX,
     shared.THRESHOLD,
     flag("--regroup", "make the groups of an index again"),
-    [
+    one_of(
         arg("--keep", metavar="RULE", help=KEEP_HELP),
         flag("--pairs", "write all pairs above the threshold, no groups"),
         flag("--differences", "write the pairs that differ in a number, a negation or a name"),
-    ],
+    ),
     *shared.LIST_TABLE,
 )
 def duplicates(flags: argparse.Namespace) -> Result:
@@ -238,8 +239,6 @@ def serve(flags: argparse.Namespace) -> None:
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
-    if flags.json:
-        raise ArgumentError("The server answers in JSON by itself; leave --json out.")
     from siamese.serving.api import serve as serve_index
 
     with opened(flags.index, flags) as (index, _):

@@ -49,7 +49,8 @@ def build_parser() -> argparse.ArgumentParser:
         for page in pages:
             page.epilog += lines[0]
         added.set_defaults(function=function, command=name.replace("index-", "index "))
-        function.add_arguments(added)
+        for argument in function.arguments:
+            argument(added)
     return parser
 
 

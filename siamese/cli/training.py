@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from siamese.cli import arguments as shared
-from siamese.cli.arguments import arg, command, flag
+from siamese.cli.arguments import arg, command, flag, one_of
 from siamese.cli.output import Facts, Result, claim, counted, note
 from siamese.cli.reading import labelled_pairs, texts_by_id
 from siamese.data.pairs import QuestionPairs
@@ -39,10 +39,10 @@ USUALLY = ((1_900, 0.852), (1_000, 0.848), (30, 0.838))
     arg("--test", metavar="FILE", help="test on this file; train on all of --questions"),
     arg("--init-from", metavar="MODEL", help="go on from the head of this saved model"),
     arg("--output", help="directory of the run [runs/PRESET]"),
-    [
+    one_of(
         flag("--resume", "resume with a changed configuration"),
         flag("--overwrite", "discard the run there and start over"),
-    ],
+    ),
     configs.add_config_flags,
 )
 def train(flags: argparse.Namespace) -> Result:
@@ -221,7 +221,7 @@ def _few(
     arg("weights", help="model.pkl.gz, or its directory"),
     arg("output", help="the model to write, one file"),
     arg("--vocab", required=True, metavar="FILE", help="JSON, word: id, as json.dump(vocab)"),
-    arg("--threshold", type=shared.COSINE, default=0.7, help="[%(default)s]"),
+    arg("--threshold", type=shared.cosine, default=0.7, help="[%(default)s]"),
     flag("--overwrite", "replace the model there"),
 )
 def import_weights(flags: argparse.Namespace) -> Facts:
