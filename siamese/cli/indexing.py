@@ -239,6 +239,8 @@ def serve(flags: argparse.Namespace) -> None:
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
+    if flags.json:
+        raise ArgumentError("The server answers in JSON by itself; leave --json out.")
     from siamese.serving.api import serve as serve_index
 
     with opened(flags.index, flags) as (index, _):

@@ -57,6 +57,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("match q.csv q.csv --model model -k 0", "at least 1"),
         ("duplicates q.csv --model model --pairs --regroup", "leave out --regroup"),
         ("duplicates q.csv --pairs --keep first", "not allowed with argument --"),
+        ("serve q.csv --json", "leave --json out"),
     ):
         refused(line.split(), message)
     assert DuplicateDetector.load("model").threshold == 0.9  # It is still there.
