@@ -53,7 +53,11 @@ def index_build(flags: argparse.Namespace) -> Facts:
     questions = question_list(flags.questions, flags)
     reading.build_index(detector, questions, path=output, model=flags.model).close()
     note(f'Ask it: siamese search {output} "..."')
-    facts = {"output": output, "questions": len(questions.ids), "left_out": questions.left_out}
+    facts = {
+        "output": output,
+        "questions": len(questions.ids),
+        "left_out": questions.report.count("empty"),
+    }
     seconds = round(time.monotonic() - begun, 1)
     return {**facts, "bytes": os.path.getsize(output), "seconds": seconds}
 
@@ -71,7 +75,7 @@ def index_add(flags: argparse.Namespace) -> Facts:
         with elapsed(f"Encoding {counted(len(texts), 'question')}"):
             _, added, replaced, skipped = index.add(texts, ids=ids, columns=questions.columns)
         facts = {"added": added, "replaced": replaced, "skipped": skipped}
-        return {**facts, "left_out": questions.left_out, "questions": len(index)}
+        return {**facts, "left_out": questions.report.count("empty"), "questions": len(index)}
 
 
 @command(

@@ -62,19 +62,11 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
 
 def token_rows(rows: Any, name: str) -> Ragged:
     """Questions as Ragged, of lists of lists, an array of objects, a 2-D array, or Ragged; DataError."""
-    if isinstance(rows, Ragged):
-        return rows
-    expected = f"{name} must hold one sequence of integer token ids per question"
-    if not hasattr(rows, "__iter__"):
-        raise DataError(f"{expected}, not {type(rows).__name__}.")
-    rows = list(rows)
-    for at, row in enumerate(rows):
-        if not hasattr(row, "__len__"):
-            raise DataError(f"{expected}; {name}[{at}] is {row!r}.")
     try:
         return Ragged.from_lists(rows)
-    except DataError as error:
-        raise DataError(f"{name}: {error}") from None
+    except (TypeError, DataError) as error:
+        expected = f"{name} must hold one sequence of integer token ids per question"
+        raise DataError(f"{expected}: {error}") from None
 
 
 def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:

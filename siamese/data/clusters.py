@@ -28,7 +28,7 @@ def number_questions(
 def connected_groups(size: int, edges: np.ndarray) -> np.ndarray:
     """The connected group of each of `size` things, int64 [size], numbered in order of first appearance.
 
-    `edges`, int64 [m, 2], are things that belong together; repeats and loops do no harm.
+    `edges`, int64 [m, 2], are things that belong together.
 
     Example:
       >>> connected_groups(5, np.array([[3, 1], [4, 3]])).tolist()
@@ -52,9 +52,9 @@ def question_groups(questions: list[str], edges: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Distinct questions joined wherever a pair is labelled duplicate, directly or through others.
+    """Distinct questions joined wherever a pair is labelled duplicate or their folded texts are equal.
 
-    Questions whose folded texts are equal are joined too. All are numbered in order of first appearance.
+    All are numbered in order of first appearance.
 
     Args:
       questions: the distinct questions.
@@ -94,10 +94,10 @@ def transitive_closure(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Duplicates that follow from labels by transitivity: where a = b and b = c, also a = c.
 
-    n questions have n (n - 1) / 2 pairs, and the longer the chain between two, the less sure the pair. So a
-    cluster of n gives at most `per_question` times n, drawn by `seed`; one that holds a pair labelled
-    non-duplicate gives none. `rows` are (rows1, rows2), int64 [pairs] each: any number of each pair's
-    questions, the same for the same question; `joined` are the clusters of these pairs.
+    The longer the chain between two questions, the less sure the pair. So a cluster of n gives at most
+    `per_question` times n pairs, drawn by `seed`; one that holds a pair labelled non-duplicate gives none.
+    `rows` are (rows1, rows2), int64 [pairs] each: any number of each pair's questions, the same for the
+    same question; `joined` are the clusters of these pairs.
 
     Returns:
       (rows1, rows2, cluster), int64 [new pairs] each: the questions' numbers, no pair twice and no labelled

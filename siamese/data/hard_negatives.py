@@ -30,8 +30,8 @@ class SimilarQuestions:
       seed: of all draws.
 
     Example:
-      >>> asked = Ragged.from_lists([[5, 6, 9], [5, 6, 8], [9, 8, 7], [4]])
-      >>> similar = SimilarQuestions(asked, ([0, 1], [2, 3]), ([0, 1], [2, 3]))
+      >>> asked = Ragged.from_lists([[5, 6], [5, 7], [6, 8], [4]])
+      >>> similar = SimilarQuestions(asked, ([0, 1], [2, 3]), ([0, 1], [0, 3]))
       >>> [side.tolist() for side in similar.hard_negatives(10)]
       [[0], [1]]
     """

@@ -44,11 +44,6 @@ class QuestionList:
     rows: list[int]
     column: str
 
-    @property
-    def left_out(self) -> int:
-        """How many rows had an empty question."""
-        return self.report.count("empty")
-
 
 def read_questions(
     source: Any,
@@ -80,7 +75,7 @@ def read_questions(
     Example:
       >>> table = {"id": [7, 8, 9], "question": ["How far?", "", "Who?"], "by": ["me", "", "you"]}
       >>> result = read_questions(table)
-      >>> result.questions, result.ids, result.columns, result.left_out
+      >>> result.questions, result.ids, result.columns, result.report.count("empty")
       (['How far?', 'Who?'], ['7', '9'], [{'by': 'me'}, {'by': 'you'}], 1)
     """
     known = () if column else (*QUESTION_NAMES, *PAIR_NAMES)

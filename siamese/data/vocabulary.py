@@ -62,7 +62,7 @@ class Vocabulary(Mapping):
     ) -> Vocabulary:
         """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
 
-        `tokens1` and `tokens2` are the tokens of each question 1 and 2, `options` those of `from_counts`.
+        `options` are those of `from_counts`.
 
         Raises:
           ArgumentError: the two sides differ in length, or a question is text, not tokens.
@@ -79,12 +79,7 @@ class Vocabulary(Mapping):
 
     @classmethod
     def from_counts(
-        cls,
-        counts: Mapping[str, int],
-        *,
-        folded: bool = False,
-        min_count: int = 1,
-        unknown_ids: int = 0,
+        cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1, **options
     ) -> Vocabulary:
         """Numbers the words of `counts`, word -> times seen, in its order.
 
@@ -94,8 +89,7 @@ class Vocabulary(Mapping):
         sums: Counter[str] = Counter()
         for word, count in counts.items():
             sums[_folded(word) if folded else word] += count
-        words = [word for word in sums if sums[word] >= min_count]
-        return cls(words, folded=folded, unknown_ids=unknown_ids)
+        return cls([word for word in sums if sums[word] >= min_count], folded=folded, **options)
 
     @property
     def size(self) -> int:
