@@ -50,9 +50,8 @@ def check_labels(labels: Any, name: str = "labels") -> np.ndarray:
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ArgumentError(f"{name} must be one flat row; its shape is {array.shape}.")
-    is_number = array.dtype.kind in "biuf"
-    wrong = np.flatnonzero(~np.isin(array, (0, 1))) if is_number else np.arange(len(array))
-    if len(wrong):
+    wrong = [place for place, label in enumerate(array.tolist()) if label not in (0, 1)]
+    if wrong:
         raise ArgumentError(
             f"{name} must be 0 or 1 (not a duplicate, a duplicate); "
             f"{name}[{wrong[0]}] is {array[wrong[0]]!r}."

@@ -269,12 +269,10 @@ def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | N
     first, *others = filter(str.strip, head)
     headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in DELIMITERS}
 
-    def fit(mark: str) -> tuple[int, int]:
-        return len(known.intersection(map(normal_name, headers[mark]))), first.count(mark)
-
-    mark = max(DELIMITERS, key=fit)
+    hits = {mark: len(known & set(map(normal_name, names))) for mark, names in headers.items()}
+    mark = max(DELIMITERS, key=lambda mark: (hits[mark], first.count(mark)))
     names = headers[mark]
-    if fit(mark)[0]:
+    if hits[mark]:
         return mark
     if by_name_alone or len(names) == 1 or any(name.startswith(" ") for name in names):
         return None

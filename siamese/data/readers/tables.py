@@ -53,16 +53,15 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
         ) from None
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(file)
-        sheets = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}
+        tables = {of: book.get_sheet_by_name(of).to_python(False) for of in book.sheet_names}
     except Exception as error:  # calamine's own errors have no common base
         raise DataError(
             f"{name} is no Excel workbook that can be read ({error}). Unpack an archive first."
         ) from None
-    sheets = {
-        of: filled
-        for of, rows in sheets.items()
-        if (filled := [(at, row) for at, row in enumerate(rows, 1) if any(map(str, row))])
+    rows = {
+        of: [r for r in enumerate(rows, 1) if any(map(str, r[1]))] for of, rows in tables.items()
     }
+    sheets = {of: filled for of, filled in rows.items() if filled}
     if len(sheets) != 1:
         what = f"holds several sheets ({', '.join(sheets)}); save one of them"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
