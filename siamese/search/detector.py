@@ -19,6 +19,7 @@ from siamese.data.text import cleaned
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
+from siamese.evaluation.thresholds import fit_threshold
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
 from siamese.search.encoders import USE, find_encoder, is_encoder_name, runs, unit_rows
@@ -105,11 +106,8 @@ class DuplicateDetector(Decisions):
         self.weights = {} if tower is None else self.tower_encoder.weights
 
     def __repr__(self) -> str:
-        parts = [f"{len(self.vocabulary):,} words"] if self.vocabulary else []
-        parts += [f"encoder {self.encoder.name}"] if self.encoder else []
-        parts += [f"{name} {share:g}" for name, share in self.shares.items() if share < 1]
-        size = f"vectors of {self.output_size}, threshold {self.threshold:.3f}"
-        return f"DuplicateDetector({', '.join(parts)}, {size})"
+        parts = ", ".join(f"{name} {share:g}" for name, share in self.shares.items())
+        return f"DuplicateDetector({parts}, threshold {self.threshold:.3f})"
 
     @classmethod
     def pretrained(cls) -> DuplicateDetector:
@@ -142,8 +140,6 @@ class DuplicateDetector(Decisions):
 
         For errors see `siamese.evaluation.thresholds.fit_threshold`.
         """
-        from siamese.evaluation.thresholds import fit_threshold
-
         sides, labels = self._pairs(pairs.question1, pairs.question2), pairs.is_duplicate
         if self.decides_by_parts:
             return self.with_fit(self.calibration.refitted(self.part_cosines(*sides), labels))

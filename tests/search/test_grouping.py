@@ -29,24 +29,8 @@ def reference_pairs(vectors, threshold):
     return {(i, j) for i in range(len(vectors)) for j in range(i) if scores[i, j] > threshold}
 
 
-def check_pairs(vectors, threshold):
-    i, j, cosines, least = strongest_pairs(vectors, threshold)
-    pairs = [*zip(j.tolist(), i.tolist())]
-    assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
-    np.testing.assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
-    assert least == threshold
-    return len(pairs)
-
-
 def rows_of(found):
     return {frozenset(member.row for member in group) for group in found}
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 300])
-@pytest.mark.parametrize("threshold", [0.9, -0.5])
-def test_pairs_equal_the_whole_matrix(n, threshold):
-    vectors = unit(n)
-    check_pairs(vectors, threshold)
 
 
 def decaying(n, d=64):
@@ -57,18 +41,25 @@ def decaying(n, d=64):
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_pairs_by_shorter_vectors_equal_the_whole_matrix(monkeypatch):
+@pytest.mark.parametrize(
+    ("vectors", "threshold"),
+    [*itertools.product(map(unit, (0, 1, 64, 65, 300)), (0.9, -0.5)), (decaying(300), 0.9)],
+)
+def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
+    monkeypatch.setattr(linkage, "SAMPLE", 128)  # Vectors that decay are shortened.
+    i, j, cosines, least = strongest_pairs(vectors, threshold)
+    pairs = [*zip(j.tolist(), i.tolist())]
+    assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
+    np.testing.assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
+    assert least == threshold
+
+
+def test_shorter_vectors_bound_the_products_and_are_not_taken_where_they_leave_much(monkeypatch):
     monkeypatch.setattr(linkage, "SAMPLE", 128)
     vectors = decaying(300)
     shorter = linkage.upper_bounds(vectors, 0.9)
     assert shorter.shape[1] < vectors.shape[1]
-    products, bounds = (v.astype(np.float64) @ v.T.astype(np.float64) for v in (vectors, shorter))
-    assert (bounds > products - 1e-6).all()
-    assert check_pairs(vectors, 0.9) > 100
-
-
-def test_shorter_vectors_are_not_taken_where_they_leave_much(monkeypatch):
-    monkeypatch.setattr(linkage, "SAMPLE", 128)
+    assert (shorter @ shorter.T > vectors @ vectors.T - 1e-5).all()
     assert linkage.upper_bounds(unit(300, 64), 0.3) is None
     assert linkage.upper_bounds(decaying(100), 0.9) is None  # a short list
 
@@ -174,34 +165,26 @@ def test_nothing_everything_and_no_cosine():
     for threshold in (1.5, -2, float("nan")):
         with pytest.raises(ArgumentError, match="threshold"):
             strongest_pairs(unit(3), threshold)
+    with pytest.raises(ArgumentError, match="needs a threshold"):
+        duplicate_groups(unit(3))
 
 
 def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_words():
-    detector = make_detector(threshold=0.97)
     texts = [*random_questions(60), "xyzzy plugh", "plugh xyzzy"]
-    with QuestionIndex.build(detector, texts) as index:
-        known = index.vectors[:60]
-        assert duplicate_groups(index) == duplicate_groups(known, 0.97) == index.groups()
-    with pytest.raises(ArgumentError, match="needs a threshold"):
-        duplicate_groups(known)
+    with QuestionIndex.build(make_detector(threshold=0.97), texts) as index:
+        assert duplicate_groups(index) == duplicate_groups(index.vectors[:60], 0.97)
 
 
-def test_counts_of_pairs_are_those_of_all():
-    vectors = unit(300)
-    products = (vectors @ vectors.T)[np.triu_indices(300, 1)]
-    counts, _ = below_threshold(vectors, [])
-    assert list(counts) == [0.9, 0.8, 0.7, 0.6, 0.5]
-    for cosine, number in counts.items():
-        assert abs(number - (products > cosine).sum()) <= 1  # float32 at the border
-    assert below_threshold(unit(1), []) == (dict.fromkeys(counts, 0), [])
-
-
-def test_next_pairs_share_no_group_and_no_question():
+def test_below_a_threshold_pairs_are_counted_and_the_next_share_no_group_and_no_question():
     vectors = unit(300)
     groups = duplicate_groups(vectors, 0.9)
     group_of = {member.row: at for at, group in enumerate(groups) for member in group}
-    _, pairs = below_threshold(vectors, groups, 40)
+    counts, pairs = below_threshold(vectors, groups, 40)
     products, named, reference = vectors @ vectors.T, set(), []
+    assert list(counts) == [0.9, 0.8, 0.7, 0.6, 0.5]
+    for cosine, number in counts.items():  # float32 at the border
+        assert abs(number - (products[np.triu_indices(300, 1)] > cosine).sum()) <= 1
+    assert below_threshold(unit(1), []) == (dict.fromkeys(counts, 0), [])
     for one, two in sorted(itertools.combinations(range(300), 2), key=lambda p: -products[p]):
         if group_of.get(one, -1) != group_of.get(two, -2) and not named & {one, two}:
             named |= {one, two}
