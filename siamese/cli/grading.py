@@ -17,14 +17,13 @@ OUT_HELP = "for grades.csv and the feedback; a second run goes on there [%(defau
     arg("--jobs", type=int, default=1, help="how many notebooks at a time [%(default)s]"),
     arg("--notebook", type=int, help="which one they are, 1 to 8 [found out]"),
     arg("--cell-limit", type=float, default=120, help="seconds for a cell [%(default)s]"),
-    arg("--time-limit", type=float, default=600, help="seconds for all cells [%(default)s]"),
     arg("--memory-limit", type=float, default=4, metavar="GIB", help="0 for none [%(default)s]"),
 )
 def grade(flags: argparse.Namespace) -> Result:
     """Run students' notebooks and check their functions.
 
     siamese grade handed-in --jobs 4 --out grades
-    siamese grade handed-in --notebook 4 --time-limit 1200
+    siamese grade handed-in --notebook 4 --cell-limit 300
     """
     from siamese.teaching.grade import EXERCISES, Limits, grade_class
 
@@ -32,7 +31,7 @@ def grade(flags: argparse.Namespace) -> Result:
         raise ArgumentError(f"--jobs is at least 1, --notebook from 1 to {max(EXERCISES)}.")
     if not (0 < flags.cell_limit < 1e9 and 0 <= flags.memory_limit < 1e9):
         raise ArgumentError("--cell-limit is above 0, --memory-limit 0 or above.")
-    limits = Limits(flags.cell_limit, flags.time_limit, flags.memory_limit)
+    limits = Limits(flags.cell_limit, flags.memory_limit)
     options = {"number": flags.notebook, "limits": limits, "jobs": flags.jobs, "note": note}
     rows = grade_class(flags.folder, flags.out, **options)
     pages = f"marks in {flags.out}/grades.csv, a page for each in {flags.out}/feedback"

@@ -70,7 +70,6 @@ def _execute(loader: importlib.abc.Loader, module: types.ModuleType) -> None:
     del loader.exec_module  # From here on it is the one of the loader's class again.
     with _easing_import_of_trax() if module.__name__ == "trax" else nullcontext():
         loader.exec_module(module)
-    # They stay registered: after a failed import the next one makes new modules to mend.
     for action in _after_import[module.__name__]:
         action(module)
 
@@ -80,7 +79,7 @@ def _easing_import_of_trax():
     """Around the run of ``trax/__init__.py``: stand-ins, no banners, no change of matplotlib's backend."""
     import matplotlib
 
-    before, use = set(sys.modules), matplotlib.use
+    use = matplotlib.use
     # Trax switches to a backend without a window, which would blank a notebook's plots.
     matplotlib.use = lambda *args, **kwargs: None
     try:
@@ -89,13 +88,6 @@ def _easing_import_of_trax():
             for category in (DeprecationWarning, FutureWarning, SyntaxWarning):
                 warnings.filterwarnings("ignore", category=category)
             yield
-    except BaseException:
-        # Half of Trax, bound to stand-ins, must not be found by the next attempt; nor gin's list of
-        # what Trax has registered there, which refuses to register it again.
-        for name in set(sys.modules) - before:
-            if name.partition(".")[0] in ("trax", "gin"):
-                del sys.modules[name]
-        raise
     finally:
         matplotlib.use = use
 

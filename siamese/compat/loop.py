@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import logging
 import signal
@@ -16,9 +15,9 @@ import numpy as np
 from trax import fastmath
 from trax.supervised import training
 
-from siamese.compat.randomness import keeping_generators
-from siamese.compat.signals import StopSignals
-from siamese.errors import CheckpointError, DataError, SiameseError
+from siamese.compat.process import StopSignals, keeping_generators
+from siamese.errors import DataError, SiameseError
+from siamese.storage.atomic import explained
 
 logger = logging.getLogger("siamese")
 # The course's model starts collapsed; many a run leaves it only after hundreds of steps.
@@ -39,7 +38,7 @@ class Loop(training.Loop):
         # Each task took one batch for its shapes.
         self._batches = {"train_generator": 1, "val_generator": 1}
         self._loss, self._collapsed, self._has_warned = np.nan, 0, False
-        with keeping_generators(), _one_device(), _disk_errors_explained(stock.get("output_dir")):
+        with keeping_generators(), _one_device(), explained(stock.get("output_dir") or ""):
             super().__init__(model, task, **stock)
         self._saved_step = self._step
         trainer, device = self._trainer_per_task[0], jax.local_devices()[0]
@@ -48,7 +47,7 @@ class Loop(training.Loop):
 
     def run(self, n_steps: int = 1) -> None:
         """Trains for `n_steps` more steps; see the class for its end."""
-        with _disk_errors_explained(self._output_dir), StopSignals() as self._signals:
+        with StopSignals() as self._signals:
             try:
                 super().run(n_steps)
             except (DataError, KeyboardInterrupt, SystemExit) as stop:
@@ -91,7 +90,8 @@ class Loop(training.Loop):
         """Saves as Trax does, but no weights that are not finite, and nothing without an `output_dir`."""
         self._check_finite()
         if self._output_dir is not None:
-            super().save_checkpoint(basename)
+            with explained(self._output_dir):
+                super().save_checkpoint(basename)
             self._saved_step = self._step
 
     def _check_finite(self) -> None:
@@ -103,7 +103,8 @@ class Loop(training.Loop):
 
     def _log_training_progress(self, task, total_loss, n_steps, **rest) -> None:
         self._check_finite()
-        super()._log_training_progress(task, total_loss, n_steps, **rest)
+        with explained(self._output_dir or ""):
+            super()._log_training_progress(task, total_loss, n_steps, **rest)
         self._watch_for_collapse(float(total_loss) / n_steps, n_steps, COLLAPSE_STEPS)
 
     def _watch_for_collapse(self, loss: float, steps: int, patience: int) -> None:
@@ -159,17 +160,3 @@ def _say_that_one_is_used(count: int) -> None:
         "siamese train uses all of them.",
         count,
     )
-
-
-@contextmanager
-def _disk_errors_explained(directory: Any) -> Iterator[None]:
-    """A full or read-only disk, met by Trax's own writing, as a CheckpointError."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise  # It may come from the caller's generators.
-        raise CheckpointError(
-            f"{error.filename or directory} cannot be written: {error.strerror}. Free some space, or "
-            "choose another output_dir."
-        ) from error

@@ -9,6 +9,7 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from typing import Any
 
 from trax import fastmath, jaxboard, shapes
 from trax import layers as tl
@@ -17,7 +18,6 @@ from trax.layers import base
 from trax.supervised import trainer_lib, training
 
 from siamese.compat import patched, standins
-from siamese.compat.event_files import summary_writer
 from siamese.compat.safe_pickle import read_plain_pickle
 from siamese.errors import ArgumentError, CheckpointError
 
@@ -36,10 +36,17 @@ def _mends(name: str, why: str) -> Callable:
     return lambda mend: _MENDS.setdefault(name, (why, mend))
 
 
+class _NoEvents:
+    """In place of Trax's writer of TensorBoard's event files: its methods do nothing."""
+
+    def __init__(self, *_: Any, **__: Any):
+        self.scalar = self.image = self.text = self.flush = self.close = lambda *_, **__: None
+
+
 @_mends("tensorflow, gym during `import trax`", "a light form where the real one is not loaded")
-def _write_event_files() -> None:
+def _write_no_event_files() -> None:
     if not standins.loaded("tensorflow"):
-        jaxboard.SummaryWriter = summary_writer
+        jaxboard.SummaryWriter = _NoEvents
 
 
 @_mends("trax.supervised.trainer_lib.init_random_number_generators", "gone; the course calls it")
@@ -58,8 +65,6 @@ def _accept_eval_task() -> None:
     @functools.wraps(original)
     def __init__(self, *args, eval_task=None, **kwargs):
         if eval_task is not None:
-            if kwargs.get("eval_tasks") is not None:
-                raise ArgumentError("Loop takes eval_tasks or eval_task (its old name), not both.")
             kwargs["eval_tasks"] = eval_task
         original(self, *args, **kwargs)
 

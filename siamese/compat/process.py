@@ -1,4 +1,4 @@
-"""What a process may be asked to do for speed. The commands do both; in a program of one's own, call them.
+"""What belongs to the whole process: memory, compiled programs, signals, random generators.
 
 A training step on the CPU needs some 100 MB for its intermediate arrays. XLA asks the C library for them at
 each step and frees them after it. glibc takes blocks of that size from the system and gives them back at
@@ -12,7 +12,14 @@ import functools
 import itertools
 import os
 import platform
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
 
 # From glibc's malloc.h: its number -> what it is set to.
 _SETTINGS = {
@@ -37,8 +44,7 @@ def keep_memory() -> bool:
     if platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
-    taken = [mallopt(name, value) == 1 for name, value in _SETTINGS.items()]
-    return all(taken)
+    return all(mallopt(name, value) == 1 for name, value in _SETTINGS.items())
 
 
 def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | None:
@@ -76,15 +82,51 @@ def enable_compile_cache(directory: str | os.PathLike | None = None) -> Path | N
     return directory
 
 
-@functools.cache
-def processor() -> str:
-    """The processor and its vector arithmetic, as far as Linux tells."""
+class StopSignals:
+    """Within ``with StopSignals() as signals`` the first SIGINT or SIGTERM is only noted in ``received``.
+
+    A second Ctrl-C raises KeyboardInterrupt at once and clears ``received``. Python delivers signals to
+    its main thread alone; in any other thread nothing is changed.
+    """
+
+    def __init__(self):
+        self.received: signal.Signals | None = None
+        self._before = {}
+
+    def __enter__(self) -> StopSignals:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._remember)
+        return self
+
+    def _remember(self, number, frame) -> None:
+        if self.received is not None and number == signal.SIGINT:
+            self.received = None
+            raise KeyboardInterrupt
+        self.received = signal.Signals(number)
+
+    def __exit__(self, *_) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def raise_received(self) -> None:
+        """Raises what the signal would have raised: KeyboardInterrupt, or SystemExit(128 + number)."""
+        if self.received is signal.SIGINT:
+            raise KeyboardInterrupt
+        if self.received is not None:
+            raise SystemExit(128 + self.received)
+
+
+@contextmanager
+def keeping_generators() -> Iterator[None]:
+    """Puts Python's and NumPy's global generators back at the end; also a decorator.
+
+    Trax draws a number from `random` for each layer that is made, and its Loop seeds both generators:
+    a learner's ``random.seed(34)`` would not survive making a model.
+    """
+    python, numpy = random.getstate(), np.random.get_state()
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
-    flags = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"} & set(facts.get("flags", "").split())
-    return (
-        f"{facts.get('model name', platform.machine())} ({', '.join(sorted(flags)) or 'no avx2'})"
-    )
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)

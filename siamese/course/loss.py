@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.compat.randomness import keeping_generators
+from siamese.compat.process import keeping_generators
 from siamese.course.similarity import array_namespace, as_float, similarity_matrix
 from siamese.data.arguments import one_of
 from siamese.errors import ArgumentError, ShapeError

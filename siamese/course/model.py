@@ -9,7 +9,7 @@ from jax.tree_util import tree_leaves
 from trax import layers as tl
 from trax.shapes import ShapeDtype
 
-from siamese.compat.randomness import keeping_generators
+from siamese.compat.process import keeping_generators
 from siamese.course.similarity import l2_normalize
 from siamese.data.arguments import one_of, whole_number
 from siamese.errors import ShapeError

@@ -11,7 +11,7 @@ import trax
 from trax.supervised import training
 
 from siamese.compat.loop import Loop, generator_ended
-from siamese.compat.randomness import keeping_generators
+from siamese.compat.process import keeping_generators
 from siamese.errors import ArgumentError
 
 

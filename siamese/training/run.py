@@ -22,9 +22,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from siamese.compat.process import StopSignals, keeping_generators
 from siamese.compat.progress import progress_bar
-from siamese.compat.randomness import keeping_generators
-from siamese.compat.signals import StopSignals
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
 from siamese.nn.tower import Dropout, TowerConfig, init

@@ -133,7 +133,7 @@ def test_the_setup_cell_installs_the_pinned_versions(build, made):
     cell = made(SMALL).cells[1].source
     pins = build.PINS.read_text().splitlines()
     wanted = re.findall(r"^(\S+==\S+)$", cell, re.M)
-    assert {"jax", "protobuf", "filelock", "trax"} <= {pin.split("==")[0] for pin in wanted}
+    assert {"jax", "filelock", "trax"} <= {pin.split("==")[0] for pin in wanted}
     assert set(wanted) <= set(pins)
     names = " ".join(re.findall(r'= """([^"]+)"""', build.SETUP.read_text())).split()
     assert sorted(names) == sorted(pin.split("==")[0] for pin in wanted)
@@ -144,7 +144,7 @@ def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch
         "numpy": "2.0.2",
         "Matplotlib": "3.10.0",
         "jax": "0.7.2",
-        "protobuf": "5.29.5",
+        "psutil": "5.9.5",
         "absl_py": "1",
     }
     found = [SimpleNamespace(name=name, version=version) for name, version in there.items()]
@@ -155,7 +155,7 @@ def test_the_setup_cell_installs_what_a_strange_machine_lacks(build, monkeypatch
     wanted, alone = calls
     names = {requirement.split("==")[0] for requirement in wanted}
     assert {"jax", "filelock", "safetensors"} <= names  # that jax is too old for siamese
-    assert not names & {"matplotlib", "protobuf", "absl-py"}
+    assert not names & {"matplotlib", "psutil", "absl-py"}
     assert "--no-deps" in alone and "trax==1.4.1" in alone and "--no-deps" not in wanted
 
 

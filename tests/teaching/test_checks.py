@@ -265,7 +265,6 @@ def test_none_in_proper_code_is_not_a_blank(check):
     ("name", "fn", "words"),
     [
         ("data_generator", siamese.data_generator, "write your own"),
-        ("TripletLossFn", lambda v1, v2: siamese.TripletLossFn(v1, v2), "own TripletLossFn"),
         ("TripletLossFn", functools.partial(siamese.TripletLossFn, margin=0.25), "write your own"),
         ("mean_negative", 3, "not a function but int"),
     ],
@@ -288,8 +287,7 @@ def test_the_librarys_own_functions_are_no_answer(name, fn, words):
         ("return 1j", "complex"),
         ("raise ValueError('x' * 10**6)", "ValueError: xxx"),
         ("return triplet_loss(s_ap)", "the exercise asks for triplet_loss(s_ap, s_an, margin)"),
-        ("return s_ap.came", "in line 2: return s_ap.came\n  ✗ and the same in 5 more"),
-        ("return range(object())", "in line 2: return range(object())\n  ✗ and the same in 5 more"),
+        ("return s_ap.came", "in line 2: return s_ap.came\n  ✗ and 6 more cases"),
     ],
 )
 def test_whatever_a_function_does_is_a_failed_case(check, statement, words, tmp_path):

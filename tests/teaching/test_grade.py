@@ -20,58 +20,36 @@ from siamese import ArgumentError, DataError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
 from siamese.teaching.checks import tables
-from siamese.teaching.grade import COLUMNS, Limits, definitions, grade_class
+from siamese.teaching.grade import Limits, definitions, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
 FIRST = tables.source("accuracy_at")
 SECOND = tables.source("best_threshold")
 WRONG = "def accuracy_at(scores, labels, threshold):\n    return (scores < threshold).mean()"
-FORGED = """def best_threshold(*_):
-    import json, os, sys
-    frame = sys._getframe()
-    while "result" not in frame.f_locals:
-        frame = frame.f_back
-    with open(frame.f_locals["result"], "w") as file:
-        json.dump([99, "", ""], file)
-    os._exit(0)"""
 SWALLOWS = """def best_threshold(*_):
     import time
     while True:
         try: time.sleep(9)
         except BaseException: pass"""
-CHANGES_CHECKS = """import siamese.teaching.checks as c, sys, types
-for checks in c.EXERCISES.values():
-    for name in checks: checks[name] = lambda fn: c.Score(name, 7, 7)
-for name in [*sys.modules]:
-    if 'siamese' in name: sys.modules[name] = types.ModuleType(name)"""
 # Student -> cells, marks of the exercises of notebook 4 (None: not the full mark), part of the remarks.
 CLASS = {
-    "right": ([FIRST, SECOND], (10, 10), ""),
     "wrong": ([WRONG, SECOND], (None, None), "accuracy_at: "),
     "blank": (["def best_threshold(scores, labels):\n    best = None\n    return best"],
               (0, 0), "no function accuracy_at in the notebook; best_threshold: there is a None to"),
     "=fails": ([FIRST, "1 / 0", "def (", "input('your name?')", "import sys; sys.exit(1)",
                 "import os, shutil; shutil.rmtree(os.path.dirname(os.getcwd()))",
-                "raise ValueError('<script>')",
-                "print = exec = open = compile = globals = str = len = None", SECOND],
+                "raise ValueError('<script>')", "print = open = str = len = None", SECOND],
                (10, 10), "code cell 3: ZeroDivisionError"),
-    "exits": ([FIRST, "exit()", "import time; time.sleep(5)", SECOND], (10, 10), "it ended Python"),
     "crashes": ([FIRST, "%pwd\nimport ctypes\nctypes.string_at(0)", SECOND],
                 (10, 10), "3: it ended Python"),
-    "closes": ([FIRST, "import os, sys; sys.stdout = None; os.close(1); os.close(2)", SECOND],
-               (10, 10), ""),
     "hogs": ([FIRST, "hog = []\nwhile True: hog.append(bytearray(10**8))",
               "del hog\nwith open('big', 'wb') as file:\n    while True: file.write(bytes(10**7))",
               "for _ in range(100): print('x' * 10**6)", SECOND],
              (10, 10), "code cell 3: MemoryError"),
     "loops": ([FIRST, "import time\nwhile True: time.sleep(0.1); print(1)", SECOND],
-              (10, 10), "it took more than 20 s"),
+              (10, 10), "it took more than 15 s"),
     "swallows": ([FIRST, SWALLOWS], (10, 0), "best_threshold: "),
-    "forges": ([FIRST, FORGED], (10, 0), "best_threshold: it ended Python"),
-    "changes-checks": ([WRONG, SECOND, CHANGES_CHECKS], (None, None), ""),
-    "changes-numpy": ([WRONG, SECOND, "np.allclose = np.array_equal = lambda *a, **k: True"],
-                      (None, None), "the notebook replaced numpy.a"),
 }  # fmt: skip
 
 
@@ -96,11 +74,10 @@ def marks(tmp_path_factory):
     hand_in(top / "in" / ".ipynb_checkpoints" / "x.ipynb", FIRST)
     (top / "in" / "damaged.ipynb").write_bytes(b'{"cells": [\xff')
     (top / "in" / "other.ipynb").write_text('{"cells": []}')
-    for kind in ("solution", "student"):
-        path = ROOT / "notebooks" / kind / "01_cosine_and_triplet.ipynb"
-        (top / "in" / f"{kind}.ipynb").write_bytes(path.read_bytes())
-    rows = grade_class(top / "in", top / "out", limits=Limits(20, 200, 1.0), jobs=2)
-    assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 4
+    path = ROOT / "notebooks" / "solution" / "01_cosine_and_triplet.ipynb"
+    (top / "in" / "solution.ipynb").write_bytes(path.read_bytes())
+    rows = grade_class(top / "in", top / "out", limits=Limits(15, 1.0), jobs=2)
+    assert len(rows) == len(rows_of(top / "out")) == len(CLASS) + 3
     return top / "out"
 
 
@@ -119,9 +96,7 @@ def test_what_a_notebook_does_costs_no_marks_of_right_functions(marks, student):
 @slow
 def test_the_notebooks_of_this_repository_and_files_that_are_none(marks):
     rows = rows_of(marks)
-    for student, total in (("solution", "20.0"), ("student", "0.0")):
-        assert (rows[student]["total"], rows[student]["out_of"]) == (total, "20.0")
-    assert rows["solution"]["remarks"] == ""
+    assert (rows["solution"]["total"], rows["solution"]["remarks"]) == ("20.0", "")
     for student in ("damaged", "other"):
         assert (rows[student]["out_of"], rows[student]["notebook"]) == ("0.0", "")
         assert "not graded" in rows[student]["remarks"]
@@ -179,7 +154,6 @@ def until(condition):
         ("%matplotlib inline\n!ls\nclass A: pass\nos._exit(1)", ["class A:\n    pass"]),
         ("h = lambda x: x\nos.path = None\nwhile True: pass", ["h = lambda x: x"]),
         ("def (", []),
-        ("x = '\0'", []),
         ("(" * 5000, []),
     ],
 )
@@ -192,16 +166,11 @@ def test_folders_and_flags_that_do_not_fit(tmp_path, capsys):
         grade_class(tmp_path, tmp_path / "out")
     with pytest.raises(DataError, match=r"absent\.ipynb: it does not exist"):
         grade_class(tmp_path / "absent.ipynb", tmp_path / "out")
-    (tmp_path / "out" / "grades.csv").write_text("name,points\nanna,3\n")
     hand_in(tmp_path / "x.ipynb")
-    with pytest.raises(ArgumentError, match=r"grades.csv has other columns.*another folder"):
-        grade_class(tmp_path, tmp_path / "out")
-    marks = dict.fromkeys(COLUMNS, "") | {"student": "x", "file": "x.ipynb", "folder": "/old/class"}
-    (tmp_path / "out" / "grades.csv").write_text(
-        ",".join(COLUMNS) + "\n" + ",".join(marks.values())
-    )
-    with pytest.raises(ArgumentError, match=r"has the marks of /old/class, not of .*as --out"):
-        grade_class(tmp_path, tmp_path / "out")
+    for table in ("name,points\nanna,3\n", "student,folder\nanna,/old/class\n"):
+        (tmp_path / "out" / "grades.csv").write_text(table)
+        with pytest.raises(ArgumentError, match=r"grades.csv is not of .*Pass another folder"):
+            grade_class(tmp_path, tmp_path / "out")
     for flags in (["--notebook", "9"], ["--jobs", "0"], ["--cell-limit", "0"]):
         with contextlib.suppress(SystemExit):
             assert main(["grade", str(tmp_path), *flags]) == 2

@@ -24,15 +24,6 @@ from .results import same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = f"{os.sep}site-packages{os.sep}", f"{os.sep}lib{os.sep}python", HERE
-# Exercise -> functions of the library that do its whole work: a call of them is no answer.
-SAME_WORK = {
-    "normalize": {"l2_normalize"},
-    "shared_towers": {"Siamese"},
-    "TripletLossFn": {"TripletLoss", "loss_from_scores"},
-    "modified_loss": {"loss_from_scores"},
-    "symmetric_loss": {"loss_from_scores"},
-    "one_shot": {"OneShotClassifier"},
-}
 
 
 class NotWritten(Exception):
@@ -81,7 +72,7 @@ class Learner(Watched):
       file: where its lines stand.
 
     Raises:
-      NotWritten: `fn` is no function, or is or calls the library's own.
+      NotWritten: `fn` is no function, or is the library's own.
     """
 
     def __init__(self, fn: Any, name: str):
@@ -97,8 +88,6 @@ class Learner(Watched):
         if module.split(".")[0] in ("siamese", "trax"):
             raise NotWritten(f"this is the function of {module}: write your own")
         code = getattr(inner, "__code__", None)
-        if code and (borrowed := _borrowed(inner, {name, *SAME_WORK.get(name, ())})):
-            raise NotWritten(f"it calls the library's own {borrowed}: write your own")
         self.unused = _unused(code) if code else set()
         self.file = code.co_filename if code else ""
 
@@ -133,21 +122,6 @@ def _unused(code) -> set[str]:
                 first.setdefault(name, step.opname)
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return {name for name in arguments if first.get(name, "STORE").startswith("STORE")}
-
-
-def _borrowed(fn: Any, names: set[str]) -> str:
-    """Which of the library's functions of those names the function calls; empty for none."""
-    used: set[str] = set()
-    waiting = [fn.__code__]
-    while waiting:
-        code = waiting.pop()
-        used.update(part for name in code.co_names for part in name.split("."))
-        waiting += [constant for constant in code.co_consts if inspect.iscode(constant)]
-    borrowed = used & names if "siamese" in used else set()
-    for value in map(fn.__globals__.get, used):
-        if str(getattr(value, "__module__", "")).startswith("siamese."):
-            borrowed |= {getattr(value, "__name__", "")} & names
-    return min(borrowed, default="")
 
 
 _USES = (
