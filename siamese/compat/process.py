@@ -18,6 +18,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -89,9 +90,9 @@ class StopSignals:
     its main thread alone; in any other thread nothing is changed.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.received: signal.Signals | None = None
-        self._before = {}
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
@@ -99,13 +100,13 @@ class StopSignals:
                 self._before[number] = signal.signal(number, self._remember)
         return self
 
-    def _remember(self, number, frame) -> None:
+    def _remember(self, number: int, frame: Any) -> None:
         if self.received is not None and number == signal.SIGINT:
             self.received = None
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: Any) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

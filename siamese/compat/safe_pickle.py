@@ -23,7 +23,7 @@ from siamese.errors import CheckpointError
 MAX_BYTES = 1 << 28  # Of a pickle, unpacked: the course's oldest files hold all arrays, 64 MB.
 _MAX_INSTRUCTIONS = 2_000_000  # Some seconds; a model's file has some thousands.
 _PIECE = 1 << 20
-NUMBERS = r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an array may have.
+_NUMBERS = r"[<|=]?(?:\?|b1|[iu][1248]|f[248]|c8|c16)"  # The types that an array may have.
 
 
 class Refused(Exception):
@@ -102,24 +102,12 @@ def read_plain_pickle(file: BinaryIO, where: str, signature: Callable = lambda *
         ) from error
 
 
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        path = f"{module.replace('numpy._core', 'numpy.core')}.{name}"
-        if path == "trax.shapes.ShapeDtype":  # A new class each time: a pickle can change it.
-            return type(name, (SimpleNamespace,), {})
-        if re.fullmatch(r"numpy\.(bool_?|u?int(8|16|32|64)|float(16|32|64))", path):
-            return _Dtype(np.dtype(name.rstrip("_")).str)
-        if path not in _NAMES:
-            raise Refused(f"names {f'{module}.{name}'[:200]!r}")
-        return getattr(_ARRAYS, _NAMES[path])
-
-
 class _Dtype:
     """numpy.dtype, of numbers alone."""
 
     def __init__(self, name: Any):
         name = name.dtype.str if isinstance(name, _Dtype) else name
-        if not re.fullmatch(NUMBERS, name):
+        if not re.fullmatch(_NUMBERS, name):
             raise Refused(f"holds an array of the type {name[:60]!r}, not of numbers")
         self.dtype = np.dtype(name)
 
@@ -137,57 +125,64 @@ class _Array:
         *_, shape, dtype, by_columns, data = state
         if self.value is not None:
             raise ValueError  # It has a state.
-        self.value = _ARRAYS.frombuffer(data, dtype, shape, "F" if by_columns else "C")
+        self.value = _array(data, dtype, shape, "F" if by_columns else "C")
 
 
-class _Arrays:
-    """The functions that arrays are made with."""
+class _Unpickler(pickle.Unpickler):
+    """It finds no name but those of `_NAMES`, in whose places its own methods stand."""
 
-    __slots__ = ()
+    def find_class(self, module: str, name: str) -> Any:
+        path = f"{module.replace('numpy._core', 'numpy.core')}.{name}"
+        if path == "trax.shapes.ShapeDtype":  # A new class each time: a pickle can change it.
+            return type(name, (SimpleNamespace,), {})
+        if re.fullmatch(r"numpy\.(bool_?|u?int(8|16|32|64)|float(16|32|64))", path):
+            return _Dtype(np.dtype(name.rstrip("_")).str)
+        if path not in _NAMES:
+            raise Refused(f"names {f'{module}.{name}'[:200]!r}")
+        return getattr(self, _NAMES[path])
 
-    def dtype(self, name: Any, *flags: Any) -> _Dtype:
+    def _dtype(self, name: Any, *flags: Any) -> _Dtype:
         return _Dtype(name)
 
-    def reconstruct(self, *_: Any) -> _Array:
+    def _reconstruct(self, *_: Any) -> _Array:
         return _Array()
 
-    def frombuffer(self, data: Any, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
-        if isinstance(data, list):
-            raise Refused("holds an array of Python objects, not of numbers")
-        return array_over(data, dtype.dtype, shape, order)
+    def _frombuffer(self, data: Any, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
+        return _array(data, dtype, shape, order)
 
-    def scalar(self, dtype: _Dtype, data: bytes) -> np.generic:
-        return self.frombuffer(data, dtype, ())[()]
+    def _scalar(self, dtype: _Dtype, data: bytes) -> np.generic:
+        return _array(data, dtype, ())[()]
 
-    def jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> _Array:
+    def _jax_array(self, function: Any, arguments: Any, state: tuple, _: Any) -> _Array:
         """A JAX array pickles as how to make a NumPy one; that is what it becomes."""
         array = _Array()
         array.__setstate__(state)
         return array
 
-    def lists(self, _: Any) -> defaultdict:
+    def _lists(self, _: Any) -> defaultdict:
         return defaultdict(list)
 
 
-def array_over(data: bytes, dtype: np.dtype, shape: tuple, order: str) -> np.ndarray:
+def _array(data: Any, dtype: _Dtype, shape: tuple, order: str = "C") -> np.ndarray:
     """The bytes as an array of that shape; ValueError where they are more or less than it needs."""
-    if min(shape, default=0) < 0 or len(data) != math.prod(shape) * dtype.itemsize:
+    if isinstance(data, list):
+        raise Refused("holds an array of Python objects, not of numbers")
+    if min(shape, default=0) < 0 or len(data) != math.prod(shape) * dtype.dtype.itemsize:
         raise ValueError
-    array = np.frombuffer(data, dtype) if data else np.zeros(0, dtype)
+    array = np.frombuffer(data, dtype.dtype) if data else np.zeros(0, dtype.dtype)
     return array.reshape(shape, order=order)
 
 
-_ARRAYS = _Arrays()
-_NAMES = {  # Path -> the method of `_ARRAYS`.
-    "numpy.dtype": "dtype",
-    "numpy.ndarray": "reconstruct",
-    "numpy.core.multiarray._reconstruct": "reconstruct",
-    "numpy.core.multiarray.scalar": "scalar",
-    "numpy.core.numeric._frombuffer": "frombuffer",
-    "jax._src.array._reconstruct_array": "jax_array",
-    "jax._src.device_array.reconstruct_device_array": "jax_array",
-    "collections.defaultdict": "lists",
-    "builtins.list": "reconstruct",  # The default of Trax's history; nothing calls it.
+_NAMES = {  # Path -> the method of `_Unpickler`.
+    "numpy.dtype": "_dtype",
+    "numpy.ndarray": "_reconstruct",
+    "numpy.core.multiarray._reconstruct": "_reconstruct",
+    "numpy.core.multiarray.scalar": "_scalar",
+    "numpy.core.numeric._frombuffer": "_frombuffer",
+    "jax._src.array._reconstruct_array": "_jax_array",
+    "jax._src.device_array.reconstruct_device_array": "_jax_array",
+    "collections.defaultdict": "_lists",
+    "builtins.list": "_reconstruct",  # The default of Trax's history; nothing calls it.
 }
 _PLAIN = (type(None), bool, int, float, str, bytes, bytearray, np.ndarray, np.generic)
 

@@ -30,9 +30,8 @@ def classify(
 ) -> float:
     """The course's accuracy, 0 to 1: the share of pairs where ``dot(v1, v2) > threshold`` equals the label.
 
-    The same as the course's loop over batches and pairs, in less time: the model is called once a batch,
-    and a Trax layer is compiled, so that its scores can differ from the course's in their last bits. The
-    last, short batch counts too.
+    The same as the course's loop over batches and pairs, in less time: a Trax layer is compiled, so that
+    its scores can differ from the course's in their last bits. The last, short batch counts too.
 
     Args:
       test_Q1: the first questions: lists of integer token ids, or Ragged.

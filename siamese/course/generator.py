@@ -79,13 +79,9 @@ class DataGenerator(Iterator):
 
     def state(self) -> dict[str, Any]:
         """The position as values that JSON can hold: the order of the pairs, and where `random` stands."""
+        names = {"order": list(self._order), "index": self._index, "started": self._started}
         version, numbers, gauss = random.getstate()
-        return {
-            "order": list(self._order),
-            "index": self._index,
-            "started": self._started,
-            "random": [version, list(numbers), gauss],
-        }
+        return {**names, "random": [version, list(numbers), gauss]}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes to where `state` was taken, and sets the global `random` module to what it was.
@@ -94,9 +90,9 @@ class DataGenerator(Iterator):
           ArgumentError: where `state` belongs to another number of pairs; nothing has changed then.
         """
         if len(state["order"]) != len(self._order):
+            pairs = f"over {len(state['order'])} pairs; this one has {len(self._q1)}"
             raise ArgumentError(
-                f"The state is that of a generator over {len(state['order'])} pairs; this one has "
-                f"{len(self._q1)}. Restore it with the same data."
+                f"The state is of a generator {pairs}: restore it with the same data."
             )
         version, numbers, gauss = state["random"]
         random.setstate((version, tuple(numbers), gauss))

@@ -17,9 +17,8 @@ Henderson et al., 2017 (arXiv:1705.00652), the triplet hinge and semi-hard negat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,11 +78,12 @@ def TripletLossFn(
             f"v1 has shape {shape1} and v2 {shape2}."
         )
     scores = similarity_matrix(v1, v2, normalize=False)  # [batch, batch]
-    options = {"closest": closest, "reduction": reduction, "direction": direction}
-    loss = loss_from_scores(scores, margin, false_negative_mask=false_negative_mask, **options)
     import jax.numpy as jnp  # Here, so that importing this module stays cheap.
 
-    return jnp.asarray(loss)
+    options = {"closest": closest, "reduction": reduction, "direction": direction}
+    return jnp.asarray(
+        loss_from_scores(scores, margin, false_negative_mask=false_negative_mask, **options)
+    )
 
 
 @keeping_generators()
@@ -114,8 +114,7 @@ def TripletLoss(
     return tl.Fn("TripletLoss", masked if false_negative_mask else loss)
 
 
-@dataclass(frozen=True)
-class Edition:
+class Edition(NamedTuple):
     """The assignment's functions in one edition: `TripletLossFn`, `TripletLoss` and `train_model`."""
 
     year: int
@@ -152,12 +151,7 @@ def edition(year: int) -> Edition:
         raise ArgumentError(
             f"There are Trax editions of {min(EDITIONS)} to {max(EDITIONS)}; year is {year!r}."
         )
-    words = EDITIONS[year]
-    functions: list[Any] = [partial(f, **words) for f in (TripletLossFn, TripletLoss)]
-    for function in functions:
-        for name in ("__module__", "__name__", "__doc__"):
-            setattr(function, name, getattr(function.func, name))
-    return Edition(year, *functions)
+    return Edition(year, *(partial(f, **EDITIONS[year]) for f in (TripletLossFn, TripletLoss)))
 
 
 def loss_from_scores(
@@ -212,16 +206,14 @@ def hinge(positive: Any, negative: Any, margin: float = 0.25) -> Any:
       margin: number >= 0.
 
     Raises:
-      ShapeError: where the shapes differ. A (4, 1) array minus a (4,) array is a 4 x 4 matrix, and its
-        sum is not the loss.
+      ShapeError: where the shapes differ: a (4, 1) array minus a (4,) array would be a 4 x 4 matrix.
       ArgumentError: where the margin is negative or not one number.
     """
     shape_p, shape_n = np.shape(positive), np.shape(negative)
     if shape_p != shape_n or len(shape_p) != 1:
         raise ShapeError(
             "The hinge takes one positive and one negative for each row, both of shape [batch]; "
-            f"positive has shape {shape_p} and negative {shape_n}. Subtracting those would broadcast "
-            "to a matrix; drop the extra axis (keepdims, reshape)."
+            f"positive has shape {shape_p} and negative {shape_n}: drop the extra axis (keepdims)."
         )
     number = np.shape(margin) == () and not isinstance(margin, (str, bytes, type(None)))
     # A value that JAX is still tracing cannot be compared.
@@ -315,6 +307,4 @@ def _closest_negative(xp: Any, scores: Any, negative: Any, positive: Any, closes
 
 def _average(xp: Any, a: Any, b: Any = None) -> Any:
     """Mean over the sides in which a row has a negative: float [batch]."""
-    if b is None:
-        return a
-    return xp.where(a == -np.inf, b, xp.where(b == -np.inf, a, (a + b) / 2))
+    return a if b is None else xp.where(a == -np.inf, b, xp.where(b == -np.inf, a, (a + b) / 2))

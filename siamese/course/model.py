@@ -78,8 +78,7 @@ def _lstm(d_model: int, lstm_bias: str) -> Any:
 def tower_weights(model: Any) -> dict[str, np.ndarray]:
     """The shared tower's arrays by the names of `siamese.nn.tower`: embedding, lstm/kernel, lstm/bias.
 
-    Args:
-      model: a model of the course's layers with weights, such as ``loop.eval_model``.
+    `model` is of the course's layers and has weights, such as ``loop.eval_model``.
     """
     embedding, (_, ((kernel, bias),), _), *_ = model.weights[0]
     if isinstance(embedding, tuple):  # As a training step of Trax leaves it.
@@ -89,25 +88,16 @@ def tower_weights(model: Any) -> dict[str, np.ndarray]:
 
 
 def set_tower_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
-    """Puts arrays by the names of `tower_weights` into a model of the course's layers.
+    """Puts the arrays of `tower_weights`, float [vocab_size, d], [2 d, 4 d] and [4 d], into such a model.
 
-    In a training loop, put them into ``loop.model`` and pass its weights to
-    ``loop.update_weights_and_state``.
-
-    Args:
-      model: a model of the course's layers; one without weights is initialised.
-      weights: the three arrays: float [vocab_size, d], [2 d, 4 d] and [4 d].
-
-    Raises:
-      ShapeError: arrays of other shapes than the model's.
+    A model without weights is initialised. Arrays of other shapes than the model's are a ShapeError.
     """
     if not tree_leaves(model.weights):
         model.init((ShapeDtype((1, 1), np.int32),) * 2)
     for name, array in tower_weights(model).items():
         if np.shape(weights[name]) != array.shape:
-            raise ShapeError(
-                f"{name} has shape {np.shape(weights[name])}; the model needs {array.shape}."
-            )
+            shape = np.shape(weights[name])
+            raise ShapeError(f"{name} has shape {shape}; the model needs {array.shape}.")
     (_, (zero, _, select), *rest), shared = model.weights
     lstm = (zero, ((weights["lstm/kernel"], weights["lstm/bias"]),), select)
     model.weights = ((weights["embedding"], lstm, *rest), shared)

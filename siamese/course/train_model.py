@@ -41,9 +41,9 @@ def train_model(
 ) -> training.Loop:
     """Makes the course's loop: Adam at 0.01, 400 steps of linear warm-up, then 1/sqrt(step).
 
-    In the edition of 2020 the schedule is the third argument, in front of the generators: that call is
-    taken too. Where `output_dir` holds a checkpoint of the same model, the loop goes on from it, and the
-    batches start over. Python's and NumPy's random generators stay as the caller left them.
+    The call of 2020, with the schedule as third argument, is taken too. Where `output_dir` holds a
+    checkpoint of the same model, the loop goes on from it, and the batches start over. Python's and
+    NumPy's random generators stay as the caller left them.
 
     Args:
       Siamese: function () -> model, such as `Siamese` or ``functools.partial(Siamese, len(vocab))``.
