@@ -41,44 +41,6 @@ def triplet_loss(
     return {"mean": np.mean, "sum": np.sum, "none": np.array}[reduction](losses)
 
 
-def triplet_gradient(
-    scores, margin=0.25, closest="semi_hard", reduction="sum", direction="rows", same=None
-):
-    """Derivative of `triplet_loss` by each similarity, row by row; not for reduction='none'.
-
-    At a kink the course's own functions decide: among equal closest negatives each takes its share, and
-    a hinge at exactly 0 counts half.
-    """
-    scores = np.asarray(scores, np.float64)
-    n = len(scores)
-    found = np.zeros((n, n))
-    for i in range(n):
-        positive = scores[i, i]
-        for term in ("mean", "closest"):
-            sides = []  # of each direction that has a negative: its value, and cell -> share in it
-            for side in {"rows": "r", "columns": "c", "both": "rc"}[direction]:
-                cells = [(i, j) if side == "r" else (j, i) for j in range(n) if j != i]
-                if same is not None:
-                    cells = [cell for cell in cells if not same[cell[0]][cell[1]]]
-                if term == "closest" and closest != "hardest":
-                    cells = [cell for cell in cells if scores[cell] <= positive]
-                if term == "closest" and cells:
-                    largest = max(scores[cell] for cell in cells)
-                    cells = [cell for cell in cells if scores[cell] == largest]
-                if cells:
-                    value = sum(scores[cell] for cell in cells) / len(cells)
-                    sides.append((value, {cell: 1 / len(cells) for cell in cells}))
-            if not sides:
-                continue
-            gap = sum(value for value, _ in sides) / len(sides) - positive + margin
-            slope = {1: 1.0, 0: 0.5, -1: 0.0}[int(np.sign(gap))]
-            found[i, i] -= slope
-            for _, shares in sides:
-                for cell, share in shares.items():
-                    found[cell] += slope * share / len(sides)
-    return found / n if reduction == "mean" else found
-
-
 def gradient(function, x, step=1e-6):
     """Central differences of a scalar function of one array."""
     x = np.array(x, np.float64)
@@ -89,3 +51,15 @@ def gradient(function, x, step=1e-6):
         down[index] -= step
         found[index] = (function(up) - function(down)) / (2 * step)
     return found
+
+
+def classify(Q1, Q2, y, threshold, model, vocab, data_generator, batch_size):
+    """The course's loop over batches and pairs; only the last, short batch stops at its last pair."""
+    right = 0
+    for i in range(0, len(Q1), batch_size):
+        parts = Q1[i : i + batch_size], Q2[i : i + batch_size]
+        q1, q2 = next(data_generator(*parts, batch_size, vocab["<PAD>"], shuffle=False))
+        v1, v2 = model((q1, q2))
+        for j, label in enumerate(y[i : i + batch_size]):
+            right += label == (np.dot(v1[j], v2[j].T) > threshold)
+    return right / len(Q1)

@@ -3,8 +3,6 @@
 Reference: the same model without it, and stock Trax's own Loop.
 """
 
-import copy
-
 import jax
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from trax import shapes
 from trax.fastmath import numpy as fastnp
 from trax.layers import base
 
-from siamese import ArgumentError, ShapeError, Siamese, fast_forward, l2_normalize
+from siamese import ArgumentError, ShapeError, Siamese, fast_forward
 from siamese.course.model import set_tower_weights, tower_weights
 
 VOCAB, D, PAD = 30, 8, 1
@@ -31,16 +29,15 @@ def arrays(vocab=VOCAB, d=D):
     return {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
-def learners(normalize=None, mean=None, size=D):
+def learners(
+    normalize=lambda x: x / fastnp.linalg.norm(x, axis=-1, keepdims=True), mean=None, size=D
+):
     """The model as a learner writes it, or with another layer in a place."""
     tower = tl.Serial(
         tl.Embedding(VOCAB, D),
         tl.LSTM(size),
         mean or tl.Mean(axis=1),
-        tl.Fn(
-            "Normalize",
-            normalize or (lambda x: x / fastnp.sqrt(fastnp.sum(x * x, axis=-1, keepdims=True))),
-        ),
+        tl.Fn("Normalize", normalize),
     )
     return tl.Parallel(tower, tower)
 
@@ -65,13 +62,10 @@ def test_layers_and_printed_form_are_traxs_own():
 @pytest.mark.parametrize(
     ("make", "rows", "length1", "length2", "vocab"),
     [
-        (lambda: Siamese(VOCAB, D), 6, 8, 8, VOCAB),
         (lambda: Siamese(VOCAB, D), 6, 8, 4, VOCAB),
-        (lambda: Siamese(VOCAB, D), 40, 16, 16, 9),
         (learners, 40, 16, 16, 9),
-        (learners, 1, 2, 2, VOCAB),
     ],
-    ids=["many words", "two lengths", "few words", "learner's", "learner's one pair"],
+    ids=["many words, two lengths", "learner's, few words"],
 )
 def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, length2, vocab):
     fast, stock = models(make)
@@ -96,39 +90,21 @@ def test_vectors_and_gradients_equal_those_of_the_layers(make, rows, length1, le
     )
 
 
-def test_a_copied_model_has_weights_of_its_own():
-    fast, _ = models()
+def test_a_model_with_weights_keeps_them_and_its_files(tmp_path):
+    _, stock = models()
     questions = tokens(seed=1), tokens(seed=2)
-    other = copy.deepcopy(fast)
-    before = fast(questions)
-    for vectors, expected in zip(other(questions), before):
-        np.testing.assert_array_equal(vectors, expected)
-    embedding, *rest = other.weights[0]
-    other.weights = ((embedding[::-1], *rest), other.weights[1])
-    assert np.abs(other(questions)[0] - before[0]).max() > 1e-3
-    np.testing.assert_array_equal(fast(questions)[0], before[0])
-
-
-def test_weights_and_files_go_both_ways(tmp_path):
-    fast, stock = models()
-    questions = tokens(seed=1), tokens(seed=2)
+    expected = stock(questions)[0]
+    fast = fast_forward(stock)
+    assert fast is stock
+    np.testing.assert_allclose(fast(questions)[0], expected, rtol=0, atol=1e-6)
     file = str(tmp_path / "model.pkl.gz")
     fast.save_to_file(file, input_signature=shapes.signature(questions))
     fresh = Siamese(VOCAB, D)
     fresh.init_from_file(file)
-    np.testing.assert_array_equal(fresh(questions)[0], stock(questions)[0])
     for name, array in arrays().items():
         np.testing.assert_array_equal(tower_weights(fresh)[name], array)
     with pytest.raises(ShapeError, match=r"embedding has shape \(3, 8\).*needs \(30, 8\)"):
         set_tower_weights(fresh, arrays() | {"embedding": np.zeros((3, 8))})
-
-
-def test_a_model_that_has_weights_is_made_faster_too():
-    _, stock = models()
-    questions = tokens(seed=1), tokens(seed=2)
-    expected = stock(questions)[0]
-    assert fast_forward(stock) is stock
-    np.testing.assert_allclose(stock(questions)[0], expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -136,19 +112,12 @@ def test_a_model_that_has_weights_is_made_faster_too():
     [
         lambda: learners(normalize=lambda x: x),
         lambda: learners(mean=tl.Max(axis=1)),
-        lambda: learners(mean=tl.Mean(axis=2)),
         lambda: learners(size=2 * D),
-        lambda: tl.Parallel(tl.Dense(D), tl.Dense(D)),
         lambda: tl.Parallel(*(learners().sublayers[0] for _ in range(2))),
-        lambda: tl.Serial(learners()),
         lambda: tl.Dense(D),
-        lambda: tl.Fn("Normalize", lambda x: l2_normalize(x)),
         lambda: 3,
     ],
-    ids=[
-        *("no normalize", "max", "mean of numbers", "LSTM size", "other layers", "two towers"),
-        *("inside a Serial", "dense", "a function", "a number"),
-    ],
+    ids=["no normalize", "max", "LSTM size", "two towers", "dense", "a number"],
 )
 def test_another_model_is_refused_and_stays_as_it_is(make):
     model = make()

@@ -9,7 +9,6 @@ import threading
 import pytest
 from programs import output_of
 
-from siamese.compat import process
 from siamese.compat.process import StopSignals
 
 STATE = """
@@ -94,11 +93,6 @@ def test_the_pages_of_one_step_serve_the_next():
     keep = "siamese.keep_memory() is siamese.keep_memory() is True"
     plain, kept = (int(output_of(script.format(first))) for first in ("True", keep))
     assert kept < 20 < plain  # Large pages make the latter few, but not none.
-
-
-def test_elsewhere_it_does_nothing(monkeypatch):
-    monkeypatch.setattr(process.platform, "libc_ver", lambda: ("musl", "1.2"))
-    assert process.keep_memory.__wrapped__() is False
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,27 +15,6 @@ from siamese.errors import ArgumentError, DataError, ShapeError
 from siamese.nn.ragged import Ragged
 
 VOCAB = {"<PAD>": 1}
-
-
-def course_classify(Q1, Q2, y, threshold, model, vocab, data_generator, batch_size):
-    """The course's loop; only the last, short batch stops at its last pair."""
-    accuracy = 0
-    for i in range(0, len(Q1), batch_size):
-        q1, q2 = next(
-            data_generator(
-                Q1[i : i + batch_size],
-                Q2[i : i + batch_size],
-                batch_size,
-                vocab["<PAD>"],
-                shuffle=False,
-            )
-        )
-        y_test = y[i : i + batch_size]
-        v1, v2 = model((q1, q2))
-        for j in range(len(y_test)):
-            d = np.dot(v1[j], v2[j].T)
-            accuracy += y_test[j] == (d > threshold)
-    return accuracy / len(Q1)
 
 
 def questions(rows, longest, seed):
@@ -86,8 +66,8 @@ def test_nan_vectors_count_as_not_duplicate_as_in_the_course():
     Q = [[2 + i % 5] for i in range(40)]
     y = np.arange(40) % 2
     with np.errstate(all="ignore"):
-        reference = course_classify(Q, Q, y, 0.7, model, VOCAB, batches.data_generator, 4)
-        assert classify(Q, Q, y, 0.7, model, VOCAB, batch_size=4) == reference
+        expected = reference.classify(Q, Q, y, 0.7, model, VOCAB, batches.data_generator, 4)
+        assert classify(Q, Q, y, 0.7, model, VOCAB, batch_size=4) == expected
 
 
 def test_ragged_rows_bools_and_object_arrays():
@@ -104,12 +84,9 @@ def test_ragged_rows_bools_and_object_arrays():
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [
-        ({"test_Q1": [], "test_Q2": [], "y": []}, DataError, "empty"),
-        ({"test_Q2": [[5]]}, DataError, "test_Q1 holds 2 questions and test_Q2 holds 1"),
         ({"y": [1]}, DataError, "1 labels for 2 pairs"),
         ({"y": [1, 2]}, ArgumentError, r"y\[1\] is .*2"),
         ({"test_Q1": [[5], []]}, DataError, r"test_Q1\[1\] is an empty question"),
-        ({"test_Q1": [[5], [0.5]]}, DataError, "integer"),
         ({"threshold": "high"}, ArgumentError, "threshold"),
         ({"batch_size": 0}, ArgumentError, "batch_size"),
         ({"vocab": defaultdict(lambda: 0)}, ArgumentError, "<PAD>"),
@@ -178,7 +155,7 @@ def test_trax_layers_answer_as_in_the_course(options):
         # Far from any score: the last bits decide nothing.
         threshold = scores[gap : gap + 2].mean()
         asked = (Q1, Q2, y, threshold, model, VOCAB, batches.data_generator, 8)
-        assert classify(*asked) == course_classify(*asked)
+        assert classify(*asked) == reference.classify(*asked)
 
 
 def test_the_model_is_called_once_a_batch_and_traced_once_for_a_length():

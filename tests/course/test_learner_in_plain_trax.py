@@ -7,7 +7,6 @@ Two of the course's own habits cost one case each, and the hint says so: a loop 
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from stock_trax import COURSE, functions
 
@@ -28,26 +27,21 @@ RIGHT = functions(
 )
 OF_2020 = functions(("eval_tasks=[eval_task]", "eval_task=eval_task"))
 
-FULL_POINTS = [
-    (checks.check_data_generator, COURSE["data_generator"]),
-    (checks.check_triplet_loss_fn, COURSE["TripletLossFn"]),
-    (checks.check_classify, RIGHT["classify"]),
-    (checks.check_predict, RIGHT["predict"]),
-    *(
-        pytest.param(check, function, marks=pytest.mark.slow)
-        for check, function in (
-            (checks.check_siamese, COURSE["Siamese"]),
-            (checks.check_train_model, RIGHT["train_model"]),
-            (checks.check_train_model, OF_2020["train_model"]),
-        )
-    ),
-]
 
-
-@pytest.mark.parametrize(
-    ("check", "function"), FULL_POINTS, ids=lambda value: getattr(value, "__name__", None)
-)
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "function"),
+    [
+        (checks.check_data_generator, COURSE["data_generator"]),
+        (checks.check_triplet_loss_fn, COURSE["TripletLossFn"]),
+        (checks.check_classify, RIGHT["classify"]),
+        (checks.check_predict, RIGHT["predict"]),
+        (checks.check_siamese, COURSE["Siamese"]),
+        (checks.check_train_model, RIGHT["train_model"]),
+        (checks.check_train_model, OF_2020["train_model"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
 def test_a_right_solution_has_full_points(check, function):
     score = check(function)
     assert score.full, score
@@ -63,10 +57,3 @@ def test_a_vocabulary_that_grows_costs_one_case():
     (failure,) = checks.check_predict(COURSE["predict"]).failures
     assert failure.case == "the inputs stay as they are" and "defaultdict" in failure.hint
     assert failure.actual == "vocab is changed" and "this costs one case" in failure.hint
-
-
-def test_the_loss_layer_gives_what_its_function_gives():
-    v1, v2 = np.eye(3, 4, dtype=np.float32), np.eye(3, 4, 1, dtype=np.float32)
-    layer = COURSE["TripletLoss"]
-    assert float(layer(0.5)((v1, v2))) == float(COURSE["TripletLossFn"](v1, v2, 0.5)) > 0
-    assert str(layer()) == "TripletLoss_in2"

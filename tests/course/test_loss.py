@@ -46,15 +46,7 @@ def compiled(function):
     )
 
 
-def uncompiled(function):
-    return lambda *args, **kw: function(
-        *(jax.numpy.asarray(a, jax.numpy.float32) for a in args), **kw
-    )
-
-
-both = pytest.mark.parametrize(
-    "run", [lambda f: f, uncompiled, compiled], ids=["numpy", "jax", "jit"]
-)
+both = pytest.mark.parametrize("run", [lambda f: f, compiled], ids=["numpy", "jit"])
 
 
 @both
@@ -116,39 +108,34 @@ def test_value_equals_the_loop(case, chosen):
 def test_compiled_value_and_gradient_equal_the_loops_in_float64(closest, direction):
     options = {"closest": closest, "direction": direction}
     draw = np.random.RandomState(2)
+    v1, v2 = draw.randn(2, 5, 3)
+    v1, v2 = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (v1, v2))
+    scores, same = v1 @ v2.T, draw.rand(5, 5) < 0.3
+
+    def loss(a, b, same):
+        return TripletLossFn(a, b, 0.5, false_negative_mask=same, **options)
+
+    def loop(scores):
+        return reference.triplet_loss(scores, 0.5, same=same, **options)
+
     with jax.enable_x64(True):
-        both_by_scores = jax.jit(
-            jax.value_and_grad(
-                lambda s, same, margin: loss_from_scores(
-                    s, margin, false_negative_mask=same, **options
-                )
-            )
-        )
-        for margin in (0.0, 0.25, 1.5):
-            # Quarters: closest negatives that tie with each other and with the positive. (Gaps of
-            # exactly 0 need a mean without rounding, and have a test of their own.)
-            scores = draw.randint(-4, 5, (5, 5)) / 4 + np.eye(5) * 0.01
-            same = draw.rand(5, 5) < 0.3
-            value, gradient = both_by_scores(scores, same, margin)
-            expected = reference.triplet_loss(scores, margin, same=same, **options)
-            np.testing.assert_allclose(value, expected, atol=1e-14)
-            expected = reference.triplet_gradient(scores, margin, same=same, **options)
-            np.testing.assert_allclose(gradient, expected, atol=1e-14)
-        v1, v2 = draw.randn(2, 6, 3)
-        v1, v2 = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (v1, v2))
-        gradient = jax.grad(lambda a, b: TripletLossFn(a, b, **options), argnums=(0, 1))
-        by_scores = reference.triplet_gradient(v1 @ v2.T, **options)
-        for found, expected in zip(gradient(v1, v2), (by_scores @ v2, by_scores.T @ v1)):
-            np.testing.assert_allclose(found, expected, atol=1e-14)
+        value, gradient = jax.jit(jax.value_and_grad(loss, (0, 1)))(v1, v2, same)
+        np.testing.assert_allclose(value, loop(scores), atol=1e-14)
+        by_scores = reference.gradient(loop, scores)
+        for found, expected in zip(gradient, (by_scores @ v2, by_scores.T @ v1)):
+            np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-def test_gradient_at_a_hinge_of_exactly_zero_counts_half():
+def test_gradients_at_kinks():
+    """As in the course: equal closest negatives share, a hinge at exactly 0 counts half."""
     scores = np.array([[0.5, 0.25], [0.25, 0.5]])  # each gap: 0.25 - 0.5 + 0.25
     for reduction, half in (("mean", 0.5), ("sum", 1.0)):
-        expected = reference.triplet_gradient(scores, reduction=reduction)
-        np.testing.assert_array_equal(expected, [[-half, half], [half, -half]])
         gradient = jax.grad(partial(loss_from_scores, reduction=reduction))
+        expected = [[-half, half], [half, -half]]
         np.testing.assert_array_equal(gradient(jax.numpy.asarray(scores)), expected)
+    ties = jax.numpy.asarray([[0.5, 0.5, 0.5], [-0.5, 0.9, -0.5], [-0.5, -0.5, 0.9]])
+    gradient = jax.grad(loss_from_scores)(ties)  # the mean's halves, and those of the closest
+    np.testing.assert_array_equal(gradient, [[-2, 1, 1], [0, 0, 0], [0, 0, 0]])
 
 
 @both
@@ -184,10 +171,8 @@ def test_dot_products_below_minus_two_are_negatives_like_others(run):
         (lambda: loss_from_scores(np.eye(2), reduction="max"), ArgumentError, ["'sum'", "'max'"]),
         (lambda: loss_from_scores(np.eye(2), direction="up"), ArgumentError, ["'columns'"]),
         (lambda: loss_from_scores(np.eye(2), -0.1), ArgumentError, ["margin", "-0.1"]),
-        (lambda: loss_from_scores(np.eye(2), float("nan")), ArgumentError, ["margin"]),
         (lambda: loss_from_scores(np.eye(2), None), ArgumentError, ["margin", "None"]),
         (lambda: mean_negative(np.ones(4)), ShapeError, ["(4,)", "[batch, batch]"]),
-        (lambda: closest_negative(np.eye(3), "farthest"), ArgumentError, ["'farthest'"]),
         (lambda: hinge(np.ones(3), np.ones(4)), ShapeError, ["(3,)", "(4,)"]),
         (
             lambda: loss_from_scores(np.eye(2), false_negative_mask=np.eye(3, dtype=bool)),
@@ -231,16 +216,6 @@ def test_all_vectors_equal_cost_twice_the_margin_a_row(run):
 
 
 # ---- The editions ----
-
-
-def test_the_edition_of_2023_is_the_default():
-    for v1, v2, margin, expected in golden.TRAX_2023:
-        for loss in (
-            TripletLossFn(v1=v1, v2=v2, margin=margin, closest="semi_hard", reduction="sum"),
-            edition(2022).TripletLossFn(v1, v2, margin, closest="semi_hard", reduction="sum"),
-            loss_from_scores(v1 @ v2.T, margin),
-        ):
-            assert float(loss) == pytest.approx(expected, abs=golden.LOSS_TOLERANCE)
 
 
 def test_the_calls_that_the_questions_document():
@@ -295,12 +270,8 @@ def test_precision_follows_the_scores(dtype, tolerance):
         assert loss_from_scores(golden.SCORES.astype(dtype)).dtype == dtype
 
 
-def test_lists_integers_and_other_memory_orders_will_do():
+def test_lists_and_integers_will_do():
     scores = np.array([[2, 1, 0], [1, 2, 1], [0, 0, 1]])
     expected = reference.triplet_loss(scores)
-    assert loss_from_scores(scores.tolist()) == pytest.approx(expected, abs=1e-12)
-    assert loss_from_scores(scores) == pytest.approx(expected, abs=1e-12)
-    assert float(loss_from_scores(jax.numpy.asarray(scores))) == pytest.approx(expected, abs=1e-6)
-    wide = np.repeat(np.asfortranarray(scores * 1.0), 2, axis=1)[:, ::2]
-    assert not wide.flags.c_contiguous
-    assert loss_from_scores(wide) == loss_from_scores(np.ascontiguousarray(wide))
+    for form in (scores.tolist(), scores, jax.numpy.asarray(scores)):
+        assert float(loss_from_scores(form)) == pytest.approx(expected, abs=1e-6)
