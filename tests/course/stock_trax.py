@@ -97,16 +97,20 @@ class StockStep:
     new_second_moments: Weights
 
 
-def stock_steps(
-    edition: int, steps: int = STEPS, setting: str = "course", start_weights: Weights | None = None
-) -> Iterator[StockStep]:
+def stock_steps(edition: int, steps: int = STEPS, setting: str = "course") -> Iterator[StockStep]:
     """Trains the assignment's model for `steps` (at most 50) and yields each step with its arrays.
 
-    The batches are those of `batches_and_vocabulary`; as in the course the first one only gives the
-    shapes, so step 1 trains on the second. `start_weights` replaces the weights of random seed 34.
+    The random seed is 34, and in the quick setting the LSTM's bias another. The batches are those of
+    `batches_and_vocabulary`; as in the course the first one only gives the shapes, so step 1 trains on
+    the second.
     """
-    loop = stock_loop(edition, setting, start_weights)
-    batches, _ = batches_and_vocabulary(SETTINGS[setting]["batch"])
+    batches, vocab = batches_and_vocabulary(SETTINGS[setting]["batch"])
+    loss = tl.Fn("TripletLoss", partial(LOSSES[edition], margin=0.25))
+    task = training.TrainTask(iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting))
+    model = COURSE["Siamese"](vocab.size, SETTINGS[setting]["d_model"])
+    loop = training.Loop(model, task, random_seed=34)
+    if setting == "quick":
+        start_on_the_forget_gate(loop)
     for step in range(1, steps + 1):
         before = _arrays(loop)
         loop._step = step
@@ -115,35 +119,13 @@ def stock_steps(
         yield StockStep(step, batches[step], rate, *before, loss, *_arrays(loop))
 
 
-def stock_losses(
-    edition: int, steps: int = STEPS, setting: str = "course", start_weights: Weights | None = None
-) -> tuple[list[float], Weights]:
-    """The losses of `stock_steps`, and the weights after the last step."""
-    run = list(stock_steps(edition, steps, setting, start_weights))
-    return [step.loss for step in run], run[-1].new_weights
-
-
-def stock_loop(
-    edition: int, setting: str = "course", start_weights: Weights | None = None
-) -> training.Loop:
-    """Trax's Loop over the assignment's model with random seed 34; in the quick setting its own bias."""
-    sizes = SETTINGS[setting]
-    batches, vocab = batches_and_vocabulary(sizes["batch"])
-    loss = tl.Fn("TripletLoss", partial(LOSSES[edition], margin=0.25))
-    task = training.TrainTask(iter(batches), loss, trax.optimizers.Adam(0.01), schedule(setting))
-    loop = training.Loop(COURSE["Siamese"](vocab.size, sizes["d_model"]), task, random_seed=34)
-    if start_weights is not None:
-        set_weights(loop, start_weights)
-    elif setting == "quick":
-        start_on_the_forget_gate(loop)
-    return loop
-
-
 def start_on_the_forget_gate(loop: training.Loop) -> None:
     """Sets the LSTM's bias to 1 on the forget gate and to 0 on the others (i, j, f, o)."""
-    weights = named(loop.model.weights[0])
-    gates = np.repeat(np.array([0, 0, 1, 0], np.float32), len(weights["lstm/bias"]) // 4)
-    set_weights(loop, weights | {"lstm/bias": gates})
+    arrays = named(loop.model.weights[0])
+    gates = np.repeat(np.array([0, 0, 1, 0], np.float32), len(arrays["lstm/bias"]) // 4)
+    (_, (zero, _, select), *rest), shared = loop.model.weights
+    lstm = (zero, ((arrays["lstm/kernel"], gates),), select)
+    loop.update_weights_and_state(weights=((arrays["embedding"], lstm, *rest), shared))
 
 
 def named(tower) -> Weights:
@@ -153,14 +135,6 @@ def named(tower) -> Weights:
         (embedding,) = embedding
     arrays = {"embedding": embedding, "lstm/kernel": kernel, "lstm/bias": bias}
     return {name: np.array(array) for name, array in arrays.items()}
-
-
-def set_weights(loop: training.Loop, weights: Weights) -> None:
-    """Puts weights by name into the Loop's model."""
-    tower, shared = loop.model.weights
-    _, (zero, _, select), *rest = tower
-    lstm = (zero, ((weights["lstm/kernel"], weights["lstm/bias"]),), select)
-    loop.update_weights_and_state(weights=((weights["embedding"], lstm, *rest), shared))
 
 
 def _arrays(loop: training.Loop) -> tuple[Weights, Weights, Weights]:
