@@ -152,8 +152,8 @@ def json_value(value: Any) -> Any:
 
     Example:
       >>> import datetime, decimal
-      >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), 3])
-      ['2026-01-02', '1.50', None, 3]
+      >>> json_value([datetime.date(2026, 1, 2), decimal.Decimal("1.50"), float("nan"), b"a", 3])
+      ['2026-01-02', '1.50', None, 'a', 3]
     """
     if value is None or isinstance(value, (str, int)):
         return value
@@ -164,6 +164,8 @@ def json_value(value: Any) -> Any:
 
 
 def _json_default(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
     if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
         return value.tolist()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
