@@ -172,7 +172,7 @@ def writing_commands(at: Path) -> dict[str, list]:
         "index export": ["index", "export", index, at / "new.parquet"],
         "threshold": ["threshold", index, "--answers", pairs],
         "duplicates": ["duplicates", index, "--threshold", 0.3, "--output", at / "groups.csv"],
-        "evaluate": ["evaluate", model, "--questions", pairs, "--report", at / "report"],
+        "evaluate": ["evaluate", model, "--questions", pairs],
     }
 
 

@@ -43,17 +43,19 @@ from siamese.training.run import Trainer
 SEEN = ("none_seen", "one_seen", "both_seen")  # how many of a row's questions were trained on
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 CONFIGS = {
-    "course": TrainConfig.course(),
-    "course, forget gate": TrainConfig.course(lstm_bias="forget_gate"),
-    "course of 2022": TrainConfig.course(edition=2022),
-    "course of 2022, forget gate": TrainConfig.course(edition=2022, lstm_bias="forget_gate"),
-    "best": TrainConfig.best(),
-    "head": TrainConfig.head(),
-    "head, weight 2": TrainConfig.head(pair_loss_weight=2.0),
-    "head, both": TrainConfig.head(encoder="use+wordllama"),
-    "head, both, weight 2": TrainConfig.head(encoder="use+wordllama", pair_loss_weight=2.0),
-    "general": TrainConfig.general(),
-    "general, both": TrainConfig.general(encoder="use+wordllama"),
+    "course": TrainConfig(),
+    "course, forget gate": TrainConfig(lstm_bias="forget_gate"),
+    "course of 2022": TrainConfig(edition=2022),
+    "course of 2022, forget gate": TrainConfig(edition=2022, lstm_bias="forget_gate"),
+    "best": TrainConfig.preset("best"),
+    "head": TrainConfig.preset("head"),
+    "head, weight 2": TrainConfig.preset("head", pair_loss_weight=2.0),
+    "head, both": TrainConfig.preset("head", encoder="use+wordllama"),
+    "head, both, weight 2": TrainConfig.preset(
+        "head", encoder="use+wordllama", pair_loss_weight=2.0
+    ),
+    "general": None,  # the head, and the tower of `best`
+    "general, both": None,
 }
 ENCODERS = ("use", "wordllama", "use+wordllama")  # without training
 BASELINES = ("word overlap", "TF-IDF")

@@ -97,8 +97,8 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
         pairs = pairs.rows(*json.loads(Path(flags.splits).read_text())["rows"]["train"])
     batches = {}
     if "best" in kinds:  # duplicates, as many labelled pairs, and the mask of known duplicates
-        data = prepare(pairs, TrainConfig.best())
-        train, _ = make_batches(data, TrainConfig.best())
+        data = prepare(pairs, TrainConfig.preset("best"))
+        train, _ = make_batches(data, TrainConfig.preset("best"))
         batches["best"] = [tuple(next(train)) for _ in range(count)], data.vocabulary.size
     pairs = pairs.duplicates()
     tokenized = tokenize_questions([*pairs.question1, *pairs.question2], progress=False)
@@ -108,7 +108,7 @@ def load(flags: argparse.Namespace, kinds: set[str]) -> dict[str, tuple[list, in
     random.seed(34)
     course = data_generator(*map(ids.take, rows), 256)
     batches["course"] = [next(course) for _ in range(count)], vocabulary.size
-    bucketed = PairBatches(ids, ids, 256, rows=tuple(rows), seed=34)
+    bucketed = PairBatches(*map(ids.take, rows), 256, seed=34)
     batches["bucketed"] = [next(bucketed)[:2] for _ in range(count)], vocabulary.size
     return batches
 

@@ -180,7 +180,7 @@ def head_of(start: DuplicateDetector, pairs: QuestionPairs, listed: Any, seed: i
     """The model that `siamese train` makes of so many labels."""
     if len(pairs) < MANY:
         return teach(start, pairs, listed, seed=seed)[0]
-    trainer = Trainer(pairs, TrainConfig.head(seed=seed), init_from=start, quiet=True)
+    trainer = Trainer(pairs, TrainConfig.preset("head", seed=seed), init_from=start, quiet=True)
     trainer.train()
     return trainer.save(trainer.evaluate(trainer.data.held_out))
 

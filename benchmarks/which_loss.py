@@ -54,7 +54,7 @@ def main() -> None:
         pairs = read_pairs(flags.questions)
         rows = json.loads(Path(flags.splits).read_text())["rows"]
         parts["quora"] = (pairs.rows(*rows["train"]), pairs.rows(*rows["valid"]))
-    config = TrainConfig.course()
+    config = TrainConfig()
     data = {name: prepare(short(a), config, valid=short(b)) for name, (a, b) in parts.items()}
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for seed, name, form in itertools.product(SEEDS, data, itertools.product(*CHOICES)):
@@ -76,7 +76,7 @@ def short(pairs):
 def measure(data, form: tuple[str, str, str], seed: int) -> dict[str, float]:
     """Trains one model; returns its figures on the validation pairs."""
     closest, reduction, bias = form
-    config, tower = TrainConfig.course(), TowerConfig(data.vocabulary.size)
+    config, tower = TrainConfig(), TowerConfig(data.vocabulary.size)
     optimizer = make_optimizer(config, STEPS)
 
     def loss(scores, *_):

@@ -50,6 +50,7 @@ def killed_runs(folder: Path, times: int, signals: list[str], steps: int) -> dic
     command += ["--steps", steps, "--batch-size", 16]
     command += ["--set=checkpoint_every=5", "--set=eval_every=10", "--set=d_model=16", "--output"]
     processes, dice = multiprocessing.get_context("forkserver"), random.Random(1)
+    processes.set_forkserver_preload(["siamese.training.run", "siamese.cli.main"])
     kills = finished = 0
 
     def start(run: Path) -> multiprocessing.Process:

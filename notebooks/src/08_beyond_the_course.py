@@ -81,18 +81,17 @@ BOTH = {
     "lstm_bias": "forget_gate",  # no plateau (notebook 7)
     "folded": True,  # fewer words to learn
     "mask_padding": True,
-    "direction": "both",
     "batches": "bucketed",  # like lengths together, no known duplicate as a negative
 }
 WAYS = {
-    "triplet": {"loss": "triplet"},
+    "triplet": {"loss": "triplet", "direction": "both"},
     "softmax": {"loss": "ranking"},
     "labelled pairs": {"loss": "ranking", "pair_batch_size": 128},  # softmax, and labelled pairs
 }
 trainers = {}
 for name, options in WAYS.items():
     for seed in SEEDS:
-        config = siamese.TrainConfig.course(**BOTH, **options, seed=seed)
+        config = siamese.TrainConfig(**BOTH, **options, seed=seed)
         trainers[name, seed] = siamese.Trainer(train, config, valid=valid, quiet=True)
         trainers[name, seed].train()
 

@@ -61,9 +61,9 @@ def data(flags: argparse.Namespace) -> Facts:
     shared.TARGET,
     arg("--questions", metavar="FILE", help="labelled pairs, any format"),
     shared.THRESHOLD,
-    arg("--report", metavar="DIR", help="write an HTML page with plots and mistakes"),
+    arg("--mistakes", type=int, metavar="N", help="show the N surest mistakes of each kind"),
     arg("--queries", metavar="FILE", help="questions with ids, to search the index for"),
-    arg("--relevant", metavar="FILE", help="TREC qrels, or CSV with query_id, id [and relevance]"),
+    arg("--relevant", metavar="FILE", help="CSV or JSON Lines with query_id and id"),
     arg("-k", type=int, default=100, help="how many answers of a query count [%(default)s]"),
     shared.MODEL,
     *shared.LIST_AND_PAIRS,
@@ -72,9 +72,9 @@ def evaluate(flags: argparse.Namespace) -> Result:
     """Measure a model on labelled pairs, or the search of an index on queries with known answers.
 
     siamese evaluate runs/course --questions questions.csv
-    siamese evaluate old.index --queries new.csv --relevant qrels.txt
+    siamese evaluate old.index --queries new.csv --relevant known.csv
     """
-    from siamese.evaluation.report import Evaluation, short_table, write_report
+    from siamese.evaluation.report import Evaluation
 
     if flags.queries and flags.relevant and not flags.questions:
         return _on_queries(flags)
@@ -91,12 +91,16 @@ def evaluate(flags: argparse.Namespace) -> Result:
     source = "a default, no labels behind it" if source == "default" else source
     columns = pairs.question1, pairs.question2, scores, pairs.is_duplicate, cut
     chances = None if detector.calibration is None else detector.probabilities_of(scores)
-    evaluation = Evaluation(*columns, threshold_from=source, probabilities=chances)
-    text, facts = short_table(evaluation), evaluation.to_dict()
-    if flags.report:
-        about = {"Model": flags.index, "File": flags.questions}
-        facts["report"] = str(write_report(flags.report, evaluation, facts=about))
-        text += f"\n\nReport: {facts['report']}\nIt quotes your questions; share it with care."
+    options = {"probabilities": chances, "measure": detector.measure}
+    evaluation = Evaluation(*columns, threshold_from=source, **options)
+    text, facts = str(evaluation), evaluation.to_dict()
+    if flags.mistakes:
+        facts["mistakes"] = evaluation.mistakes(flags.mistakes)
+        text += "\n\nThe surest mistakes, by score and label:"
+        for mistake in facts["mistakes"]:
+            score, label, *texts = mistake.values()
+            title = f"\n{score:.3f}, {'duplicate' if label else 'different'}"
+            text += "\n  ".join([title, *texts])
     return text, facts
 
 

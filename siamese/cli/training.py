@@ -56,7 +56,10 @@ def train(flags: argparse.Namespace) -> Result:
     from siamese.training.head import MANY
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
-    config, start = configs.TrainConfig.preset(preset, **changes), None
+    # The tower of `general` is that of `best`, and its head has the encoder.
+    of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
+    config = configs.TrainConfig.preset("best" if preset == "general" else preset, **of_tower)
+    start = None
     if flags.init_from:
         start = DuplicateDetector.load(flags.init_from)
         if start.encoder is None or preset != "head":
@@ -87,7 +90,7 @@ def train(flags: argparse.Namespace) -> Result:
     goes_on = os.path.exists(os.path.join(run, "checkpoint.safetensors"))
     claim(os.path.join(output, MODEL_NAME), goes_on or flags.overwrite)
     if preset == "general":
-        report = _general(parts, output, changes, flags)
+        report = _general(parts, output, _head_of(changes), config, flags)
     else:
         trainer = _run(parts, config, preset, output, flags, start)
         # A tower is measured beside the encoder that needs no training, as a head is.
@@ -95,12 +98,10 @@ def train(flags: argparse.Namespace) -> Result:
         report = trainer.evaluate(parts[1], beside)
         trainer.save(report, questions=str(flags.questions))
     lines = [f"{len(parts[0]):,} rows train, {len(parts[1]):,} test.", str(report)]
-    lines += [f"Saved in {output}."] + [WORSE] * (report.roc_auc <= report.encoder_roc_auc)
-    return "\n".join(lines), {
-        **report.as_dict(),
-        "test_pairs_trained_on": repeated,
-        "output": output,
-    }
+    is_worse = report.metrics.roc_auc <= report.baselines["encoder"].roc_auc
+    lines += [f"Saved in {output}."] + [WORSE] * is_worse
+    facts = {**report.to_dict(), "test_pairs_trained_on": repeated, "output": output}
+    return "\n".join(lines), facts
 
 
 def _trained_on(train: QuestionPairs, test: QuestionPairs) -> int:
@@ -125,7 +126,8 @@ def _run(
     """The finished `Trainer` of a run in the directory `output`, with its model saved."""
     from siamese.training.run import Trainer
 
-    different = ", ".join(f"{name}={value}" for name, value in config.changes(preset).items())
+    changes = configs.changes_from_flags(flags).items()
+    different = ", ".join(f"{n}={value}" for n, value in changes if getattr(config, n) == value)
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
@@ -146,27 +148,30 @@ def _run(
 
 
 def _head_of(changes: dict[str, Any]) -> configs.TrainConfig:
-    """The head of the preset `general`; of its changes these are for head and tower."""
-    both = {name: changes[name] for name in ("seed", "batch_size") if name in changes}
-    return configs.TrainConfig.head(**both)
+    """The head of the preset `general`; the other changes are for its tower."""
+    names = "seed", "batch_size", "encoder"
+    return configs.TrainConfig.preset("head", **{n: changes[n] for n in names if n in changes})
 
 
-def _general(parts: Parts, output: str, changes: dict[str, Any], flags: argparse.Namespace) -> Any:
+def _general(
+    parts: Parts,
+    output: str,
+    of_head: configs.TrainConfig,
+    of_tower: configs.TrainConfig,
+    flags: argparse.Namespace,
+) -> Any:
     """A head and, where held-out pairs gain by it, a tower beside it: two runs and one saved model."""
     from siamese.training.report import measure, with_tower
 
-    head = _run(parts, _head_of(changes), "head", f"{output}/head", flags)
-    config = configs.TrainConfig.general(**changes)
-    tower = _run(parts, config, "general", f"{output}/tower", flags)
+    head = _run(parts, of_head, "head", f"{output}/head", flags)
+    tower = _run(parts, of_tower, "best", f"{output}/tower", flags)
     model, held_out = head.save(write=False), head.data.held_out
     both, gain = with_tower(model, tower.save(write=False), held_out)
     change = f"ROC AUC on held-out pairs {gain:+.4f}"
     note(f"The tower {'is part of' if gain > 0 else 'is left out of'} the model: {change}.")
-    last = tower.history[-1]
-    losses = {"train_loss": last["train/loss"], "valid_loss": last["valid/loss"]}
     model = both if gain > 0 else model
-    report, model = measure(model, held_out, parts[1], steps=tower.step, **losses)
-    model.card |= {"figures": report.as_dict(), "questions": str(flags.questions)}
+    report, model = measure(model, held_out, parts[1], training=tower.losses)
+    model.card |= {"figures": report.to_dict(), "questions": str(flags.questions)}
     model.save(output)
     return report
 

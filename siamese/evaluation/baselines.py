@@ -34,15 +34,19 @@ def word_overlap(question1: Sequence[str], question2: Sequence[str]) -> np.ndarr
     return np.array([len(a & b) / max(len(a | b), 1) for a, b in zip(first, second)])
 
 
-def baselines(overlap: np.ndarray, labels: Any) -> dict[str, Metrics]:
-    """The baselines of n pairs by name: 'always no' (or 'always yes') and 'word overlap'.
+def baselines(
+    overlap: np.ndarray, labels: Any, encoder: np.ndarray | None = None
+) -> dict[str, Metrics]:
+    """The baselines of n pairs by name: 'always no' (or 'always yes'), 'word overlap' and 'encoder'.
 
-    Both are chosen on the same pairs, which flatters them.
+    All are chosen on the same pairs, which flatters them.
     """
     truth = check_labels(labels)
     yes = bool(truth.mean() > 0.5)
     constant = np.full(len(truth), float(yes))
-    return {
-        "always yes" if yes else "always no": evaluate_scores(constant, truth, 0.5),
-        "word overlap": evaluate_scores(overlap, truth, best_threshold(overlap, truth)),
-    }
+    figures = {"always yes" if yes else "always no": evaluate_scores(constant, truth, 0.5)}
+    scores = {"word overlap": overlap, "encoder": encoder}
+    for name, values in scores.items():
+        if values is not None:
+            figures[name] = evaluate_scores(values, truth, best_threshold(values, truth))
+    return figures

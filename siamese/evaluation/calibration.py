@@ -54,12 +54,18 @@ class Calibration:
             ) from None
 
 
-def fit_calibration(scores: Any, labels: Any) -> Calibration:
-    """Fits a calibration on validation pairs.
+def fit_calibration(
+    scores: Any, labels: Any, prior: tuple[float, float] | None = None
+) -> Calibration:
+    """Fits a calibration on validation pairs: the logistic regression of labels on scores.
+
+    Newton's method takes a hundredth of the time of scikit-learn, of which `fit_threshold` fits 200
+    resamples.
 
     Args:
       scores: float [n].
       labels: bool or 0/1 [n].
+      prior: mean and standard deviation of a normal prior on the slope; none where None.
 
     Raises:
       ArgumentError, DataError: see `siamese.evaluation.metrics.check_scores`.
@@ -69,27 +75,11 @@ def fit_calibration(scores: Any, labels: Any) -> Calibration:
       np.float64(0.5)
     """
     scores, truth = check_scores(scores, labels)
-    return Calibration(len(truth), *platt_curve(scores, truth))
-
-
-def platt_curve(
-    scores: np.ndarray, truth: np.ndarray, prior: tuple[float, float] | None = None
-) -> tuple[float, float]:
-    """Slope and intercept of the logistic regression of labels on scores.
-
-    Newton's method takes a hundredth of the time of scikit-learn, of which `fit_threshold` fits 200
-    resamples.
-
-    Args:
-      scores: float64 [n].
-      truth: bool [n].
-      prior: mean and standard deviation of a normal prior on the slope; none where None.
-    """
     centre, scale = scores.mean(), scores.std() or 1.0
     mean, deviation = (0, np.inf) if prior is None else (prior[0] * scale, prior[1] * scale)
     x = np.stack([(scores - centre) / scale, np.ones(len(scores))])  # [2, n]
     slope, intercept = _newton(x, truth, np.array([mean, 0]), np.array([deviation**-2, 0]))
-    return float(slope / scale), float(intercept - slope / scale * centre)
+    return Calibration(len(truth), float(slope / scale), float(intercept - slope / scale * centre))
 
 
 def slope_through(border: float, scores: np.ndarray, truth: np.ndarray) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import bootstrap_interval
-from siamese.evaluation.calibration import Calibration, platt_curve, slope_through
+from siamese.evaluation.calibration import Calibration, fit_calibration, slope_through
 from siamese.evaluation.metrics import check_scores
 
+COURSE_THRESHOLD = 0.7
 # Mean and standard deviation of the slope that a curve of few labels is expected to have. The border of
 # thirty labels is steadier with it: on Quora's validation rows (40 draws) the threshold's accuracy rises
 # from 0.817 to 0.827 (`best`), of the worst draw from 0.627 to 0.769; with 1,000 labels nothing changes.
@@ -134,5 +135,5 @@ def _border(scores: np.ndarray, truth: np.ndarray) -> float:
     # A resample may hold one class only.
     if len(set(truth)) < 2 or scores[truth].mean() <= scores[~truth].mean():
         return np.nan
-    slope, intercept = platt_curve(scores, truth, SLOPE)
-    return float(np.clip(-intercept / slope, -1, 1))
+    curve = fit_calibration(scores, truth, SLOPE)
+    return float(np.clip(-curve.intercept / curve.slope, -1, 1))

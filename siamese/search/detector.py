@@ -19,14 +19,13 @@ from siamese.data.text import cleaned
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
-from siamese.evaluation.thresholds import fit_threshold
+from siamese.evaluation.thresholds import COURSE_THRESHOLD, fit_threshold
 from siamese.nn.encoder import Encoder, TowerConfig, powers_of_two
 from siamese.search import model_file
 from siamese.search.encoders import USE, find_encoder, is_encoder_name, runs, unit_rows
 from siamese.search.nearest import cosines_with
 from siamese.search.parts import Decisions, calibration_of
 
-COURSE_THRESHOLD = 0.7
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
 # of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.44.
 UNLABELLED_THRESHOLD = 0.8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import operator
 import typing
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ class TrainConfig:
       ArgumentError: a value outside what its field accepts; names the field and what it accepts.
 
     Example:
-      >>> TrainConfig.course().margin, TrainConfig(batch_size=64).batch_size
+      >>> TrainConfig().margin, TrainConfig(batch_size=64).batch_size
       (0.25, 64)
     """
 
@@ -55,7 +54,7 @@ class TrainConfig:
         0.0, "share of each word's, or for a head each vector's, numbers set to 0", least=0, below=1
     )
     word_dropout: float = _choice(0.0, "share of words made unknown in training", least=0, below=1)
-    encoder: str = _choice("", "the frozen encoder of a head or beside a tower, such as use")
+    encoder: str = _choice("", "the frozen encoder below a head, such as use", network="head")
     # The pairs and their batches
     transitive_closure: bool = _choice(False, "where a = b and b = c, train on a = c too")
     # The bucketed ones: questions of like length, sides swapped at random, known duplicates masked.
@@ -66,7 +65,9 @@ class TrainConfig:
     loss: str = _choice(("triplet", "ranking"), "the course's, or multiple-negatives ranking")
     edition: int = _choice((2023, 2022, 2021, 2020), "the course's edition of the triplet loss")
     margin: float = _choice(0.25, "by which a duplicate must exceed a negative", least=0)
-    direction: str = _choice(("rows", "columns", "both"), "which side's negatives count")
+    direction: str = _choice(
+        ("rows", "columns", "both"), "which side's negatives count", loss="triplet"
+    )
     pair_batch_size: int = _choice(
         0,
         "labelled pairs a batch, for a loss of their own",
@@ -126,42 +127,13 @@ class TrainConfig:
             changes = {"epochs": 0.0, **changes}
         return cls(**{**PRESETS[name], **changes})
 
-    @classmethod
-    def course(cls, **changes: Any) -> TrainConfig:
-        """The course's own configuration."""
-        return cls.preset("course", **changes)
-
-    @classmethod
-    def best(cls, **changes: Any) -> TrainConfig:
-        """The most accurate tower measured on labelled Quora rows; see docs/quality.md."""
-        return cls.preset("best", **changes)
-
-    @classmethod
-    def general(cls, **changes: Any) -> TrainConfig:
-        """The tower of the preset `general`: `best`'s, beside a frozen encoder; see docs/train.md."""
-        return cls.preset("general", **changes)
-
-    @classmethod
-    def head(cls, **changes: Any) -> TrainConfig:
-        """A head on a frozen encoder's vectors, which trains in a minute; see `siamese.training.head`."""
-        return cls.preset("head", **changes)
-
-    def changes(self, preset: str = "course") -> dict[str, Any]:
-        """The fields that differ from a preset, with their values."""
-        base = type(self).preset(preset)
-        return {
-            name: value
-            for name, value in dataclasses.asdict(self).items()
-            if value != getattr(base, name)
-        }
-
 
 _BEST = {
     "folded": True, "vocabulary": "all", "min_count": 3, "unknown_ids": 3000,
     "mask_padding": True, "bidirectional": True, "lstm_bias": "forget_gate", "embedding_std": 0.1,
     "embedding_dropout": 0.3, "word_dropout": 0.05,
     "transitive_closure": True, "batches": "bucketed", "topic_block": 32,
-    "loss": "ranking", "direction": "both", "pair_batch_size": 256, "hard_negatives": 36_000,
+    "loss": "ranking", "pair_batch_size": 256, "hard_negatives": 36_000,
     "adam_epsilon": 1e-8, "warmup_steps": 200, "schedule": "linear", "epochs": 7.0,
     "valid_duplicates": 3000, "eval_every": 250, "checkpoint_every": 500,
 }  # fmt: skip
@@ -172,7 +144,6 @@ _HEAD = {
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {},
     "best": _BEST,
-    "general": {**_BEST, "encoder": "use"},
     "head": {**_BEST, **_HEAD},
 }
 
@@ -184,8 +155,8 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     """Adds ``--preset``, flags for the fields that change most often, and ``--set`` for all."""
     parser.add_argument(
         "--preset",
-        choices=[*PRESETS],
-        help="the course's model, the best tower, a head, or head and tower [head]",
+        choices=[*PRESETS, "general"],
+        help="the course's model, the best tower, a head, or general: head and tower [head]",
     )
     kinds = typing.get_type_hints(TrainConfig)
     for name in _FLAGS:

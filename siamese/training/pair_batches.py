@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections import Counter, namedtuple
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs, token_rows, whole_number
+from siamese.data.arguments import check_labels, check_pairs, token_rows, whole_number
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
 from siamese.training.plan import LABELLED, PlannedBatch, choose_lengths, plan_epoch
@@ -23,27 +24,23 @@ class PairBatches(Iterator):
     """Endless batches of duplicate pairs, each epoch in a new order, every pair at most once an epoch.
 
     Pairs are bucketed by the length of their longer question, so a batch holds few padding tokens, and
-    padded to a few lengths chosen from the data, so few shapes are compiled. Questions of like length are
-    duplicates of each other more often than questions at random: give `clusters`, so that none is taken
-    for a negative. A batch takes a fraction of a millisecond to make.
+    padded to a few lengths chosen from the data, so few shapes are compiled: a length for eight batches of
+    an epoch, at least 2 and at most 14, of topic blocks 6. Questions of like length are duplicates of each
+    other more often than questions at random: give `clusters`, so that none is taken for a negative.
 
     Args:
       q1: the first questions' token ids: Ragged, or lists of integers.
       q2: the second questions; ``q2[i]`` is paired with ``q1[i]``.
       batch_size: pairs in a batch; the pairs that do not fill one are left out, other ones each epoch.
-      rows: two integer arrays [pairs]; pair i is then ``q1[rows[0][i]]`` and ``q2[rows[1][i]]``.
-        With one table of distinct questions: ``PairBatches(table, table, rows=(rows1, rows2))``.
       seed: decides all that is random; nothing is drawn from global generators.
-      lengths: how many batch lengths to choose from the data. XLA compiles each one, so the default is
-        one for eight batches of an epoch, at least 2 and at most 14, of topic blocks 6.
       topic_block: neighbouring pairs that stay together up to the bucketing, for topic-homogeneous
         batches where the pairs are ordered by topic; 1 is a full shuffle.
       swap: whether the two sides of each pair change places at random.
-      clusters: the cluster id of each pair, integers [pairs], or a tuple of one such array for each
-        side; questions of one cluster are duplicates of each other, negative ids are of no cluster.
-        Each batch then has a `false_negative_mask`, for the loss.
-      labelled: (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows): duplicates and others for an
-        auxiliary pairwise loss; `pair_batch_size` of them, of like length, are added to each batch.
+      clusters: the cluster id of each pair, integers [pairs], or of each question, [2, pairs]; questions
+        of one cluster are duplicates of each other, negative ids are of no cluster. Each batch then has a
+        `false_negative_mask`, for the loss.
+      labelled: (q1, q2, is_duplicate): duplicates and others for an auxiliary pairwise loss;
+        `pair_batch_size` of them, of like length, are added to each batch.
       pair_batch_size: how many.
 
     Yields:
@@ -67,9 +64,7 @@ class PairBatches(Iterator):
         q2: Ragged | Sequence[Sequence[int]],
         batch_size: int = 256,
         *,
-        rows: tuple[np.ndarray, np.ndarray] | None = None,
         seed: int = 0,
-        lengths: int | None = None,
         topic_block: int = 1,
         swap: bool = False,
         clusters: Any = None,
@@ -79,25 +74,25 @@ class PairBatches(Iterator):
         self.batch_size = whole_number(batch_size, "batch_size", 1)
         self._seed = whole_number(seed, "seed", 0)
         block = whole_number(topic_block, "topic_block", 1)
-        self._pairs, self._clusters, self._labelled = Pairs(q1, q2, rows), None, None
+        self._pairs, self._clusters, self._labelled = Pairs(q1, q2), None, None
         self.pairs = count = len(self._pairs)
         if count < self.batch_size:
             raise ArgumentError(
                 f"{count} pairs make no batch of {self.batch_size}: take a smaller batch_size."
             )
-        if lengths is None:
-            lengths = TOPIC_LENGTHS if block > 1 else min(max(count // self.batch_size // 8, 2), 14)
-        histogram = np.bincount(self._pairs.lengths)
-        self.lengths = choose_lengths(histogram, whole_number(lengths, "lengths", 1))
+        lengths = TOPIC_LENGTHS if block > 1 else min(max(count // self.batch_size // 8, 2), 14)
+        self.lengths = choose_lengths(np.bincount(self._pairs.lengths), lengths)
         fields = ["q1", "q2"]
         if clusters is not None:
             fields, self._clusters = [*fields, "false_negative_mask"], cluster_ids(clusters, count)
         if labelled is not None:
-            extra = LabelledPairs(labelled, whole_number(pair_batch_size, "pair_batch_size", 1))
-            if extra.lengths.max() > self.lengths[-1]:
-                self.lengths = np.append(self.lengths, extra.lengths.max())
-            extra.choose_pools(self.lengths)
-            self._labelled, fields = extra, [*fields, "labelled_q1", "labelled_q2", "is_duplicate"]
+            size = whole_number(pair_batch_size, "pair_batch_size", 1)
+            self._labelled = LabelledPairs(*labelled, size)
+            longest = self._labelled.lengths.max()
+            if longest > self.lengths[-1]:
+                self.lengths = np.append(self.lengths, longest)
+            self._labelled.choose_pools(self.lengths)
+            fields += ["labelled_q1", "labelled_q2", "is_duplicate"]
         window = (TOPIC_WINDOW if block > 1 else WINDOW) * self.batch_size
         self._plan = functools.partial(
             plan_epoch, self._pairs.lengths, self.lengths, self.batch_size, window=window, block=block,
@@ -142,21 +137,17 @@ class PairBatches(Iterator):
         return {"seed": self._seed, "epoch": self._epoch, "batch": self._batch}
 
     def restore(self, state: dict[str, int]) -> None:
-        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same.
-
-        Raises:
-          ArgumentError: the state is damaged.
-        """
-        self._go_to(*(whole_number(state.get(k), f"state[{k!r}]", 0) for k in self.state()))
+        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same."""
+        self._go_to(**state)
 
     def _go_to(self, seed: int, epoch: int, batch: int) -> None:
-        if batch >= self.batches_per_epoch:
+        if batch >= self.batches_per_epoch:  # The batches of the state were smaller.
             epoch, batch = epoch + 1, 0
         self._seed, self._epoch, self._batch, self._planned = seed, epoch, batch, None
 
 
 class Pairs:
-    """Pairs of questions as rows of one table; for the arguments see `PairBatches`.
+    """Pairs of questions as rows of one table.
 
     Attributes:
       table: Ragged [2 * pairs]; the first questions, then the second ones.
@@ -164,36 +155,17 @@ class Pairs:
       lengths: int64 [pairs]; tokens of the longer question.
 
     Raises:
-      DataError: for no pairs, sides of unequal length, rows outside the tables, empty questions.
+      DataError: for no pairs, sides of unequal length, empty questions.
     """
 
-    def __init__(self, q1: Any, q2: Any, rows=None, name: str = ""):
-        tables, names = [], [f"{name}q1", f"{name}q2"]
-        for side, questions in enumerate((q1, q2)):
-            table = token_rows(questions, names[side])
-            if rows is not None:
-                names[side] = f"{name}rows[{side}]"
-                table = table.take(self._checked(rows[side], names[side], len(table)))
-            tables.append(table)
-        check_pairs(*tables, *names)
-        one, two = tables
+    def __init__(self, q1: Any, q2: Any, name: str = ""):
+        names = f"{name}q1", f"{name}q2"
+        one, two = map(token_rows, (q1, q2), names)
+        check_pairs(one, two, *names)
         values = np.concatenate([one.values, two.values])
         self.table = Ragged(values, np.append(one.offsets, two.offsets[1:] + len(one.values)))
         self.rows = np.arange(2 * len(one)).reshape(2, -1)
-        lengths = self.table.lengths[self.rows]  # [2, pairs]
-        if (lengths == 0).any():
-            side, place = np.argwhere(lengths == 0)[0]
-            raise DataError(f"{names[side]}[{place}] is an empty question: it has no token.")
-        self.lengths = lengths.max(axis=0)
-
-    @staticmethod
-    def _checked(rows: Any, name: str, count: int) -> np.ndarray:
-        rows = integer_column(rows, name)
-        outside = (rows < 0) | (rows >= count)
-        if outside.any():
-            at = outside.argmax()
-            raise DataError(f"{name}[{at}] is {rows[at]}, but there are {count} questions.")
-        return rows
+        self.lengths = self.table.lengths[self.rows].max(axis=0)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -209,21 +181,14 @@ class LabelledPairs(Pairs):
 
     Every epoch draws each length's pairs in a new random order, again and again as needed. A length
     with fewer pairs than are drawn at a time also takes those of the shorter lengths, and of the
-    longer where even these are too few.
-
-    `labelled` is (q1, q2, is_duplicate) or (q1, q2, is_duplicate, rows), `size` the pairs drawn with each
-    batch. Raises ArgumentError and DataError where they do not go together.
+    longer where even these are too few. `size` pairs are drawn with each batch.
     """
 
-    def __init__(self, labelled: tuple, size: int):
-        if not isinstance(labelled, tuple) or len(labelled) not in (3, 4):
-            raise ArgumentError("labelled must be (q1, q2, is_duplicate) or (..., rows).")
-        super().__init__(labelled[0], labelled[1], *labelled[3:], name="labelled ")
-        labels = np.asarray(labelled[2])
-        if labels.shape != (len(self),) or not np.isin(labels, (0, 1)).all():
-            raise DataError(
-                f"labelled is_duplicate must be one 0 or 1 for each of the {len(self)} pairs."
-            )
+    def __init__(self, q1: Any, q2: Any, is_duplicate: Any, size: int):
+        super().__init__(q1, q2, name="labelled ")
+        labels = check_labels(is_duplicate, "labelled is_duplicate")
+        if len(labels) != len(self):
+            raise DataError(f"There are {len(self)} labelled pairs, and {len(labels)} labels.")
         self.labels, self.size = labels.astype(np.int32), size
 
     def choose_pools(self, lengths: np.ndarray) -> None:
@@ -261,27 +226,12 @@ def sides(columns: np.ndarray, batch: PlannedBatch) -> np.ndarray:
 
 
 def cluster_ids(clusters: Any, pairs: int) -> np.ndarray:
-    """The clusters as small integers, int32 [2, pairs]; -1 for no cluster.
-
-    They come as integers [pairs], or as a tuple of two such arrays; DataError where they do not.
-    """
-    both = clusters if isinstance(clusters, tuple) else (clusters, clusters)
-    columns = [integer_column(side, f"clusters[{i}]") for i, side in enumerate(both)]
-    if [len(column) for column in columns] != [pairs, pairs]:
+    """The clusters of both sides, integers [2, pairs]; DataError where they are none."""
+    ids = np.zeros(0)
+    with contextlib.suppress(ValueError):
+        ids = np.broadcast_to(clusters, (2, pairs))
+    if ids.dtype.kind not in "iu":
         raise DataError(
-            f"clusters must be {pairs} ids, one a pair, or a tuple of two such arrays; it holds "
-            f"{' and '.join(str(len(column)) for column in columns)} ids."
+            f"clusters must be integers, [{pairs}] or [2, {pairs}], one a pair or side."
         )
-    ids = np.stack(columns)
-    numbers = np.unique(ids, return_inverse=True)[1].reshape(ids.shape)
-    return np.where(ids < 0, -1, numbers).astype(np.int32)
-
-
-def integer_column(values: Any, name: str) -> np.ndarray:
-    """`values` as a one-dimensional integer array; DataError where it is not."""
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        raise DataError(
-            f"{name} must be one integer per pair; it is {array.dtype} of shape {array.shape}."
-        )
-    return array
+    return ids

@@ -165,21 +165,21 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     if config.network == "head":  # A question is the row of its vector, a token of its own.
         rows = np.arange(len(ids) + 1)
         ids = Ragged(rows[:-1].astype(np.int32), rows)
-    size = min(
-        config.batch_size, max(2, count)
-    )  # A loss over the other pairs of a batch needs two.
+    train, valid = ([ids.take(side) for side in part] for part in (data.train, data.valid))
+    # A loss over the other pairs of a batch needs two.
+    size = min(config.batch_size, max(2, count))
     if config.batches == "course":
-        valid = DataGenerator(*(ids.take(side) for side in data.valid), size, shuffle=False)
-        train = DataGenerator(*(ids.take(side) for side in data.train), config.batch_size)
+        batches = DataGenerator(*train, config.batch_size)
+        validation = DataGenerator(*valid, size, shuffle=False)
     else:
-        options: dict[str, Any] = {"clusters": data.train_clusters, "swap": True}
+        options: dict[str, Any] = {"seed": config.seed}
+        validation = PairBatches(*valid, size, **options)
         if data.labelled is not None:
-            rows1, rows2, labels = data.labelled
-            options["labelled"] = (ids, ids, labels, (rows1, rows2))
+            *rows, labels = data.labelled
+            options["labelled"] = (*map(ids.take, rows), labels)
             options["pair_batch_size"] = config.pair_batch_size
-        train = PairBatches(
-            ids, ids, config.batch_size, rows=data.train, seed=config.seed,
-            topic_block=config.topic_block, **options,
+        batches = PairBatches(
+            *train, config.batch_size, topic_block=config.topic_block, swap=True,
+            clusters=data.train_clusters, **options,
         )  # fmt: skip
-        valid = PairBatches(ids, ids, size, rows=data.valid, seed=config.seed)
-    return train, [next(valid) for _ in range(max(1, min(VALID_BATCHES, count // size)))]
+    return batches, [next(validation) for _ in range(max(1, min(VALID_BATCHES, count // size)))]

@@ -26,8 +26,10 @@ from siamese.compat.process import StopSignals, keeping_generators
 from siamese.compat.progress import progress_bar
 from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError, CheckpointError, SiameseError
+from siamese.evaluation.report import Evaluation
+from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.nn.tower import Dropout, TowerConfig, init
-from siamese.search.detector import COURSE_THRESHOLD, DuplicateDetector
+from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
 from siamese.storage.atomic import explained, lock_run, write_text_atomically
 from siamese.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
@@ -35,7 +37,7 @@ from siamese.training.config import TrainConfig
 from siamese.training.head import head_network
 from siamese.training.losses import make_loss, plateau
 from siamese.training.prepare import make_batches, prepare
-from siamese.training.report import Report, measure
+from siamese.training.report import measure
 from siamese.training.step import (
     Network,
     device_mesh,
@@ -104,7 +106,7 @@ class Trainer:
                 "A run starts from the head of a model; a tower starts from nothing."
             )
         self._encoder = init_from.encoder if init_from else None
-        if config.encoder and self._encoder is None:
+        if config.network == "head" and self._encoder is None:
             self._encoder = find_encoder(config.encoder)
         self.data = data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
         self._batches, self._valid_batches = make_batches(data, config)
@@ -157,7 +159,9 @@ class Trainer:
         per_epoch = len(self.data.train[0]) / self.config.batch_size
         if self.config.batches == "bucketed":
             per_epoch = self._batches.batches_per_epoch
-        preset = TrainConfig.head().epochs  # The minimum holds for the preset's epochs alone.
+        preset = TrainConfig.preset(
+            "head"
+        ).epochs  # The minimum holds for the preset's epochs alone.
         is_preset = self.config.network == "head" and self.config.epochs == preset
         least = LEAST_STEPS if is_preset else 1
         return max(least, math.ceil(self.config.epochs * per_epoch))
@@ -279,16 +283,8 @@ class Trainer:
     def _write_metrics(self) -> None:
         """Writes metrics.jsonl: a JSON object on a line of its own for each evaluation."""
         if self.output_dir is not None:
-            self._check_directory()
             lines = "".join(f"{json.dumps(line)}\n" for line in self.history)
             write_text_atomically(self.output_dir / "metrics.jsonl", lines, CheckpointError)
-
-    def _check_directory(self) -> None:
-        if not self.output_dir.is_dir():
-            raise CheckpointError(
-                f"{self.output_dir} was removed while the run wrote to it; nothing is left of the run. "
-                "Start it again."
-            )
 
     def _remove_run(self) -> None:
         with lock_run(self.output_dir):
@@ -310,7 +306,6 @@ class Trainer:
                 f"The weights are not finite at step {self.step}; nothing was saved. Resume from the "
                 "last checkpoint with a smaller learning rate."
             )
-        self._check_directory()
         facts = {
             "step": self.step,
             "config": dataclasses.asdict(self.config),
@@ -336,27 +331,25 @@ class Trainer:
 
     # ---- The model ----
 
-    def evaluate(self, test: QuestionPairs, beside: DuplicateDetector | None = None) -> Report:
+    @property
+    def losses(self) -> dict[str, float]:
+        """steps, and since the evaluation before the last the mean train_loss, and valid_loss."""
+        last = self.history[-1]
+        losses = {f"{name}_loss": last[f"{name}/loss"] for name in ("train", "valid")}
+        return {"steps": self.step, **losses}
+
+    def evaluate(self, test: QuestionPairs, beside: DuplicateDetector | None = None) -> Evaluation:
         """Measures the model on pairs it has not seen; the held-out pairs choose the threshold.
 
         With `beside`, an encoder, its figures stand beside those of a tower.
         """
-        last, held_out = self.history[-1], self.data.held_out
-        report, model = measure(
-            self.save(write=False), held_out, test, beside,
-            steps=self.step, train_loss=last["train/loss"], valid_loss=last["valid/loss"],
-        )  # fmt: skip
+        model = self.save(write=False)
+        report, model = measure(model, self.data.held_out, test, beside, self.losses)
         self.calibration = model.calibration
-        if not report.separates:
-            logger.warning(
-                "The model does not separate duplicates from other pairs: its cosines are as high for both "
-                f"(ROC AUC {report.roc_auc:.3f}). It has no threshold of its own and no calibration. Train "
-                "longer, or try --set lstm_bias=forget_gate."
-            )
         return report
 
     def save(
-        self, report: Report | None = None, *, write: bool = True, **card: Any
+        self, report: Evaluation | None = None, *, write: bool = True, **card: Any
     ) -> DuplicateDetector:
         """The trained model as a detector, saved in the run's directory where there is one and `write`.
 
@@ -373,13 +366,13 @@ class Trainer:
             *tower,
             encoder=self._encoder,
             head=self.weights["head"] if is_head else None,
-            threshold=report.threshold if report else COURSE_THRESHOLD,
+            threshold=report.metrics.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
                 "config": dataclasses.asdict(self.config),
                 "training_pairs": len(self.data.train[0]),
                 "steps": self.step,
-                "figures": report.as_dict() if report else {},
+                "figures": report.to_dict() if report else {},
                 "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
                 **card,
             },

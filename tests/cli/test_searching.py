@@ -150,9 +150,9 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     tmp_path, run, refused, old
 ):
     (tmp_path / "new.csv").write_text("id,question\nq1,how far ?\nq2,what is rice\nq3,way\n")
-    (tmp_path / "qrels.txt").write_text("q1 0 5 1\nq1 0 6 1\nq2 0 7 1\nq2 0 8 0\n")
+    (tmp_path / "known.csv").write_text("query_id,id\nq1,5\nq1,6\nq2,7\n")
     command = ["evaluate", old, "--queries", "new.csv", "--relevant"]
-    _, out, _ = run(*command, "qrels.txt")
+    _, out, _ = run(*command, "known.csv")
     header, *table, count, weight = out.splitlines()
     assert header.split()[:3] == ["search", "MRR", "MAP"]
     assert [row.split()[:2] for row in table] == [
@@ -162,10 +162,10 @@ def test_evaluate_measures_a_search_with_a_weight_chosen_on_other_queries(
     (tmp_path / "relevant.csv").write_text("query_id,id\nq2,9\nq3,5\nq1,7\n")
     facts = json.loads(run(*command, "relevant.csv", "--json", "-k", "3")[1])
     assert facts["queries_that_chose"] == 1
-    (tmp_path / "one.txt").write_text("q1 0 5 1\n")
-    assert "the index" in run(*command, "one.txt")[1].splitlines()[-1]
-    (tmp_path / "qrels.txt").write_text("other 0 5 1\n")
-    refused([*command, "qrels.txt"], "names no query of new.csv")
+    (tmp_path / "one.csv").write_text("query_id,id\nq1,5\n")
+    assert "the index" in run(*command, "one.csv")[1].splitlines()[-1]
+    (tmp_path / "known.csv").write_text("query_id,id\nother,5\n")
+    refused([*command, "known.csv"], "names no query of new.csv")
 
 
 def test_groups_keep_their_threshold_until_they_are_made_again(run, rows, old):

@@ -66,4 +66,4 @@ def test_every_model_but_the_courses_reads_folded_text():
     )
     assert lengths.similarity("pass\u00adword", "password") == pytest.approx(1)
     assert lengths.similarity("A", "a") < 0.9  # An encoder gets the case as it is.
-    assert TrainConfig.best().folded and not TrainConfig.course().folded
+    assert TrainConfig.preset("best").folded and not TrainConfig().folded

@@ -17,18 +17,16 @@ def test_intervals_equal_one_resample_at_a_time():
     generator = np.random.default_rng(0)
     labels = generator.random(60) < 0.4
     scores = (generator.normal(size=60) + labels).round(1)  # With ties.
-    intervals = metric_intervals(scores, labels, 0.5)
     rows = np.random.default_rng(0).integers(60, size=(1000, 60))
-    assert len(intervals) == 6 and intervals == metric_intervals(scores, labels, 0.5)
-    for name, interval in intervals.items():
+    for name, interval in metric_intervals(scores, labels, 0.5).items():
 
         def metric(scores, labels, name=name):
             return getattr(evaluate_scores(scores, labels, 0.5), name)
 
         each = [metric(scores[row], labels[row]) for row in rows[:40]]
-        found = bootstrap_interval(metric, scores, labels, resamples=40)
         expected = metric(scores, labels), *np.quantile(each, [0.025, 0.975])
-        assert dataclasses.astuple(found) == pytest.approx(expected), name
+        few = bootstrap_interval(metric, scores, labels, resamples=40)
+        assert dataclasses.astuple(few) == pytest.approx(expected), name
         assert dataclasses.astuple(interval) == pytest.approx(expected, abs=0.1)
     assert str(Interval(0.8123, 0.8, 0.82456)) == "0.812 [0.800, 0.825]"
 
@@ -38,8 +36,6 @@ def test_resamples_with_one_class_are_left_out_and_wrong_arguments_refused():
     assert (area.value, area.low, area.high) == (1.0, 1.0, 1.0)
     with pytest.raises(ArgumentError, match="resamples"):
         bootstrap_interval(lambda s, y: 0.0, [0.1, 0.2], [0, 1], resamples=0)
-    with pytest.raises(DataError, match="All 2 pairs"):
-        metric_intervals([0.1, 0.2], [1, 1], 0.5)
     with pytest.raises(DataError, match="undefined"):
         bootstrap_interval(lambda s, y: float("nan"), [0.1, 0.2], [0, 1])
 
@@ -48,7 +44,7 @@ RANKED = st.lists(st.integers(0, 9), unique=True, max_size=8)
 RELEVANT = st.sets(st.integers(0, 9), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(RANKED, RELEVANT), min_size=1, max_size=5))
 def test_retrieval_equals_the_definitions(queries):
     reciprocal, recall, average = [], [], []
@@ -64,22 +60,11 @@ def test_retrieval_equals_the_definitions(queries):
     assert metrics.queries == len(queries)
 
 
-def test_ndcg_counts_graded_relevance():
-    targets = {"a": 3, "b": 1, "z": 2}
-    ideal = 3 + 2 / np.log2(3) + 1 / 2
-    for row, gain in (
-        (["a", "z", "b"], ideal),
-        (["x", "b", "a"], 1 / np.log2(3) + 3 / 2),
-        (["x"] + ["y"] * 9 + ["a"], 0),  # the 11th does not count
-    ):
-        assert evaluate_retrieval([row], [targets]).ndcg == pytest.approx(gain / ideal)
-
-
 def test_intervals_draw_whole_clusters_of_queries_that_share_an_answer():
     ranked, relevant = [["a"], ["b"]] * 40, [{"a"}, {"c"}] * 40
     own = evaluate_retrieval(ranked, relevant, clusters=range(80)).intervals
     one = evaluate_retrieval(ranked, relevant, clusters=[0] * 80).intervals["MRR"]
-    assert list(own) == ["MRR", "MAP", "nDCG@10", "recall@1", "recall@5", "recall@10"]
+    assert list(own) == ["MRR", "MAP", "recall@1", "recall@5", "recall@10"]
     assert own["MRR"].value == one.value == 0.5 and (one.low, one.high) == (0.5, 0.5)
     assert 0.35 < own["MRR"].low < 0.45 and 0.55 < own["MRR"].high < 0.65
     halves = evaluate_retrieval(ranked, relevant, clusters=["a", "b"] * 40).intervals["MRR"]
@@ -90,23 +75,15 @@ def test_intervals_draw_whole_clusters_of_queries_that_share_an_answer():
     assert clusters[0] == clusters[1] == clusters[3] and len(set(clusters)) == 3
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "q1 0 a 1\nq1 0 b 0\nq2\t0\t7\t2\n\n",
-        "query_id,id,relevance\nq1,a,\nq1,b,0\nq2,7,2\n",
-        '{"query_id": "q1", "id": "a"}\n{"query_id": "q2", "id": 7, "relevance": 2}\n',
-    ],
-)
-def test_relevance_is_read_from_trec_csv_and_json(tmp_path, text):
-    (tmp_path / "r").write_text(text)
-    assert read_relevance(tmp_path / "r") == {"q1": {"a": 1}, "q2": {"7": 2}}
-
-
-@pytest.mark.parametrize(
-    "text", ["q1 0 a\n", "q1 0 a 1\nq1 0 a much\n", "query_id,id,relevance\nq,a,x\n"]
-)
-def test_relevance_of_another_form_is_refused_with_its_line(tmp_path, text):
-    (tmp_path / "r").write_text(text)
-    with pytest.raises(DataError, match=r"line [12]: neither TREC"):
-        read_relevance(tmp_path / "r")
+def test_relevance_is_read_from_csv_and_json_or_refused_with_its_line(tmp_path):
+    path = tmp_path / "r"
+    for text in (
+        "query_id,id\nq1,a\nq2,7\n",
+        '{"query_id": "q1", "id": "a"}\n{"query_id": "q2", "id": 7}\n',
+    ):
+        path.write_text(text)
+        assert read_relevance(path) == {"q1": {"a"}, "q2": {"7"}}
+    for text in ("q1 0 a 1\nq1 0 b 1\n", "query_id,id\nq1,\n", "query,id\nq1,a\n"):
+        path.write_text(text)
+        with pytest.raises(DataError, match=r"line [12]: it has no query_id"):
+            read_relevance(path)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese import PairBatches
@@ -39,12 +39,6 @@ def pairs_in(batches):
     return [pair for b in batches for pair in zip(rows_of(b.q1), rows_of(b.q2), strict=True)]
 
 
-def assert_same_batch(one, two):
-    for a, b in zip(one, two, strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a, b)
-
-
 def one_epoch(batches):
     """The batches of the epoch that begins now."""
     return [next(batches) for _ in range(batches.batches_per_epoch)]
@@ -56,22 +50,18 @@ OPTIONS = st.fixed_dictionaries(
         "batch_size": st.integers(1, 17),
         "seed": st.integers(0, 5),
         "topic_block": st.sampled_from([1, 3, 64]),
-        "lengths": st.sampled_from([1, 3, 13]),
         "swap": st.booleans(),
     }
 )
 
 
+@settings(max_examples=40)
 @given(LENGTHS, OPTIONS)
 def test_an_epoch_holds_each_pair_at_most_once_and_whole(lengths, options):
     first, second = make_pairs(*zip(*lengths))
     order = sorted if options["swap"] else list  # of the two sides of a pair
     pairs = Counter(tuple(order(pair)) for pair in zip(map(tuple, first), map(tuple, second)))
-    batch_size = options["batch_size"]
-    if len(first) < batch_size:
-        with pytest.raises(ArgumentError, match="make no batch"):
-            PairBatches(first, second, **options)
-        return
+    batch_size = options["batch_size"] = min(options["batch_size"], len(first))
     batches = PairBatches(first, second, **options)
     for number in range(2):
         assert batches.state()["epoch"] == number
@@ -91,6 +81,7 @@ def test_other_pairs_are_left_out_each_epoch():
     assert len({frozenset(pairs) for pairs in seen}) > 5
 
 
+@settings(max_examples=40)
 @given(LENGTHS, OPTIONS, st.integers(0, 25), st.booleans(), st.booleans())
 def test_resume_equals_no_interruption(lengths, options, taken, clustered, labelled):
     first, second = make_pairs(*zip(*lengths))
@@ -103,31 +94,30 @@ def test_resume_equals_no_interruption(lengths, options, taken, clustered, label
     for _ in range(taken):
         next(whole)
     state = json.loads(json.dumps(whole.state()))
-    resumed = PairBatches(
-        first, second, **{**options, "seed": 99}
-    )  # The state brings its own seed.
+    resumed = PairBatches(first, second, **options | {"seed": 99})  # The state brings its own seed.
     next(resumed)
     resumed.restore(state)
     assert resumed.state() == state
     for _ in range(12):
-        assert_same_batch(next(resumed), next(whole))
+        for ours, theirs in zip(next(resumed), next(whole), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
 
 
 CLUSTERED = st.lists(
-    st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9), st.booleans()),
-    min_size=2,
-    max_size=60,
+    st.tuples(st.integers(1, 6), st.integers(-1, 9), st.integers(-1, 9)), min_size=2, max_size=60
 )
 
 
-@given(CLUSTERED, st.integers(1, 16), st.booleans(), st.sampled_from([0, 2**40]))
-def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, swap, offset):
-    lengths, one, two, same = map(np.array, zip(*drawn))
-    one, two = (np.where(side < 0, side, side + offset) for side in (one, np.where(same, one, two)))
+@settings(max_examples=40)
+@given(CLUSTERED, st.integers(1, 16), st.booleans(), st.booleans(), st.sampled_from([0, 2**40]))
+def test_mask_marks_every_pair_of_one_cluster_and_no_other(drawn, batch_size, same, swap, offset):
+    lengths, *both = map(np.array, zip(*drawn))
+    one, two = (np.where(side < 0, side, side + offset) for side in both)
+    two = one if same else two
     first, second = make_pairs(lengths, lengths)
     cluster_of = dict(zip(map(tuple, [*first, *second]), [*one.tolist(), *two.tolist()]))
-    batch_size = min(batch_size, len(first))
-    batches = PairBatches(first, second, batch_size, clusters=(one, two), swap=swap)
+    clusters, batch_size = one if same else (one, two), min(batch_size, len(first))
+    batches = PairBatches(first, second, batch_size, clusters=clusters, swap=swap)
     for batch in one_epoch(batches):
         left, right = ([cluster_of[row] for row in rows_of(side)] for side in (batch.q1, batch.q2))
         expected = [[i != j and a >= 0 and a == b for j, b in enumerate(right)]
@@ -142,7 +132,7 @@ def test_labelled_pairs_go_with_each_batch_and_are_drawn_evenly():
     labels = np.arange(60) % 3 == 0
     table = {(tuple(a), tuple(b)): int(label) for a, b, label in zip(labelled1, labelled2, labels)}
     labelled = (labelled1, labelled2, labels)
-    batches = PairBatches(first, second, 8, lengths=2, labelled=labelled, pair_batch_size=6)
+    batches = PairBatches(first, second, 8, labelled=labelled, pair_batch_size=6)
     drawn = Counter()
     for batch in one_epoch(batches):
         assert batch._fields == ("q1", "q2", "labelled_q1", "labelled_q2", "is_duplicate")
@@ -174,60 +164,32 @@ def test_bucketing_pads_far_less_than_batches_at_random():
     assert len({batch.q1.shape for batch in epoch}) <= 14
 
 
-def test_a_table_with_rows_gives_the_batches_of_its_questions():
-    table = Ragged.from_lists([[10 * i + k + 2 for k in range(i % 7)] for i in range(30)])
-    rows = np.random.default_rng(1).integers(0, 30, (2, 200))
-    rows[rows % 7 == 0] += 1  # a question without a token that no pair uses may stand in the table
-    sides = PairBatches(table.take(rows[0]), table.take(rows[1]), 16, swap=True)
-    shared = PairBatches(table, table, 16, rows=tuple(rows), swap=True)
-    for _ in range(20):
-        assert_same_batch(next(sides), next(shared))
-
-
-GOOD = make_pairs([3, 4, 5], [3, 4, 5])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"batch_size": 0}, "batch_size"),
-        ({"seed": -1}, "seed"),
-        ({"lengths": 0}, "lengths"),
         ({"topic_block": 0}, "topic_block"),
-        ({"clusters": [1, 2]}, "3 ids, one a pair.*holds 2 and 2 ids"),
-        ({"clusters": [0.5, 1, 2]}, r"clusters\[0\] must be one integer per pair"),
-        ({"clusters": ([1, 2, 3],)}, "tuple of two"),
+        ({"clusters": [1, 2]}, r"clusters must be integers, \[3\] or \[2, 3\]"),
+        ({"clusters": [0.5, 1, 2]}, "clusters must be integers"),
         ({"batch_size": 4}, "3 pairs make no batch of 4"),
-        ({"labelled": ([[1]], [[1]])}, "labelled must be"),
-        ({"labelled": ([[2]], [[2]], [2])}, "0 or 1"),
+        ({"labelled": ([[2]], [[2]], [2])}, "labelled is_duplicate must be 0 or 1"),
+        ({"labelled": ([[2]], [[2]], [0, 1])}, "1 labelled pairs, and 2 labels"),
         ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
         ({"labelled": ([[2]], [[2]], [1]), "pair_batch_size": 0}, "pair_batch_size"),
-        ({"rows": ([0, 1], [0])}, r"rows\[0\] holds 2.*rows\[1\] holds 1"),
-        ({"rows": ([0, 3], [0, 1])}, r"rows\[0\]\[1\] is 3, but there are 3"),
-        ({"rows": ([0, -1], [0, 1])}, r"rows\[0\]\[1\] is -1"),
-        ({"rows": ([], [])}, "no pair"),
-        ({"q1": [[2]], "q2": [[2], [3]]}, "q1 holds 1 questions and q2 holds 2"),
-        ({"q1": [[2], [3]], "q2": [[2], []]}, "q2.1. is an empty question"),
-        ({"q1": [["a"]], "q2": [[2]]}, "q1.*integer token ids"),
+        ({"q1": [[2]]}, "q1 holds 1 questions and q2 holds 3"),
+        ({"q1": [[2], ["a"], [3]]}, "q1.*integer token ids"),
     ],
 )
 def test_bad_arguments_are_refused_at_the_call(arguments, message):
+    first, second = make_pairs([3, 4, 5], [3, 4, 5])
     with pytest.raises((ArgumentError, DataError), match=message):
-        PairBatches(**{"q1": GOOD[0], "q2": GOOD[1], "batch_size": 1, **arguments})
-
-
-def test_a_damaged_state_is_refused_and_one_behind_the_epoch_s_end_begins_the_next():
-    batches = PairBatches(*GOOD, 2)
-    for damaged in ({}, {**batches.state(), "batch": "x"}, {**batches.state(), "epoch": -1}):
-        with pytest.raises(ArgumentError):
-            batches.restore(damaged)
-    batches.restore({"seed": 0, "epoch": 2, "batch": 9})
-    assert batches.state() == {"seed": 0, "epoch": 3, "batch": 0}
+        PairBatches(**{"q1": first, "q2": second, "batch_size": 1, **arguments})
 
 
 # ---- The plan ----
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(1, 14))
 def test_chosen_lengths_pad_least(lengths, count):
     chosen = choose_lengths(np.bincount(lengths), count).tolist()
@@ -251,15 +213,13 @@ def test_neighbours_stay_together_only_where_asked():
         assert first.tolist() != sorted(first.tolist())  # and not in their order
 
 
-TRAINING = {"batch_size": 32, "seed": 34, "swap": True, "clusters": True}
 # Options; the start of the SHA-256 of the first 50 batches: a run that resumes goes on with the batches it
 # began with.
 GOLDEN = {
-    "masked, training": (TRAINING, "1fa03556de476bc8"),
-    "topics": ({**TRAINING, "lengths": 6, "topic_block": 32}, "97e08b3c7ec4dc1d"),
-    "labelled, masked": (
-        {**TRAINING, "labelled": True, "pair_batch_size": 64, "topic_block": 4}, "51d191ae67d591bf"),
-}  # fmt: skip
+    "masked": ({}, "8fae9989d86ef251"),
+    "topics": ({"topic_block": 32}, "97e08b3c7ec4dc1d"),
+    "labelled": ({"pair_batch_size": 64, "topic_block": 4}, "848b3b7a28ef0f44"),
+}
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -270,11 +230,14 @@ def test_the_batches_of_a_seed_are_always_the_same(name):
     rows = draw.integers(0, 700, (2, 900))
     clusters = np.repeat(draw.integers(-20, 150, 900)[None], 2, axis=0)
     clusters[1, ::5] = draw.integers(-20, 150, 180)
-    labelled = (table, table, draw.integers(0, 2, 400), tuple(draw.integers(0, 700, (2, 400))))
+    labels, labelled = draw.integers(0, 2, 400), draw.integers(0, 700, (2, 400))
     options, expected = GOLDEN[name]
-    made = {"clusters": tuple(clusters), "labelled": labelled}
-    options = {"lengths": 14, **options, **{k: v for k, v in made.items() if k in options}}
-    batches, digest = PairBatches(table, table, rows=tuple(rows), **options), hashlib.sha256()
+    if name == "labelled":
+        options = {**options, "labelled": (*map(table.take, labelled), labels)}
+    batches = PairBatches(
+        *map(table.take, rows), 32, seed=34, swap=True, clusters=clusters, **options
+    )
+    digest = hashlib.sha256()
     for _ in range(50):
         for array in next(batches):
             digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())

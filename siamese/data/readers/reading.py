@@ -142,12 +142,11 @@ def open_rows(
     names: Collection[str],
     specs: Sequence[str | None] = (),
     encoding: str | None = None,
-    by_name_alone: bool = False,
 ) -> Iterator[Rows]:
     """The rows of a file, a pipe ('-' for standard input) or a table in memory (a DataFrame, a dict, ...).
 
     A text is a table if its first line has one of `names` (in lower case) or one of the columns in `specs`
-    (as a user writes them, "title+body"); else, but for `by_name_alone`, if its lines have that shape.
+    (as a user writes them, "title+body"); else if its lines have that shape.
 
     Raises:
       DataError: missing, unreadable, empty, damaged, a web page, or a format that is not read.
@@ -162,7 +161,7 @@ def open_rows(
     known = {*names, *map(normal_name, asked)}
     with _open_bytes(source) as file:
         with _reading(report):
-            rows = _recognised(file, report, known, encoding, by_name_alone)
+            rows = _recognised(file, report, known, encoding)
         yield rows
 
 
@@ -200,9 +199,7 @@ def _table_rows(report: ReadReport, table: Table) -> Rows:
     return Rows(report, header, ((number, cells, "", None) for number, cells in rows), report.path)
 
 
-def _recognised(
-    file: BinaryIO, report: ReadReport, known: set[str], encoding: str | None, by_name_alone: bool
-) -> Rows:
+def _recognised(file: BinaryIO, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
     """Finds the format of a file, and its header."""
     name, head = report.path, file.peek(4096)
     if zipped := head.startswith(b"\x1f\x8b"):
@@ -224,12 +221,10 @@ def _recognised(
         text = io.TextIOWrapper(file, encoding, "surrogateescape", newline="")
     except LookupError:
         raise ArgumentError(f"encoding: Python has no text encoding {encoding!r}.") from None
-    return _text_rows(text, report, known, by_name_alone)
+    return _text_rows(text, report, known)
 
 
-def _text_rows(
-    text: io.TextIOWrapper, report: ReadReport, known: set[str], by_name_alone: bool
-) -> Rows:
+def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> Rows:
     """Finds the format of a text, and its header."""
     lines = _lines(text, report.path)
     start = list(islice(lines, HEAD_LINES))
@@ -248,7 +243,7 @@ def _text_rows(
         if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    mark = _delimiter([line for _, line in head], known, by_name_alone)
+    mark = _delimiter([line for _, line in head], known)
     if not mark:
         report.format, name = "a question a line", first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, line, None) for number, line in lines)
@@ -261,7 +256,7 @@ def _text_rows(
     return Rows(report, header, rows, where, text)
 
 
-def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | None:
+def _delimiter(head: list[str], known: set[str]) -> str | None:
     """What stands between the known names of a first line; else between the cells of most lines.
 
     None of plain text, in which a blank follows a comma.
@@ -274,7 +269,7 @@ def _delimiter(head: list[str], known: set[str], by_name_alone: bool) -> str | N
     names = headers[mark]
     if hits[mark]:
         return mark
-    if by_name_alone or len(names) == 1 or any(name.startswith(" ") for name in names):
+    if len(names) == 1 or any(name.startswith(" ") for name in names):
         return None
     rows = list(csv.reader(others, delimiter=mark))  # a quoted cell may hold lines
     alike = sum(len(row) == len(names) for row in rows)
