@@ -131,9 +131,7 @@ def _run(
     goes_on = f"Going on from {flags.init_from}. " if start else ""
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
-    # The rows next to the test rows are most like them.
-    options |= {"held_out_pairs": max(1000, len(parts[1]) // 2), "quiet": flags.json}
-    trainer = Trainer(parts[0], config, output, **options)
+    trainer = Trainer(parts[0], config, output, quiet=flags.json, **options)
     data = trainer.data
     check_both_labels(data.held_out, "The pairs that choose the threshold")
     note(

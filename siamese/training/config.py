@@ -38,8 +38,10 @@ class TrainConfig:
     """
 
     # The text and the model
-    network: str = _choice(
-        ("tower", "head"), "an LSTM tower, or an encoder's head", encoder=True, batches="bucketed"
+    encoder: str = _choice(
+        "",
+        "train a head on this frozen encoder, such as use; empty: an LSTM tower",
+        batches="bucketed",
     )
     folded: bool = _choice(False, "fold case, quotes, Unicode forms and markup of texts")
     vocabulary: str = _choice(("duplicates", "all"), "training pairs whose words have embeddings")
@@ -54,7 +56,6 @@ class TrainConfig:
         0.0, "share of each word's, or for a head each vector's, numbers set to 0", least=0, below=1
     )
     word_dropout: float = _choice(0.0, "share of words made unknown in training", least=0, below=1)
-    encoder: str = _choice("", "the frozen encoder below a head, such as use", network="head")
     # The pairs and their batches
     transitive_closure: bool = _choice(False, "where a = b and b = c, train on a = c too")
     # The bucketed ones: questions of like length, sides swapped at random, known duplicates masked.
@@ -138,7 +139,7 @@ _BEST = {
     "valid_duplicates": 3000, "eval_every": 250, "checkpoint_every": 500,
 }  # fmt: skip
 _HEAD = {
-    "network": "head", "encoder": "use", "learning_rate": 1e-3, "epochs": 4.0,
+    "encoder": "use", "learning_rate": 1e-3, "epochs": 4.0,
     "pair_loss_weight": 6.0,
 }  # fmt: skip
 PRESETS: dict[str, dict[str, Any]] = {

@@ -21,6 +21,7 @@ from siamese.training.config import TrainConfig
 from siamese.training.pair_batches import PairBatches
 
 TRAIN_SHARE = 0.8  # The course's share of the duplicates that train; the others validate.
+HELD_OUT = 10_000  # The last pairs that at most choose the threshold.
 COPIES = 3  # How often a labelled negative stands among the labelled pairs.
 VALID_BATCHES = 8  # The validation loss is the mean over so many batches at most.
 PAIR_DUPLICATES = 0.4  # The share of duplicates among the labelled pairs.
@@ -49,13 +50,12 @@ def prepare(
     config: TrainConfig,
     *,
     valid: QuestionPairs | None = None,
-    held_out_pairs: int = 10_000,
 ) -> TrainingData:
     """Tokenizes and divides the pairs as the course does.
 
     The vocabulary comes from all duplicates among `pairs` (or from all training pairs). The first 0.8 of
     the duplicates train (more where the rest exceeds ``config.valid_duplicates``), the rest validates. The
-    threshold is chosen on pairs of both labels behind the last pair that trains, at most `held_out_pairs`.
+    threshold is chosen on pairs of both labels behind the last pair that trains, at most `HELD_OUT`.
     Where `valid` is given, its pairs do both.
 
     Raises:
@@ -69,7 +69,7 @@ def prepare(
     # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
     n = len(pairs)
     known = int(duplicates[cut]) if cut < len(duplicates) else n
-    held_out = pairs.rows(max(known, n - held_out_pairs), n) if valid is None else valid
+    held_out = pairs.rows(max(known, n - HELD_OUT), n) if valid is None else valid
     texts = [*pairs.question1, *pairs.question2, *held_out.question1, *held_out.question2]
     tokenized = tokenize_questions(map(folded, texts) if config.folded else texts)
     first_rows = np.unique(tokenized.rows, return_index=True)[1]
@@ -162,7 +162,7 @@ def make_batches(data: TrainingData, config: TrainConfig) -> tuple[Iterator, lis
     The course's generator draws from Python's `random` as soon as its first batch is asked for.
     """
     ids, count = data.ids, len(data.valid[0])
-    if config.network == "head":  # A question is the row of its vector, a token of its own.
+    if config.encoder:  # A question is the row of its vector, a token of its own.
         rows = np.arange(len(ids) + 1)
         ids = Ragged(rows[:-1].astype(np.int32), rows)
     train, valid = ([ids.take(side) for side in part] for part in (data.train, data.valid))

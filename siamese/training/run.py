@@ -33,7 +33,7 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
 from siamese.storage.atomic import explained, lock_run, write_text_atomically
 from siamese.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
-from siamese.training.config import TrainConfig
+from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network
 from siamese.training.losses import make_loss, plateau
 from siamese.training.prepare import make_batches, prepare
@@ -69,7 +69,6 @@ class Trainer:
       config: the run's configuration.
       output_dir: the run's directory; None writes nothing.
       valid: labelled pairs for validation and threshold; taken from the end of `pairs` where None.
-      held_out_pairs: where `valid` is None, so many of the last pairs at most choose the threshold.
       init_from: for a head a model with an encoder, from whose head the run starts; its tower stays.
       resume: resume although the configuration differs from that of the directory's run.
       overwrite: discard the run in the directory and start over.
@@ -91,7 +90,6 @@ class Trainer:
         output_dir: str | os.PathLike | None = None,
         *,
         valid: QuestionPairs | None = None,
-        held_out_pairs: int = 10_000,
         init_from: DuplicateDetector | None = None,
         resume: bool = False,
         overwrite: bool = False,
@@ -101,18 +99,18 @@ class Trainer:
             raise ArgumentError("resume and overwrite exclude each other.")
         self.config, self.quiet, self.init_from = config, quiet, init_from
         self.output_dir = None if output_dir is None else Path(output_dir)
-        if init_from and (config.network != "head" or init_from.encoder is None):
+        if init_from and not (config.encoder and init_from.encoder):
             raise ArgumentError(
                 "A run starts from the head of a model; a tower starts from nothing."
             )
         self._encoder = init_from.encoder if init_from else None
-        if config.network == "head" and self._encoder is None:
+        if config.encoder and self._encoder is None:
             self._encoder = find_encoder(config.encoder)
-        self.data = data = prepare(pairs, config, valid=valid, held_out_pairs=held_out_pairs)
+        self.data = data = prepare(pairs, config, valid=valid)
         self._batches, self._valid_batches = make_batches(data, config)
         # The course's generator draws from Python's `random`: the run has a state of it of its own.
         self._random_state = random.Random(config.seed).getstate()
-        network, weights = self._head() if config.network == "head" else self._tower()
+        network, weights = self._head() if config.encoder else self._tower()
         loss, optimizer = make_loss(config), make_optimizer(config, self.total_steps)
         self._train_step = make_step(network, loss, optimizer, seed=config.seed)
         self._evaluate = make_evaluation(network, loss)
@@ -147,10 +145,6 @@ class Trainer:
         head = np.eye(vectors.shape[1], dtype=np.float32) if head is None else head
         return head_network(vectors, self.config.embedding_dropout), {"head": head}
 
-    def __repr__(self) -> str:
-        pairs, words = len(self.data.train[0]), self.data.vocabulary.size
-        return f"Trainer({pairs:,} duplicates, {words:,} words, step {self.step:,})"
-
     @functools.cached_property
     def total_steps(self) -> int:
         """Steps of the whole run, from its configuration."""
@@ -159,10 +153,8 @@ class Trainer:
         per_epoch = len(self.data.train[0]) / self.config.batch_size
         if self.config.batches == "bucketed":
             per_epoch = self._batches.batches_per_epoch
-        preset = TrainConfig.preset(
-            "head"
-        ).epochs  # The minimum holds for the preset's epochs alone.
-        is_preset = self.config.network == "head" and self.config.epochs == preset
+        # The minimum holds for the preset's epochs alone.
+        is_preset = self.config.encoder and self.config.epochs == PRESETS["head"]["epochs"]
         least = LEAST_STEPS if is_preset else 1
         return max(least, math.ceil(self.config.epochs * per_epoch))
 
@@ -355,17 +347,15 @@ class Trainer:
 
         The report sets the threshold and goes into the card, with more JSON values in `card`.
         """
-        is_head, start = self.config.network == "head", self.init_from
-        if not is_head:
+        start, tower = self.init_from, (None, None, None)
+        if not self.config.encoder:
             tower = self.weights, self.data.vocabulary, self.tower
         elif start and start.tower:
             tower = start.weights, start.vocabulary, start.tower
-        else:
-            tower = None, None, None
         detector = DuplicateDetector(
             *tower,
             encoder=self._encoder,
-            head=self.weights["head"] if is_head else None,
+            head=self.weights.get("head"),
             threshold=report.metrics.threshold if report else COURSE_THRESHOLD,
             calibration=self.calibration,
             card={
