@@ -229,7 +229,7 @@ def _ranking(shot: Any, flags: argparse.Namespace) -> dict[str, Any]:
 
 
 @command(
-    shared.INDEX,
+    arg("index", nargs="?", help="an index or a list of questions [300 examples written by hand]"),
     arg("--host", default="127.0.0.1", help="address to listen on [%(default)s]"),
     arg("--port", type=int, default=8000, help="0 picks a free one [%(default)s]"),
     arg("--allow-host", nargs="+", default=[], metavar="NAME", help="extra Host header to accept"),
@@ -241,11 +241,13 @@ def serve(flags: argparse.Namespace) -> None:
 
     siamese serve old.index                  (needs the packages of the extra serve)
     siamese serve questions.csv              (a list of questions; what is added is lost at the end)
+    siamese serve                            (300 questions written by hand, to look at the page)
     SIAMESE_API_KEY=... siamese serve old.index --host 0.0.0.0   (clients send Authorization: Bearer ...)
     """
     if flags.json:
         raise ArgumentError("The server answers in JSON by itself; leave --json out.")
+    from siamese.data.corpus import HANDWRITTEN
     from siamese.serving.api import serve as serve_index
 
-    with opened(flags.index, flags) as (index, _):
+    with opened(flags.index or str(HANDWRITTEN), flags) as (index, _):
         serve_index(index, flags.host, flags.port, flags.allow_host)

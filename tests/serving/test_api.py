@@ -14,6 +14,7 @@ import pytest
 from small_models import make_curve_detector, make_detector, random_questions
 
 from siamese import QuestionPairs
+from siamese.cli.main import main
 from siamese.errors import ArgumentError
 from siamese.search.index import QuestionIndex
 
@@ -211,6 +212,12 @@ def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
     with pytest.raises(ArgumentError, match=words):
         index = QuestionIndex.build(make_detector(), OLD)
         api.serve(index, **{"host": "127.0.0.1", "port": 0, **options})
+
+
+def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):
+    served = []
+    monkeypatch.setattr(api, "serve", lambda index, *where: served.append(len(index)))
+    assert main(["serve", "--port", "0"]) == 0 and served == [300]
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from siamese.data.pairs import QuestionPairs
 from siamese.errors import ArgumentError
 
 FILES = resources.files("siamese") / "data" / "corpus"
+HANDWRITTEN = FILES / "handwritten.csv"
 PAIRS = {"train": 12_000, "valid": 1_500, "test": 2_000}
 DUPLICATES = 0.37  # share of each part's pairs
 
@@ -103,5 +104,5 @@ def handwritten_questions() -> list[dict[str, str]]:
       >>> question["question"], question["source"]
       ('Do cats really need a second litter box?', 'everyday')
     """
-    text = (FILES / "handwritten.csv").read_text("utf-8")
+    text = HANDWRITTEN.read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
