@@ -135,7 +135,10 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
 
     Questions that stand in one pair, duplicate or not, go to one part. Groups are placed from the largest
     to the smallest, those of one size in an order drawn by `seed`, each where the largest share is missing.
-    Args, errors: as `QuestionPairs.split_by_cluster`.
+
+    Raises:
+      ArgumentError: fractions that are not positive or do not add to 1.
+      DataError: too few independent groups of questions for the parts.
     """
     shares = np.asarray(fractions, np.float64)
     if len(shares) < 2 or not shares.min() > 0 or abs(shares.sum() - 1) > 1e-6:

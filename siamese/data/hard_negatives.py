@@ -79,10 +79,8 @@ class SimilarQuestions:
 
         The pairs, int64 [n] of the training pairs, are halved again and again at the median of their first
         principal component, until a part holds at most `block`. A pair is the sum of its questions'
-        vectors, reduced by a truncated SVD (latent semantic analysis) and scaled to length 1.
-
-        Returns:
-          int64 [n]: positions in `pairs`.
+        vectors, reduced by a truncated SVD (latent semantic analysis) and scaled to length 1. Returns
+        positions in `pairs`, int64 [n].
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.preprocessing import normalize

@@ -114,12 +114,8 @@ class QuestionPairs:
     def split_by_cluster(self, fractions: Sequence[float], seed: int = 0) -> list[QuestionPairs]:
         """Parts that share no question, so that a test asks about unseen questions only.
 
-        Each fraction, such as ``(0.8, 0.1, 0.1)``, gives about this share of the pairs, in the original
-        order; the same seed gives the same parts.
-
-        Raises:
-          ArgumentError: fractions that are not positive or do not add to 1.
-          DataError: too few independent groups of questions for the parts.
+        Each fraction, such as ``(0.8, 0.1, 0.1)``, gives about this share of the pairs, in their order. For
+        errors see `cluster_split`.
         """
         return [self.select(rows) for rows in cluster_split(self, fractions, seed)]
 

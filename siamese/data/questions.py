@@ -30,8 +30,8 @@ class QuestionList:
       ids: text, one for each question: the file's own ids; where it has none, the numbers of its data rows
         from 0, rows that were left out counted (of a file of pairs the questions are counted).
       has_ids: whether the ids are the file's own.
-      columns: the other columns of each question, as JSON values, or None where there are none; where
-        columns were joined, these too. Columns of one name are a list of their values.
+      columns: the other columns of each question (and those that were joined), as JSON values, or None
+        where there are none. Columns of one name are a list of their values.
       rows: the number of each question's data row from 0.
       column: the columns of the questions, as `read_questions` takes them.
     """

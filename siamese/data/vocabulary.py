@@ -22,14 +22,12 @@ class Vocabulary(Mapping):
     """The course's numbering of words: unknown 0, ``<PAD>`` 1, then words in order of first appearance.
 
     Frozen: ``vocab[word]`` is 0 for an unknown word and never enters it, so it can stand where the course
-    uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only
-    (``<PAD>`` is one). Make one of a list of words, or with `from_pairs` of training questions.
+    uses ``defaultdict(lambda: 0)``. ``in``, ``len``, ``get`` and iteration know the known words only.
 
     Args:
-      words: the known words by id; ``words[0]`` is ``<PAD>``, with id 1. Repeated words are skipped, and
-        ``<PAD>`` may be left out.
-      folded: read questions and words by `siamese.data.text.folded`, without differences of case, quotes,
-        Unicode form and HTML (the course does not). `words` are folded already.
+      words: the known words by id, from ``<PAD>`` on, which may be left out; repeated words are skipped.
+      folded: read questions and words by `siamese.data.text.folded` (the course does not). `words` are
+        folded already.
       unknown_ids: how many ids behind the last word's the unknown words share; which of them is chosen by
         a word's CRC-32, so that two different unknown words are seldom taken for one (feature hashing,
         Weinberger et al. 2009, arXiv:0902.2206). 0: all of them are 0.
