@@ -27,33 +27,17 @@ from jax import lax
 from siamese.errors import ShapeError
 
 
-def lstm_mean(kernel, bias, x, places, mask=None, *, reverse: bool = False):
-    """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
+def word_products(kernel, bias, x):
+    """The input's part of each word's gates, ``x @ Wx + bias``: float32 [words, 4 * d_model].
 
     Args:
       kernel: float [d_in + d_model, 4 * d_model], as in Trax.
       bias: float [4 * d_model], the forget bias included.
       x: float [words, d_in], the vectors of distinct words.
-      places: int32 [batch, length], which of them stands where.
-      mask: None, or bool [batch, length]; where False the state does not advance and does not count.
-      reverse: run from the last position to the first.
-
-    Returns:
-      float [batch, d_model]; zero for a row without any unmasked position.
 
     Raises:
       ShapeError: shapes that do not go together; the message names them.
-
-    Example:
-      >>> places = jnp.zeros((1, 4), jnp.int32)
-      >>> lstm_mean(jnp.zeros((5, 8)), jnp.zeros(8), jnp.ones((1, 3)), places).shape
-      (1, 2)
     """
-    return mean_state(kernel, word_products(kernel, bias, x), places, mask, reverse)
-
-
-def word_products(kernel, bias, x):
-    """``x @ Wx + bias``, float32 [words, 4 * d_model], of x and the others as `lstm_mean` takes them."""
     d_in = kernel.shape[0] - kernel.shape[1] // 4
     if x.ndim != 2 or x.shape[1] != d_in or bias.shape != kernel.shape[1:]:
         raise ShapeError(
@@ -64,11 +48,24 @@ def word_products(kernel, bias, x):
 
 
 def mean_state(kernel, products, places, mask=None, reverse: bool = False):
-    """`lstm_mean` from what `word_products` gives."""
-    d_model = kernel.shape[1] // 4
-    if mask is not None and mask.shape != places.shape:
-        raise ShapeError(f"mask must have shape {places.shape}, as places; it has {mask.shape}.")
-    from_state = jnp.asarray(kernel[-d_model:])
+    """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
+
+    Args:
+      kernel: float [d_in + d_model, 4 * d_model], as in Trax.
+      products: float [words, 4 * d_model], see `word_products`.
+      places: int32 [batch, length], which of the words stands where.
+      mask: None, or bool [batch, length]; where False the state does not advance and does not count.
+      reverse: run from the last position to the first.
+
+    Returns:
+      float [batch, d_model]; zero for a row without any unmasked position.
+
+    Example:
+      >>> kernel, places = jnp.zeros((5, 8)), jnp.zeros((1, 4), jnp.int32)
+      >>> mean_state(kernel, word_products(kernel, jnp.zeros(8), jnp.ones((1, 3))), places).shape
+      (1, 2)
+    """
+    from_state = jnp.asarray(kernel[-kernel.shape[1] // 4 :])
     if mask is None:
         return _sum(reverse, from_state, products, places.T, None) / places.shape[1]
     total = _sum(reverse, from_state, products, places.T, jnp.asarray(mask).T[:, :, None])

@@ -22,9 +22,6 @@ class Ragged(Sequence):
       values: int32 [total]; all rows, one after the other.
       offsets: int64 [rows + 1]; row i is ``values[offsets[i]:offsets[i + 1]]``.
 
-    Raises:
-      DataError: where the offsets do not describe `values`.
-
     Example:
       >>> rows = Ragged.from_lists([[5, 6], [], [7]])
       >>> rows.lengths.tolist(), rows.padded([0, 2], length=3, pad=1).tolist()
@@ -34,15 +31,7 @@ class Ragged(Sequence):
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
         self.values = np.asarray(values, dtype=np.int32)
         self.offsets = np.asarray(offsets, dtype=np.int64)
-        if self.values.ndim != 1 or self.offsets.ndim != 1 or not len(self.offsets):
-            raise DataError("Ragged takes flat values and at least one offset.")
-        steps = np.diff(self.offsets)
-        if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (steps < 0).any():
-            raise DataError(
-                f"Ragged offsets must rise from 0 to {len(self.values)} (the number of values); "
-                f"they run from {self.offsets[0]} to {self.offsets[-1]}."
-            )
-        self.lengths = steps  # int64 [rows]
+        self.lengths = np.diff(self.offsets)  # int64 [rows]
 
     @classmethod
     def from_lists(cls, rows: Iterable[Sequence[int]]) -> Ragged:

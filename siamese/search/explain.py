@@ -17,7 +17,6 @@ _NEGATION = re.compile(r"no|not|never|none|nothing|nobody|neither|nor|cannot|wit
 # A word with a capital after another word, but "I"; or with two capitals.
 _NAME = re.compile(r"(?<=[\w,;:)'] )(?!I\b)[A-Z][\w']*|\b[A-Z]\w*[A-Z][\w']*")
 BAR = 20  # characters of the longest bar
-MOST_WORDS = 40  # unknown words that are named
 
 
 class WordEffect(NamedTuple):
@@ -44,13 +43,6 @@ class Explanation(NamedTuple):
     words1: list[WordEffect]
     words2: list[WordEffect]
 
-    @property
-    def unknown_note(self) -> str:
-        """A sentence that names words that the model has never seen; empty where there are none."""
-        unknown = [harmless(w.word) for w in (*self.words1, *self.words2) if not w.known]
-        words = ", ".join(dict.fromkeys(unknown[:MOST_WORDS]))
-        return words and f"Never seen by the model: {words}. It cannot know what such words mean."
-
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         words1, words2 = ([rounded(w._asdict()) for w in ws] for ws in (self.words1, self.words2))
@@ -71,7 +63,7 @@ class Explanation(NamedTuple):
                 note = "" if known else "  (never seen by the model)"
                 lines.append(f"    {harmless(word):<{width}}  {bar}{note}")
             lines.append("")
-        return "\n".join([*lines, f"  {self.unknown_note}"]).rstrip()
+        return "\n".join(lines).rstrip()
 
 
 def explain(detector: DuplicateDetector, question1: str, question2: str) -> Explanation:

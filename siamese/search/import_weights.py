@@ -71,19 +71,16 @@ def read_vocabulary(path: str | os.PathLike) -> Vocabulary:
       DataError: no such file, or ids that are not the course's: ``<PAD>`` 1, then 2, 3, ...
     """
     with explained(path, "read the vocabulary", DataError):
-        data = Path(path).read_bytes()
+        content = Path(path).read_bytes()
     try:
-        ids = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not complete JSON in UTF-8 ({error}).") from None
-    if not isinstance(ids, dict):
-        raise DataError(f"{path} is no JSON object, word -> id. Write it by json.dump(vocab).")
-    word_of = {number: word for word, number in ids.items() if type(number) is int}
-    words = [word_of.get(number) for number in range(PAD_ID, len(ids) + PAD_ID)]
-    if None in words or words[:1] != [PAD]:
-        wrong = words.index(None) + PAD_ID if None in words else PAD_ID
+        ids = json.loads(content.decode("utf-8-sig"))
+        word_of = {number: word for word, number in ids.items()}
+        words = [word_of[number] for number in range(PAD_ID, len(ids) + PAD_ID)]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(
-            f"{path}: ids must be those of the course, {PAD} 1 and then every number once; "
-            f"no word, or another one, has the id {wrong}."
-        )
+            f"{path} is no JSON object of the course's words, {PAD} 1 and then every number once "
+            f"({type(error).__name__}: {error}). Write it by json.dump(vocab)."
+        ) from None
+    if words[:1] != [PAD]:
+        raise DataError(f"{path}: the id {PAD_ID} must be that of {PAD}, as in the course.")
     return Vocabulary(words)

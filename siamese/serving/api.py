@@ -115,7 +115,7 @@ def _add_questions(v1: APIRouter, index: QuestionIndex) -> None:
     def explain_pair(body: schema.Pair) -> Response:
         """The cosine of two questions, and what each of their words does to it."""
         explanation = explain(index.detector, body.question1, body.question2)
-        return answered({**explanation.as_dict(), "note": explanation.unknown_note})
+        return answered(explanation.as_dict())
 
     @v1.post("/search", response_model=schema.Hits, responses=problems(404))
     def search(body: schema.Search) -> Response:

@@ -75,7 +75,7 @@ GROUP_ROW = {"group": str, "keep": int, "similarity": float, "same_text": int}
 GROUP_ROW |= {"id": str, "question": str}
 Problem = create_model("Problem", detail=str)
 Answers = create_model("Answers", answers=list[create_model("Answer", **ANSWER)])
-EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS, "note": str}
+EFFECTS = {"threshold": float, "words1": WORDS, "words2": WORDS}
 Explained = create_model("Explained", **ANSWER, **EFFECTS)
 Hits = create_model("Hits", results=list[list[model_of(Hit)]])
 Changed, Removed = model_of(Added), create_model("Removed", removed=int)

@@ -24,7 +24,7 @@ def test_effects_are_what_leaving_a_word_out_changes():
             effect = full - detector.similarity(left, other)
             assert word.effect == pytest.approx(effect, abs=1e-5)
     assert json.loads(json.dumps(found.as_dict()))["words2"][3]["known"] is False
-    assert "Never seen by the model: xyzzy." in str(found)
+    assert "(never seen by the model)" in str(found)
 
 
 def test_the_only_word_has_no_effect_and_none_are_refused():
