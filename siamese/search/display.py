@@ -49,11 +49,10 @@ def excel_cell(value: Any) -> Any:
         return f"'{value}"
 
 
-def csv_line(cells: Iterable[Any], excel: bool = False) -> str:
-    """A record of CSV without a line end; with `excel` no cell is taken for a formula."""
+def csv_line(cells: Iterable[Any]) -> str:
+    """A record of CSV without a line end."""
     out = io.StringIO()
-    row = map(excel_cell, cells) if excel else cells
-    csv.writer(out).writerow(row)  # It quotes a cell with a line break.
+    csv.writer(out).writerow(cells)  # It quotes a cell with a line break.
     return out.getvalue()[:-2].encode("utf-8", "replace").decode()
 
 

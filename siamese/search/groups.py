@@ -55,16 +55,6 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     return groups_of(vectors, average_linkage(vectors, threshold))
 
 
-def linked_labels(
-    vectors: np.ndarray, unknown: np.ndarray, threshold: float, decide: Callable | None
-) -> np.ndarray:
-    """Groups by `average_linkage`, int64 labels [n]; the `unknown`, bool [n], are left alone."""
-    labels = np.arange(len(vectors))
-    some = vectors[~unknown] if unknown.any() else vectors
-    labels[~unknown] = average_linkage(some, threshold, decide=decide) + len(vectors)
-    return labels
-
-
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
     """The groups that int64 [n] labels tell, as `duplicate_groups` returns them.
 

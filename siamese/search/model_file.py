@@ -165,20 +165,14 @@ def read_model(path: str | os.PathLike) -> DuplicateDetector:
 
 def vector_facts(detector: DuplicateDetector) -> dict[str, Any]:
     """What decides a detector's vectors beside its arrays, as JSON values."""
-    tower, words = detector.tower, detector.vocabulary
+    tower, words, encoder = detector.tower, detector.vocabulary, detector.encoder
     names = "words", "folded", "unknown_ids"
     return {
         "tower": tower and {name: getattr(tower, name) for name in TOWER},
         "vocabulary": tower and {name: getattr(words, name) for name in names},
-        "encoder": encoder_facts(detector),
+        "encoder": encoder and {"name": encoder.name, "fingerprint": encoder.fingerprint},
         "shares": detector.shares,
     }
-
-
-def encoder_facts(detector: DuplicateDetector) -> dict[str, Any] | None:
-    """A detector's encoder as JSON values: name and fingerprint; None without an encoder."""
-    encoder = detector.encoder
-    return encoder and {"name": encoder.name, "fingerprint": encoder.fingerprint}
 
 
 def check_encoder(detector: DuplicateDetector) -> None:
@@ -191,7 +185,7 @@ def check_encoder(detector: DuplicateDetector) -> None:
 
 
 def saved_encoder(path: str | os.PathLike, facts: Mapping[str, Any]) -> Any:
-    """The encoder that a file names (`encoder_facts`).
+    """The encoder that a file names, by its name and fingerprint.
 
     Raises:
       CheckpointError: it is another encoder now.
@@ -218,8 +212,8 @@ def index_facts(
     detector: DuplicateDetector, path: str | os.PathLike | None, model: str | os.PathLike | None
 ) -> dict[str, Any]:
     """What an index says of its model: checksum, encoder, places; for an encoder alone its threshold."""
-    facts = {"model_checksum": detector.checksum, "encoder": encoder_facts(detector), "model": []}
-    facts["size"] = detector.output_size
+    facts = {"model_checksum": detector.checksum, "size": detector.output_size, "model": []}
+    facts["encoder"] = vector_facts(detector)["encoder"]
     if model is not None and os.path.exists(model):  # Else it is an encoder's name.
         where = model_path(model).resolve()
         # Relative first, so that model and index can be moved together.

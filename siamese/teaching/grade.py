@@ -103,7 +103,7 @@ def grade_class(
         write_text_atomically(page, text)
         rows[row["file"]] = row
         lines = [COLUMNS, *([row[key] for key in COLUMNS] for _, row in sorted(rows.items()))]
-        text = "".join(f"{csv_line(line, excel=True)}\n" for line in lines)
+        text = "".join(f"{csv_line(map(excel_cell, line))}\n" for line in lines)
         write_text_atomically(table, text)
         note(f"{name}: {row['total']:g} of {row['out_of']:g}. {row['remarks'][:200]}")
 

@@ -16,7 +16,7 @@ from siamese.data.readers.tables import text_list
 from siamese.errors import CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member, linked_labels
+from siamese.search.groups import Member
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
 from siamese.search.index.file import REMAKE, IndexFile, settings, write_settings
@@ -25,12 +25,12 @@ from siamese.search.index.ranking import (
     MODES,
     VECTOR_WEIGHT,
     Hit,
-    hits_of,
     ranked,
     words_in,
 )
 from siamese.search.index.rows import State
 from siamese.search.index.stored_groups import Snapshot
+from siamese.search.linkage import average_linkage
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -238,8 +238,10 @@ class QuestionIndex:
                 return stored_groups.snapshot(db, state, detector, linked, cut)
             texts = [text for (text,) in db.execute("select text from question order by row")]
         cut = detector.threshold if threshold is None else float(threshold)
-        unknown, change = detector.without_known_words(texts), not self._file.read_only
-        linked = linked_labels(state.vectors, unknown, *detector.rule(cut))
+        known, change = ~detector.without_known_words(texts), not self._file.read_only
+        (least, decide), linked = detector.rule(cut), np.arange(len(texts))
+        some = state.vectors if known.all() else state.vectors[known]
+        linked[known] = average_linkage(some, least, decide=decide) + len(texts)
         with self._moment(change) as db:
             if change:  # Meanwhile some questions may have gone, and others may have come.
                 stored_groups.write_labels(db, state, linked, self._state, cut)
@@ -319,16 +321,19 @@ class QuestionIndex:
                 state, detector = self._state, self._detector
                 stems = rows_of.stem_numbers(db, words)
             rankings = [*ranked(state, queries, stems, k, mode, weight)]
-            rows = {row for ranking in rankings for row in ranking[0].tolist()}
+            rows = state.rows[np.unique(np.concatenate([*rankings, np.zeros(0, np.int64)]))]
             with self._moment() as db:
-                entries = {row[0]: row for row in rows_of.rows_where(db, "row", rows)}
-            if len(entries) == len(rows):  # Else a question was removed meanwhile.
+                found = {row[0]: row for row in rows_of.rows_where(db, "row", rows.tolist())}
+            if len(found) == len(rows):  # Else a question was removed meanwhile.
                 break
-        entries, answers = {row: rows_of.entry(own) for row, own in entries.items()}, []
-        for ranking, query in zip(rankings, queries):
-            vectors = state.vectors[np.searchsorted(state.rows, ranking[0])]
-            judged = detector.judged(vectors, query[None], threshold)
-            answers.append(hits_of(ranking, judged, entries) if query.any() else [])
+        answers = []
+        for places, query in zip(rankings, queries):
+            entries = [rows_of.entry(found[row]) for row in state.rows[places].tolist()]
+            judged = detector.judged(state.vectors[places], query[None], threshold)
+            hits = [
+                Hit(e["id"], e["question"], *own, e["columns"]) for e, own in zip(entries, judged)
+            ]
+            answers.append(hits if query.any() else [])
         return answers[0] if isinstance(questions, str) else answers
 
     def export(self, path: str | os.PathLike) -> int:
@@ -345,9 +350,10 @@ class QuestionIndex:
             before = self._state
             try:
                 with self._file.transaction(change) as db:
-                    if self._file.version != self._version:
+                    (version,) = db.execute("pragma data_version").fetchone()
+                    if version != self._version:
                         self._read(db)
-                        self._version = self._file.version
+                        self._version = version
                     yield db
                     if change:
                         self._read(db)

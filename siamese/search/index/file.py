@@ -180,11 +180,6 @@ class IndexFile:
                     self._db.execute("rollback")
                 raise
 
-    @property
-    def version(self) -> int:
-        """What changes when another connection changes the file; in a transaction, of its moment."""
-        return self._db.execute("pragma data_version").fetchone()[0]
-
     @contextmanager
     def made(self) -> Iterator[sqlite3.Connection]:
         """A transaction that replaces what the file holds by empty tables; others share the file after it.

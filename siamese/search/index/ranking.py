@@ -7,7 +7,7 @@ is, are counted over all questions whenever one is asked, so that what was added
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +28,7 @@ _WORD = re.compile(r"\w+")
 class Hit(NamedTuple):
     """An old question, with its similarity (cosine) to the new one.
 
-    `probability` is None where the model has no calibration. The ranks, from 1, are those by cosine and by
-    words; None where the question is not in that list.
+    `probability` is None where the model has no calibration.
     """
 
     id: str
@@ -38,8 +37,6 @@ class Hit(NamedTuple):
     probability: float | None
     is_duplicate: bool
     columns: dict[str, Any]
-    vector_rank: int | None = None
-    word_rank: int | None = None
 
 
 # ---- Words ----
@@ -139,11 +136,11 @@ def ranked(
     k: int,
     mode: str,
     weight: float,
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """The k hits of each query, best first: rows, ranks by vector, ranks by words.
+) -> Iterator[np.ndarray]:
+    """The places of the k hits of each query, best first, int64.
 
-    Ranks count from 1; 0 is for a question that is not in that list. Of a hybrid search both lists are
-    as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and cosine, with its `weight`.
+    Of a hybrid search both lists are as long as `DEPTH` or k; their union is ranked, all of it, by BM25 and
+    cosine, with its `weight`.
 
     `state` is what is searched (`siamese.search.index.rows.State`), `queries` are float32 [queries, d],
     `stems` the numbers of each one's stems.
@@ -152,35 +149,13 @@ def ranked(
     by_vector = np.zeros((len(queries), 0), np.int64)
     if mode != "words":
         by_vector, _ = top_k(state.vectors, queries, depth)
-    for query, numbers, near in zip(queries, stems, by_vector):
-        worded = near[:0]
+    for query, numbers, places in zip(queries, stems, by_vector):
         if mode != "vectors":
             scores = bm25(state.words, numbers)
             worded = best_rows(scores, depth, least=1e-30)
-        places = np.union1d(near, worded)  # rising
-        ranks = np.zeros((2, len(places)), np.int64)
-        for rank, some in zip(ranks, (near, worded)):
-            rank[np.searchsorted(places, some)] = np.arange(1, len(some) + 1)
-        order = np.argsort(ranks[int(mode == "words")])
+            places = worded if mode == "words" else np.union1d(places, worded)  # rising
         if mode == "hybrid":
             cosines = cosines_with(state.vectors[places], query)
-            order = np.lexsort((places, -cosines, -joined_scores(cosines, scores[places], weight)))
-        order = order[:k]
-        yield state.rows[places[order]], *ranks[:, order]
-
-
-def hits_of(
-    ranking: tuple[np.ndarray, ...],
-    judged: list[tuple[float, float | None, bool]],
-    entries: Mapping[int, Mapping[str, Any]],
-) -> list[Hit]:
-    """The hits of a query.
-
-    `ranking` is what `ranked` has for it; `judged` are cosine, probability and whether it is a duplicate,
-    of each row, and `entries` the rows' questions, as in `QuestionIndex.entries`.
-    """
-    hits = []
-    for row, *ranks, answer in zip(*(part.tolist() for part in ranking), judged):
-        i, question, columns = entries[row].values()
-        hits.append(Hit(i, question, *answer, columns, *(rank or None for rank in ranks)))
-    return hits
+            joined = joined_scores(cosines, scores[places], weight)
+            places = places[np.lexsort((places, -cosines, -joined))]
+        yield places[:k]
