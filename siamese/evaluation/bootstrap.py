@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import whole_number
-from siamese.errors import DataError
 from siamese.evaluation.metrics import check_scores, metric_values
 
 
@@ -43,7 +41,7 @@ def bootstrap_interval(
       resamples: how many samples are drawn.
 
     Raises:
-      ArgumentError, DataError: see `check_scores`; a metric that is NaN on every resample.
+      ArgumentError, DataError: see `check_scores`.
     """
     scores, truth = check_scores(scores, labels)
     return _intervals(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]
@@ -80,10 +78,7 @@ def _intervals(
     values: Callable[[np.ndarray], Any], n: int, resamples: int = 1000
 ) -> list[Interval]:
     """The intervals of some values, a function: places of a sample, int [n] -> floats [values]."""
-    whole_number(resamples, "resamples", 1)
     generator = np.random.default_rng(0)
     samples = [values(generator.integers(n, size=n)) for _ in range(resamples)]
-    if np.isnan(samples).all(axis=0).any():
-        raise DataError(f"The metric is undefined on all {resamples} resamples: too few pairs.")
     low, high = np.nanquantile(samples, [0.025, 0.975], axis=0)
     return [Interval(*map(float, each)) for each in zip(values(np.arange(n)), low, high)]

@@ -147,25 +147,17 @@ class PairBatches(Iterator):
 
 
 class Pairs:
-    """Pairs of questions as rows of one table.
-
-    Attributes:
-      table: Ragged [2 * pairs]; the first questions, then the second ones.
-      rows: int64 [2, pairs]; each pair's two questions in it.
-      lengths: int64 [pairs]; tokens of the longer question.
-
-    Raises:
-      DataError: for no pairs, sides of unequal length, empty questions.
-    """
+    """Pairs of questions as rows of one table."""
 
     def __init__(self, q1: Any, q2: Any, name: str = ""):
         names = f"{name}q1", f"{name}q2"
         one, two = map(token_rows, (q1, q2), names)
         check_pairs(one, two, *names)
         values = np.concatenate([one.values, two.values])
+        # The first questions, then the second ones.
         self.table = Ragged(values, np.append(one.offsets, two.offsets[1:] + len(one.values)))
-        self.rows = np.arange(2 * len(one)).reshape(2, -1)
-        self.lengths = self.table.lengths[self.rows].max(axis=0)
+        self.rows = np.arange(2 * len(one)).reshape(2, -1)  # each pair's two questions
+        self.lengths = self.table.lengths[self.rows].max(axis=0)  # of the longer question
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -91,7 +91,7 @@ class Network(NamedTuple):
     vectors: Callable[[dict, Batch, Any], Any]
     whole: Callable[
         [dict, dict, Batch], dict
-    ]  # gradients of the seen weights as those of all weights
+    ]  # the seen weights' gradients as those of all weights
 
 
 def tower_network(
@@ -126,18 +126,11 @@ def make_step(
     *,
     seed: int = 0,
 ) -> Callable[[State, tuple], tuple[State, dict[str, Any]]]:
-    """A training step, compiled once for each shape of batch.
+    """step(state, batch) -> (state, metrics), compiled once for each shape of batch.
 
-    Args:
-      network: what trains.
-      loss: see `siamese.training.losses.make_loss`.
-      optimizer: see `make_optimizer`.
-      seed: of the dropout; a step draws from the seed and its number alone.
-
-    Returns:
-      step(state, batch) -> (state, metrics). The given state is used up. `batch` is (q1, q2), int32
-      [batch, length] each, or a `PairBatches`' batch; metrics are the mean loss a pair and the gradient's
-      norm, as JAX numbers.
+    The given state is used up. A batch is (q1, q2), int32 [batch, length] each, or a `PairBatches`' batch;
+    metrics are the mean loss a pair and the gradient's norm, as JAX numbers. The dropout draws from the
+    seed and the step's number alone. For the loss see `siamese.training.losses.make_loss`.
     """
 
     @partial(jax.jit, donate_argnums=0)

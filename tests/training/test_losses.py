@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from siamese import ArgumentError, ShapeError, TrainConfig
+from siamese import TrainConfig
 from siamese.course.loss import loss_from_scores
 from siamese.training.losses import (
     PAIR_CENTRE,
@@ -67,16 +67,3 @@ def test_the_loss_of_a_configuration():
         equal = 1 + 1e-7 * np.random.RandomState(0).randn(64, 64)  # all vectors, but for rounding
         assert float(loss(equal)[1]) == pytest.approx(plateau(TrainConfig(margin=0.3)), abs=1e-2)
     assert plateau(TrainConfig()) == 0.5 and plateau(TrainConfig.preset("best")) is None
-
-
-@pytest.mark.parametrize(
-    "scores, mask, error, message",
-    [
-        (np.ones((6, 4)), None, ShapeError, "square"),
-        (SCORES, MASK[:2, :2], ShapeError, "mask"),
-        (np.ones((1, 1)), None, ArgumentError, "at least 2"),
-    ],
-)
-def test_arguments_that_do_not_fit(scores, mask, error, message):
-    with pytest.raises(error, match=message):
-        ranking_loss(scores, mask)

@@ -5,10 +5,12 @@ import dataclasses
 import json
 import re
 import signal
+import subprocess
 
 import numpy as np
 import pytest
 from killed_training import killed_runs
+from small_disks import mounted_tmpfs
 
 from siamese import CheckpointError, DataError, DuplicateDetector, Trainer
 from siamese.cli.main import main
@@ -122,6 +124,36 @@ def test_patience_ends_a_run_early_and_the_best_state_stays(corpus, tmp_path):
     assert trainer.step < 400 and len(losses) - 1 - best == 3
     steps = [facts["step"] for facts in contents(tmp_path)[1]]
     assert steps == [trainer.step, trainer.history[best]["step"]]
+
+
+def test_a_damaged_checkpoint_is_refused_and_not_overwritten(corpus, tmp_path):
+    train(corpus, output=tmp_path, steps=2)[1].save()
+    path = tmp_path / "checkpoint.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    for damaged in (content, (tmp_path / "model.safetensors").read_bytes()):
+        path.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=str(path)):
+            train(corpus, output=tmp_path)
+        assert path.read_bytes() == damaged
+
+
+def test_a_disk_that_fills_up_or_is_read_only_keeps_the_checkpoint(corpus, tmp_path):
+    with mounted_tmpfs(tmp_path / "disk", "2m") as disk:
+        run = disk / "run"
+        train(corpus, output=run, steps=2)
+        with open(disk / "ballast", "wb", buffering=0) as file, pytest.raises(OSError):
+            while True:
+                file.write(bytes(1024))
+        with pytest.raises(CheckpointError, match="the disk is full"):
+            train(corpus, output=run)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(CheckpointError, match="the file system is read-only"):
+            train(corpus, output=run)
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        assert not list(run.glob("*.tmp-*"))
+        (disk / "ballast").unlink()
+        assert train(corpus, output=run)[1].resumed_from == 2
 
 
 # ---- Collapse, NaN ----

@@ -110,41 +110,29 @@ BEST = TrainConfig.preset("best", pair_batch_size=4, batch_size=6)
 
 
 def test_a_step_equals_plain_autodiff_over_the_whole_embedding():
-    weights, batch = init(jax.random.key(0), MASKED, "forget_gate"), (tokens(6, 9), tokens(6, 9, 1))
-    loss, optimizer = make_loss(BEST), make_optimizer(BEST, 100)
-
-    def reference(weights):
-        vectors = encode(weights, np.concatenate(batch), MASKED)
-        return loss(vectors[:6] @ vectors[6:].T)[0]
-
-    value, gradients = jax.jit(jax.value_and_grad(reference))(weights)
-    start = initial_state(weights, optimizer)
-    updates, _ = optimizer.update(gradients, start.moments, weights)
-    expected = {name: np.array(weights[name] + updates[name]) for name in weights}
-    state, metrics = make_step(tower_network(MASKED), loss, optimizer)(start, batch)
-    assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
-    assert float(metrics["gradients_l2"]) == pytest.approx(
-        float(optax.tree.norm(gradients)), rel=1e-4
-    )
-    assert_close(state.weights, expected, atol=2e-6)
-
-
-def test_labelled_pairs_have_a_loss_of_their_own():
     weights = init(jax.random.key(1), MASKED, "forget_gate")
     sides = tokens(40, 7), tokens(40, 7, 1)
     rows = [[row[row != 1].tolist() for row in side] for side in sides]
     options = {"clusters": np.arange(40) // 4, "labelled": (*rows, np.arange(40) % 2)}
     batch = next(PairBatches(*rows, 6, pair_batch_size=4, **options))
-    sides = (batch.q1, batch.labelled_q1), (batch.q2, batch.labelled_q2)
-    one, two = (encode(weights, np.concatenate(side), MASKED) for side in sides)
-    expected = ranking_loss(one[:6] @ two[:6].T, batch.false_negative_mask).mean()
-    cosines = jnp.sum(one[6:] * two[6:], axis=1)
-    expected += 2.0 * pair_loss(cosines, batch.is_duplicate).mean()
+
+    def reference(weights):
+        sides = batch.q1, batch.labelled_q1, batch.q2, batch.labelled_q2
+        one, two = jnp.split(encode(weights, np.concatenate(sides), MASKED), 2)
+        loss = ranking_loss(one[:6] @ two[:6].T, batch.false_negative_mask).mean()
+        cosines = jnp.sum(one[6:] * two[6:], axis=1)
+        return loss + 2.0 * pair_loss(cosines, batch.is_duplicate).mean()
+
+    value, gradients = jax.jit(jax.value_and_grad(reference))(weights)
     optimizer = make_optimizer(BEST, 100)
-    _, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(
-        initial_state(weights, optimizer), batch
-    )
-    assert float(metrics["loss"]) == pytest.approx(float(expected), rel=1e-5)
+    start = initial_state(weights, optimizer)
+    updates, _ = optimizer.update(gradients, start.moments, weights)
+    expected = {name: np.array(weights[name] + updates[name]) for name in weights}
+    state, metrics = make_step(tower_network(MASKED), make_loss(BEST), optimizer)(start, batch)
+    norm = float(optax.tree.norm(gradients))
+    assert float(metrics["loss"]) == pytest.approx(float(value), rel=1e-5)
+    assert float(metrics["gradients_l2"]) == pytest.approx(norm, rel=1e-4)
+    assert_close(state.weights, expected, atol=2e-6)
 
 
 def test_dropout_depends_on_the_seed_and_the_step_alone():
@@ -152,13 +140,13 @@ def test_dropout_depends_on_the_seed_and_the_step_alone():
     weights, batch = init(jax.random.key(2), tower, "forget_gate"), (tokens(6, 9), tokens(6, 9, 1))
     optimizer, losses = make_optimizer(BEST, 100), {}
     network = tower_network(tower, Dropout(0.3, 0.1))
-    for seed in (1, 1, 2):
+    for seed in (1, 2):
         step = make_step(network, make_loss(BEST), optimizer, seed=seed)
-        for number in (0, 5, 6):
+        for number in (0, 5, 0):
             state = initial_state(weights, optimizer)._replace(step=np.int32(number))
             loss = float(step(state, batch)[1]["loss"])
             assert losses.setdefault((seed, number), loss) == loss
-    assert len(set(losses.values())) == 6
+    assert len(set(losses.values())) == 4
     # Nothing is dropped when a model is evaluated.
     evaluate = make_evaluation(network, make_loss(BEST))
     vectors = encode(weights, np.concatenate(batch), tower)
