@@ -13,7 +13,7 @@ pytest.importorskip("schemathesis")
 
 from running import running
 
-OPTIONS = "--max-examples 8 --seed 1 --generation-database none --no-color --request-timeout 30"
+OPTIONS = "--max-examples 4 --seed 1 --generation-database none --no-color --request-timeout 30"
 
 
 @pytest.mark.slow
