@@ -46,11 +46,8 @@ def predict(flags: argparse.Namespace) -> Result:
     ((cosine, probability, is_duplicate),) = detector.answers(*([side] for side in pair), cut)
     unknown = [word for question in pair for word in detector.unknown_words(question)]
     verdict, sign = ("duplicate", ">") if is_duplicate else ("not a duplicate", "<=")
-    if detector.measure == "probability":
-        line = f"-> {verdict}: probability {probability:.3f} {sign} {cut:.3f}, cosine {cosine:.3f}"
-    else:
-        line = f"-> {verdict}: cosine {cosine:.3f} {sign} {cut:.3f}"
-        line += "" if probability is None else f", probability {probability:.2f}"
+    score = probability if detector.measure == "probability" else cosine
+    line = f"-> {verdict}: {detector.measure} {score:.3f} {sign} {cut:.3f}"
     text = "\n".join(f"  {line}" for line in (*pair, line, *_unseen(unknown)))
     answer = {"question1": pair[0], "question2": pair[1], "is_duplicate": is_duplicate}
     answer |= {"similarity": cosine, "probability": probability, "unknown_words": unknown, **facts}

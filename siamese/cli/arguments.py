@@ -62,7 +62,6 @@ MODEL_HELP = "a saved model, the directory of a training run, or an encoder's na
 INDEX = arg("index", help="the file of an index; or a list of questions, read for this once")
 TARGET = arg("index", metavar="INDEX_OR_MODEL", help="an index, a list of questions, or a model")
 MODEL = arg("--model", help=f"{MODEL_HELP} [the index's own; of a list of questions use]")
-NEW_MODEL = arg("--model", default="use", help=f"{MODEL_HELP} [%(default)s]")
 THRESHOLD = arg(
     "--threshold",
     type=cosine,

@@ -34,10 +34,13 @@ KEEP_HELP = (
 )
 A_FILE = arg("index", help="the file of an index")
 A_LIST = arg("questions", metavar="FILE", help="a list of questions, in any format")
-NEW_INDEX = arg("--output", metavar="INDEX", help="the file to write [FILE.index]")
 
 
-@command(A_LIST, shared.NEW_MODEL, NEW_INDEX, *shared.READ_LIST)
+@command(
+    A_LIST,
+    arg("--output", metavar="INDEX", help="the file to write [FILE.index]"),
+    *(shared.MODEL, *shared.READ_LIST),
+)
 def index_build(flags: argparse.Namespace) -> Facts:
     """Encode a list of questions, to search it and to find duplicates in it.
 
@@ -49,9 +52,9 @@ def index_build(flags: argparse.Namespace) -> Facts:
             f"{flags.questions} is no file. Name the index to write (--output INDEX)."
         )
     output, begun = flags.output or f"{flags.questions}.index", time.monotonic()
-    detector = DuplicateDetector.load(flags.model)
-    questions = question_list(flags.questions, flags)
-    reading.build_index(detector, questions, path=output, model=flags.model).close()
+    model, questions = flags.model or "use", question_list(flags.questions, flags)
+    detector = DuplicateDetector.load(model)
+    reading.build_index(detector, questions, path=output, model=model).close()
     note(f'Ask it: siamese search {output} "..."')
     facts = {
         "output": output,
