@@ -252,5 +252,6 @@ def serve(flags: argparse.Namespace) -> None:
     from siamese.data.corpus import HANDWRITTEN
     from siamese.serving.api import serve as serve_index
 
-    with opened(flags.index or str(HANDWRITTEN), flags) as (index, _):
+    flags.index = flags.index or str(HANDWRITTEN)
+    with opened(flags.index, flags) as (index, _):
         serve_index(index, flags.host, flags.port, flags.allow_host)

@@ -59,15 +59,13 @@ def train(flags: argparse.Namespace) -> Result:
     # The tower of `general` is that of `best`, and its head has the encoder.
     of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
     config = configs.TrainConfig.preset("best" if preset == "general" else preset, **of_tower)
-    start = None
-    if flags.init_from:
-        start = DuplicateDetector.load(flags.init_from)
-        if start.encoder is None or preset != "head":
-            lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
-            raise ArgumentError(
-                f"--init-from goes on from a head; {flags.init_from} {lacks}. Leave --init-from out, or "
-                "name a model with an encoder and leave --preset out."
-            )
+    start = flags.init_from and DuplicateDetector.load(flags.init_from)
+    if start and (start.encoder is None or preset != "head"):
+        lacks = "has no encoder" if start.encoder is None else f"starts no {preset}"
+        raise ArgumentError(
+            f"--init-from goes on from a head; {flags.init_from} {lacks}. Leave --init-from out, or name a "
+            "model with an encoder and leave --preset out."
+        )
     output = flags.output or f"runs/{preset}"
     pairs = labelled_pairs(flags.questions, flags)
     duplicates, links = int(pairs.is_duplicate.sum()), bool(pairs.is_duplicate.all())
@@ -132,12 +130,7 @@ def _run(
     note(f"{goes_on}Preset {preset}: {different or 'unchanged'}.")
     options = {"init_from": start, "resume": flags.resume, "overwrite": flags.overwrite}
     trainer = Trainer(parts[0], config, output, quiet=flags.json, **options)
-    data = trainer.data
-    check_both_labels(data.held_out, "The pairs that choose the threshold")
-    note(
-        f"{len(data.train[0]):,} duplicates to train on, {len(data.valid[0]):,} to validate, "
-        f"{data.vocabulary.size:,} words."
-    )
+    check_both_labels(trainer.data.held_out, "The pairs that choose the threshold")
     if trainer.resumed_from:
         note(f"Resuming {output} at step {trainer.step}.")
     trainer.train()
@@ -202,7 +195,7 @@ def _few(
     if usual is None:
         known = f"Fewer than {USUALLY[-1][0]} were not tried: expect little of them."
     if duplicates == count:
-        known = "All say yes: they teach an order and no threshold."
+        known = "They teach an order and no threshold, which needs pairs that are none too."
     note(f"{counted(count, 'label')}, {duplicates:,} of them duplicates. {known}")
     listed = [*texts_by_id(flags.list, flags).values()] if flags.list else None
     begun = time.monotonic()
@@ -210,14 +203,8 @@ def _few(
     model, bought = teach(start, pairs, listed, seed=seed, show_progress=not flags.json)
     model.card |= {"questions": str(flags.questions), "figures": bought._asdict()}
     model.save(output)
-    lines = [str(bought), f"Saved in {output}, after {time.monotonic() - begun:.0f} s."]
-    if duplicates == count:
-        lines.append(
-            "Links set no threshold, which needs pairs that are no duplicates too. With both, fit it: "
-            f"siamese threshold {output} --answers FILE"
-        )
-    facts = {**bought._asdict(), "threshold": model.threshold, "output": output}
-    return "\n".join(lines), facts
+    text = f"{bought}\nSaved in {output}, after {time.monotonic() - begun:.0f} s."
+    return text, {**bought._asdict(), "threshold": model.threshold, "output": output}
 
 
 @command(
