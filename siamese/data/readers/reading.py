@@ -42,8 +42,8 @@ _NO_HEADER = {  # what a first line may be -> what it is, and what to do
 _ODD = re.compile("[\0\udc80-\udcff]")  # NUL, and what surrogateescape makes of a wrong byte
 
 Lines = Iterator[tuple[int, str]]  # the lines of a text, counted from 1, with their ends
-# The row's line, its cells (a dict, or a list as long as the header), its text, and why it cannot be read.
-Row = tuple[int, Any, str, str | None]
+# The row's line, its cells (a dict, or a list as long as the header), and why it cannot be read.
+Row = tuple[int, Any, str | None]
 
 
 @dataclass
@@ -56,7 +56,6 @@ class Rows:
     Attributes:
       header: the names of the columns as they stand; of JSON Lines the keys of the first objects.
       where: the file and the line of its header, for messages.
-      text: the open text, where it is one.
       is_plain: no table: the one column, called as the first line, holds the lines.
     """
 
@@ -64,16 +63,13 @@ class Rows:
     header: list[str]
     source: Iterator[Row]
     where: str
-    text: io.TextIOWrapper | None = None
     is_plain: bool = False
 
     def __iter__(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         report, header, names = self.report, self.header, list(map(normal_name, self.header))
         repeated = [name for name, times in Counter(header).items() if times > 1]
         with _reading(report):
-            for line, cells, text, problem in self.source:
-                if "\0" in text or not text.isascii():
-                    problem = _odd(text, self.text.encoding) or problem
+            for line, cells, problem in self.source:
                 if type(cells) is list and not problem:
                     if normal_name(cells[0]) == names[0] and names == [*map(normal_name, cells)]:
                         report.add("header", [line])
@@ -196,7 +192,7 @@ def _reading(report: ReadReport) -> Iterator[None]:
 
 def _table_rows(report: ReadReport, table: Table) -> Rows:
     report.unit, (report.format, header, rows) = "row", table
-    return Rows(report, header, ((number, cells, "", None) for number, cells in rows), report.path)
+    return Rows(report, header, ((number, cells, None) for number, cells in rows), report.path)
 
 
 def _recognised(file: BinaryIO, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
@@ -236,9 +232,9 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     where = f"{report.path}, line {number}"
     if _JSON_START.match(first):
         report.format = "JSON Lines"
-        header = dict.fromkeys(name for _, line in head for name in _json_object(line)[0])
-        rows = ((number, *_json_object(line)) for number, line in lines if line.strip())
-        return Rows(report, list(header), rows, where, text)
+        header = dict.fromkeys(name for _, line in head for name in _json_object(line, text)[0])
+        rows = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
+        return Rows(report, list(header), rows, where)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")
@@ -246,14 +242,14 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     mark = _delimiter([line for _, line in head], known)
     if not mark:
         report.format, name = "a question a line", first.strip()
-        plain = ((number, {name: line.rstrip("\r\n")}, line, None) for number, line in lines)
-        return Rows(report, [name], plain, where, text, is_plain=True)
+        plain = ((number, {name: line.rstrip("\r\n")}, _odd(line, text)) for number, line in lines)
+        return Rows(report, [name], plain, where, is_plain=True)
     report.format = DELIMITERS[mark]
-    rows = _delimited_rows(lines, mark)
-    _, header, line, problem = next(rows)
-    if problem := _odd(line, text.encoding) or problem:
+    rows = _delimited_rows(lines, mark, text)
+    _, header, problem = next(rows)
+    if problem:
         raise DataError(f"{where}: {problem}")
-    return Rows(report, header, rows, where, text)
+    return Rows(report, header, rows, where)
 
 
 def _delimiter(head: list[str], known: set[str]) -> str | None:
@@ -290,31 +286,33 @@ def _lines(text: io.TextIOWrapper, name: str) -> Lines:
         yield number, line
 
 
-def _odd(text: str, encoding: str) -> str | None:
-    """Why a text holds characters that are none; None where it does not."""
-    if not (match := _ODD.search(text)):
+def _odd(line: str, text: io.TextIOWrapper) -> str | None:
+    """Why a line of a text holds characters that are none; None where it does not."""
+    if (line.isascii() and "\0" not in line) or not (match := _ODD.search(line)):
         return None
     if match[0] == "\0":
         return "a NUL character."
-    if encoding != "utf-8-sig":
-        return f"bytes that are not {encoding}. Check --encoding (in Python: encoding=)."
+    if text.encoding != "utf-8-sig":
+        return f"bytes that are not {text.encoding}. Check --encoding (in Python: encoding=)."
     return (
         f"bytes that are not UTF-8 (0x{ord(match[0]) - 0xDC00:02x}). Give the encoding, likely --encoding "
         "cp1252 of Windows; of other scripts cp1251, shift_jis, gb18030 (in Python: encoding=)."
     )
 
 
-def _json_object(line: str) -> tuple[dict, str, str | None]:
-    """The object of a line, the line, and why there is no object."""
+def _json_object(line: str, text: io.TextIOWrapper) -> tuple[dict, str | None]:
+    """The object of a line, and why there is none."""
+    if problem := _odd(line, text):
+        return {}, problem
     try:
         row = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         place = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         why = getattr(error, "msg", error)
-        return {}, line, f"not JSON{place} ({why}). Each line must hold one object."
+        return {}, f"not JSON{place} ({why}). Each line must hold one object."
     if type(row) is not dict:
-        return {}, line, f"not a JSON object: {str(row)[:40]!r}."
-    return row, line, None
+        return {}, f"not a JSON object: {str(row)[:40]!r}."
+    return row, None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -324,7 +322,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
+def _delimited_rows(lines: Lines, mark: str, source: io.TextIOWrapper) -> Iterator[Row]:
     """The header, then the rows. A bad row is its first line alone: the others are read again."""
     again: deque[tuple[int, str]] = deque()
     row: list[tuple[int, str]] = []  # its lines
@@ -348,11 +346,11 @@ def _delimited_rows(lines: Lines, mark: str) -> Iterator[Row]:
         cells, text = cells or [""], row[0][1] if len(row) == 1 else "".join(t for _, t in row)
         if len(cells) != len(header) != 1 and not text.strip():  # A blank line is no row.
             continue
-        header, problem = header or cells, None
+        header, problem = header or cells, _odd(text, source)
         if error or len(cells) != len(header):
-            problem = _problem(text, cells, header, error)
+            problem = problem or _problem(text, cells, header, error)
             again.extendleft(reversed(row[1:]))
-        yield row[0][0], cells, text, problem
+        yield row[0][0], cells, problem
 
 
 def _problem(text: str, cells: list[str], header: list[str], error: csv.Error | None) -> str:
