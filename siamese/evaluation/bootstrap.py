@@ -47,7 +47,7 @@ def bootstrap_interval(
     return _intervals(lambda rows: [metric(scores[rows], truth[rows])], len(truth), resamples)[0]
 
 
-def metric_intervals(scores: Any, labels: Any, threshold: float) -> dict[str, Interval]:
+def metric_intervals(scores: Any, labels: Any, threshold: float | None) -> dict[str, Interval]:
     """The metrics of `evaluate_scores` by their names, with intervals; see `bootstrap_interval`.
 
     Resamples on which a metric is undefined (one class only) are left out.

@@ -72,8 +72,9 @@ class Evaluation:
         if measure == "cosine":
             answers = self.scores > COURSE_THRESHOLD
             self.course_accuracy = float(np.mean(answers == self.labels))
-        self.encoder, encoder_scores = encoder or (None, None)
-        self.baselines = baselines(word_overlap(question1, question2), labels, encoder_scores)
+        self.encoder = encoder and encoder[0]
+        overlap, untrained = word_overlap(question1, question2), encoder and encoder[1]
+        self.baselines = baselines(overlap, labels, untrained)
         self.calibration_error = None
         if probabilities is not None:
             self.calibration_error = expected_calibration_error(probabilities, labels)

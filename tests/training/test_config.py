@@ -18,7 +18,6 @@ from siamese.training.prepare import TRAIN_SHARE
         ("d_model", 4.0, "d_model must be of type int; it is 4.0"),
         ("learning_rate", float("nan"), "at least 0"),
         ("adam_epsilon", 0, "adam_epsilon must be above 0"),
-        ("word_dropout", 1.0, "word_dropout must be below 1"),
         ("loss", "contrastive", "loss must be one of triplet, ranking; it is 'contrastive'"),
         ("pair_batch_size", 8, "pair_batch_size needs loss='ranking'; it is 'triplet'"),
         ("hard_negatives", 8, "hard_negatives needs pair_batch_size: set it too"),
@@ -59,7 +58,6 @@ def test_every_field_can_be_set_and_a_preset_fills_the_others():
     "setting, message",
     [
         ("margins=1", "must be NAME=VALUE, with a name out of .*margin"),
-        ("margin", "must be NAME=VALUE"),
         ("margin=wide", "--set margin takes float; it is 'wide'"),
         ("folded=1", "--set folded takes true or false"),
         ("margin=-1", "margin must be at least 0"),

@@ -76,9 +76,8 @@ def test_an_epoch_holds_each_pair_at_most_once_and_whole(lengths, options):
 
 def test_other_pairs_are_left_out_each_epoch():
     batches = PairBatches(*make_pairs([3] * 10 + [9], [3] * 10 + [9]), 8)
-    seen = [set(pairs_in(one_epoch(batches))) for _ in range(20)]
-    assert len(set.union(*seen)) == 11  # the longest, too
-    assert len({frozenset(pairs) for pairs in seen}) > 5
+    seen = [set(pairs_in(one_epoch(batches))) for _ in range(9)]
+    assert len(set.union(*seen)) == 11 and len(set(map(frozenset, seen))) > 3
 
 
 @settings(max_examples=40)
@@ -168,14 +167,11 @@ def test_bucketing_pads_far_less_than_batches_at_random():
     ("arguments", "message"),
     [
         ({"batch_size": 0}, "batch_size"),
-        ({"topic_block": 0}, "topic_block"),
         ({"clusters": [1, 2]}, r"clusters must be integers, \[3\] or \[2, 3\]"),
-        ({"clusters": [0.5, 1, 2]}, "clusters must be integers"),
         ({"batch_size": 4}, "3 pairs make no batch of 4"),
         ({"labelled": ([[2]], [[2]], [2])}, "labelled is_duplicate must be 0 or 1"),
         ({"labelled": ([[2]], [[2]], [0, 1])}, "1 labelled pairs, and 2 labels"),
         ({"labelled": ([[2]], [[]], [1])}, "labelled q2.*empty question"),
-        ({"labelled": ([[2]], [[2]], [1]), "pair_batch_size": 0}, "pair_batch_size"),
         ({"q1": [[2]]}, "q1 holds 1 questions and q2 holds 3"),
         ({"q1": [[2], ["a"], [3]]}, "q1.*integer token ids"),
     ],
