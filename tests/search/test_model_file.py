@@ -4,12 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from safetensors.numpy import load, save
-from small_disks import mounted_tmpfs
 
 from siamese import DuplicateDetector, Vocabulary
 from siamese.errors import CheckpointError
@@ -114,47 +112,6 @@ def test_what_is_no_file_of_this_kind_and_version_is_refused(path):
     for text in ("", "3", "[]", "{}", "[" * 100_000, '{"format": "siamese", "version": [1]}'):
         path.write_bytes(save({}, {"siamese": text}))
         refusal(path)
-
-
-def test_a_missing_folder_a_full_and_a_read_only_disk_are_named(tmp_path):
-    with pytest.raises(CheckpointError, match=r"no/a: it does not exist\. Check the path"):
-        write_file(tmp_path / "no" / "a", "model", {}, {})
-    with mounted_tmpfs(tmp_path / "disk", "64k") as disk:
-        write_file(disk / "a", "model", {"a": np.ones(100, "f")}, {})
-        with pytest.raises(CheckpointError, match=r"the disk is full\. Free some space"):
-            write_file(disk / "a", "model", {"a": np.zeros(100_000, "f")}, {})
-        assert read_file(disk / "a", "model")[0]["a"].sum() == 100
-        assert os.listdir(disk) == ["a"]
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        with pytest.raises(CheckpointError, match="the file system is read-only"):
-            write_file(disk / "a", "model", {}, {})
-
-
-WRITER = """
-import itertools, sys
-import numpy as np
-from siamese.search.model_file import write_file
-for number in itertools.count(int(sys.argv[2])):
-    write_file(sys.argv[1], "checkpoint", {"a": np.full(300_000, number, np.int32)}, {"step": number})
-    print(number, flush=True)
-"""
-
-
-def test_a_writer_killed_at_any_moment_leaves_a_whole_file_and_the_next_one_its_leftovers(tmp_path):
-    path = tmp_path / "checkpoint.safetensors"
-    last, draw = -1, np.random.default_rng(0)
-    for _ in range(5):
-        command = [sys.executable, "-c", WRITER, str(path), str(last + 1)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-            written = int(writer.stdout.readline())
-            time.sleep(draw.uniform(0, 0.02))
-            writer.kill()
-            written = max([written, *map(int, writer.stdout.read().split())])
-        content, facts = read_file(path, "checkpoint")
-        last = facts["step"]
-        assert last in (written, written + 1) and (content["a"] == last).all()
-    write_file(path, "checkpoint", {}, {})
-    assert os.listdir(tmp_path) == [path.name]
 
 
 HOLDER = """

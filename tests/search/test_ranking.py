@@ -105,7 +105,8 @@ def test_words_alone_are_bm25_of_the_live_questions(tmp_path):
 
 @pytest.mark.parametrize("make, weight", [(make_detector, 0.6), (make_mixed_detector, 0.75)])
 def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_path):
-    detector, question = make(), "how far is rice ?"
+    detector, question = make(threshold=0.5), "how far is rice ?"
+    detector.calibration = lambda cosine: (np.asarray(cosine) + 1) / 2
     index, loaded = changed_index(detector, tmp_path)
     assert index.vector_weight == loaded.vector_weight == weight
     texts = {entry["id"]: entry["question"] for entry in index.entries}
@@ -125,6 +126,8 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
         similarity = detector.similarity(question, [hit.question for hit in hits])
         np.testing.assert_allclose([hit.similarity for hit in hits], similarity, atol=1e-5)
         assert hits == loaded.search(question, k=50, vector_weight=w)
+    assert [hit.is_duplicate for hit in hits] == (similarity > 0.5).tolist()
+    np.testing.assert_allclose([hit.probability for hit in hits], (similarity + 1) / 2, atol=1e-5)
 
 
 def test_a_word_is_found_in_its_other_forms():
