@@ -18,7 +18,7 @@ from siamese.search.nearest import cosines_with
 SAMPLE = 2048  # questions that are compared with all others, to count pairs
 CUTS = np.arange(50, 100) / 100  # cosines above which pairs are counted
 SPARE = 20  # times as many pairs as asked are looked at, since one question is in many
-DECIMALS = 5  # of a cosine that count: the vectors of one text, encoded twice, differ by less
+ROUNDING = 1e-6  # of a cosine: the vectors of one text, encoded twice, differ by less
 
 
 class Member(NamedTuple):
@@ -70,9 +70,12 @@ def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:
 def _members(vectors: np.ndarray, rows: np.ndarray) -> list[Member]:
     """The questions of a group in order; `rows` rise."""
     some = vectors[rows]  # [members, d]
-    central = int(np.round(some @ some.mean(axis=0), DECIMALS).argmax())
+    nearness = some @ some.mean(axis=0)
+    central = int((nearness >= nearness.max() - ROUNDING).argmax())
     similarity = np.clip(some @ some[central], -1, 1)
-    order = np.lexsort((rows, -np.round(similarity, DECIMALS), rows != rows[central]))
+    order = np.argsort(-similarity, kind="stable")
+    level = np.cumsum(np.diff(similarity[order], prepend=2) < -ROUNDING)
+    order = order[np.lexsort((order, level, order != central))]
     columns = rows[order], similarity[order], order == central
     return list(map(Member, *(column.tolist() for column in columns)))
 

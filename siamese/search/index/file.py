@@ -19,15 +19,15 @@ from urllib.parse import quote
 from siamese.errors import CheckpointError
 
 MAGIC = b"SQLite format 3\0"
-APPLICATION, VERSION = 0x7369616D, 4  # "siam"
+APPLICATION, VERSION = 0x7369616D, 5  # "siam"
 OPTIONS = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
-# A changed text gets a new row: a row's text and vector never change. `key`: 64 bits of the folded text.
+# A changed text gets a new row: a row's text and vector never change.
 # A group whose first question is removed goes to its next one.
 SCHEMA = """
 create table setting (name text primary key, value text not null);
-create table question (row integer primary key autoincrement, id text unique not null, key integer not null,
+create table question (row integer primary key autoincrement, id text unique not null, folded text not null,
                        text text not null, columns text not null);
-create index question_key on question (key);
+create index question_folded on question (folded);
 create table encoded (row integer primary key, stems blob not null, vector blob not null);
 create table term (number integer primary key, stem text unique not null);
 create table grouped (row integer primary key, first integer not null);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import sqlite3
@@ -131,7 +130,7 @@ class State:
 
 
 def rows_where(db: sqlite3.Connection, column: str, values: Iterable[Any]) -> list[tuple]:
-    """(row, id, key, text, columns) of the questions whose column `row`, `id` or `key` is among values."""
+    """(row, id, folded, text, columns) of the questions whose `row`, `id` or `folded` is among values."""
     query = f"select * from question where {column} {INSIDE} order by row"
     return db.execute(query, (json.dumps(list(values)),)).fetchall()
 
@@ -151,12 +150,6 @@ def entry(row: tuple) -> dict[str, Any]:
     return {"id": i, "question": text, "columns": {} if columns == "{}" else json.loads(columns)}
 
 
-def text_key(text: str) -> int:
-    """64 bits of the BLAKE2 of a folded text, signed as SQLite's numbers are."""
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
-
-
 def stem_numbers(db: sqlite3.Connection, texts: Sequence[list[str]]) -> list[np.ndarray]:
     """The numbers of each text's stems, int32; a stem that no question has is left out."""
     distinct = json.dumps(list({stem for stems in texts for stem in stems}))
@@ -170,9 +163,9 @@ def compared(
 ) -> tuple[list[int], list[int], list[tuple], list[str | None]]:
     """What adding does: the places of what it writes, the rows that go, (columns, row) to change, ids."""
     if ids is None:
-        keys = [text_key(folded(question)) for question in questions]
-        id_of = {key: i for _, i, key, *_ in rows_where(db, "key", keys)[::-1]}
-        ids = list(map(id_of.get, keys))
+        texts = list(map(folded, questions))
+        id_of = {text: i for _, i, text, *_ in rows_where(db, "folded", texts)[::-1]}
+        ids = list(map(id_of.get, texts))
         return [at for at, i in enumerate(ids) if i is None], [], [], ids
     stored = {i: (row, text, others) for row, i, _, text, others in rows_where(db, "id", ids)}
     new, replaced, changed = [], [], []
@@ -203,7 +196,7 @@ def insert(
     numbers = [int(i) + 1 for i in ids if i.isdecimal() and len(i) < 18]
     write_settings(db, next_id=max([following, *numbers]))
     rows, texts = np.arange(len(ids)) + last_row(db) + 1, list(map(folded, questions))
-    entries = zip(rows.tolist(), ids, map(text_key, texts), questions, columns or repeat("{}"))
+    entries = zip(rows.tolist(), ids, texts, questions, columns or repeat("{}"))
     db.executemany("insert into question values (?, ?, ?, ?, ?)", entries)
     words = stems_of(texts)
     distinct = dict.fromkeys(stem for stems in words for stem in stems)

@@ -14,7 +14,7 @@ from siamese.errors import ArgumentError, DataError
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import Member, bound_labels, groups_of, join_groups
 from siamese.search.index.file import settings, write_settings
-from siamese.search.index.rows import INSIDE, State, entry, rows_where, text_key
+from siamese.search.index.rows import INSIDE, State, entry, rows_where
 
 
 class Snapshot(NamedTuple):
@@ -139,9 +139,10 @@ def add_answers(db: sqlite3.Connection, pairs: Any, forget: bool) -> int:
       DataError: two questions were answered "different", and by way of others "duplicate".
     """
     sides = pairs.question1, pairs.question2
-    keys = [[text_key(folded(text)) for text in side] for side in sides]
-    row_of = {key: row for row, _, key, *_ in rows_where(db, "key", {*keys[0], *keys[1]})[::-1]}
-    rows = ([row_of.get(key) for key in side] for side in keys)
+    texts = [list(map(folded, side)) for side in sides]
+    stored = rows_where(db, "folded", {*texts[0], *texts[1]})
+    row_of = {text: row for row, _, text, *_ in stored[::-1]}
+    rows = (map(row_of.get, side) for side in texts)
     answers = [
         (min(pair), max(pair), int(label))
         for *pair, label in zip(*rows, pairs.is_duplicate)
