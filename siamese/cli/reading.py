@@ -146,18 +146,16 @@ def opened(
         )
     else:
         flags.list_since = time.monotonic()
-        with _index_of(path, flags) as index:
-            yield index, index.detector
-
-
-def _index_of(path: str, flags: Any) -> Any:
-    """An index in memory of a list; that of `duplicates` has the column `row`, the data row from 0."""
-    detector, questions = DuplicateDetector.load(flags.model or "use"), question_list(path, flags)
-    note_default(detector, flags)
-    if flags.command == "duplicates":
-        rows = zip(questions.rows, questions.columns or [{}] * len(questions.rows))
-        questions.columns = [with_columns({"row": row}, others) for row, others in rows]
-    return build_index(detector, questions)
+        detector, questions = (
+            DuplicateDetector.load(flags.model or "use"),
+            question_list(path, flags),
+        )
+        note_default(detector, flags)
+        if flags.command == "duplicates":  # Its table has the number of the data row, from 0.
+            rows = zip(questions.rows, questions.columns or [{}] * len(questions.rows))
+            questions.columns = [with_columns({"row": row}, others) for row, others in rows]
+        with build_index(detector, questions) as index:
+            yield index, detector
 
 
 def note_way_on(flags: Any) -> None:
