@@ -20,7 +20,7 @@ PROBLEMS = {
     400: "The request names another host.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
     403: "Another web site may not ask this server.",
-    404: "No question has such an id or column.",
+    404: "No question has such an id.",
     409: "The index cannot take this: an id that stands twice, or a contradiction to other answers.",
     413: f"A request may have {MOST_BYTES:,} bytes.",
     422: "The request is not the JSON that the schema describes.",
