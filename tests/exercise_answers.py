@@ -25,32 +25,10 @@ def changed(name, *replacements):
     return scope[name]
 
 
-def running_mean(scores):
-    total, means = 0, []
-    for i, row in enumerate(scores):
-        total += row.sum() - row[i]
-        means.append(total / (len(row) - 1))
-    return np.array(means)
-
-
-def first_row_only(scores):
-    for i, row in enumerate(scores):
-        return np.delete(row, i).mean()
-
-
 def in_place(scores):
     positive = np.diag(scores).copy()[:, None]
     np.fill_diagonal(scores, -2)
     return np.where(scores > positive, -2, scores).max(axis=1)
-
-
-def from_zero(scores):
-    closest = np.zeros(len(scores))
-    for i, row in enumerate(scores):
-        for j, score in enumerate(row):
-            if i != j and score > closest[i]:
-                closest[i] = score
-    return closest
 
 
 def above_half(scores, labels):
@@ -82,14 +60,6 @@ def shuffles_callers(Q1, Q2, batch_size, pad=1, shuffle=True):
     both = list(zip(Q1, Q2))
     random.shuffle(both)
     Q1[:], Q2[:] = map(list, zip(*both))
-    yield from solved.data_generator(Q1, Q2, batch_size, pad, shuffle)
-
-
-def each_side_shuffled(Q1, Q2, batch_size, pad=1, shuffle=True):
-    Q1, Q2 = list(Q1), list(Q2)
-    if shuffle:
-        random.shuffle(Q1)
-        random.shuffle(Q2)
     yield from solved.data_generator(Q1, Q2, batch_size, pad, shuffle)
 
 
@@ -162,8 +132,6 @@ WRONG = {
         (lambda p, n, margin: max(0, n - p + 0.25), "use the argument"),
     ],
     "mean_negative": [
-        (running_mean, "goes on from row to row"),
-        (first_row_only, "one number"),
         (lambda s: s.sum(axis=1) - np.diag(s) / (len(s) - 1), "in parentheses"),
         (lambda s: np.where(s < 0, s, 0).sum(axis=1) / (s < 0).sum(axis=1), "not a number below 0"),
         (lambda s: (s.sum(axis=1) - np.diag(s)) / 3, "fixed number"),
@@ -174,7 +142,6 @@ WRONG = {
     ],
     "closest_negative": [
         (in_place, "changed its input scores"),
-        (from_zero, "counts as 0"),
         (lambda s: np.sort(s, axis=1)[:, -2], "largest but one"),
         (lambda s: (s - 2 * np.eye(len(s))).max(axis=0), "the wrong axis"),
         (lambda s: (s * (1 - np.eye(len(s)))).max(axis=1), "counts as 0"),
@@ -261,7 +228,6 @@ WRONG = {
     "data_generator": [
         (one_buffer, "the same array is yielded twice"),
         (shuffles_callers, "changed its input Q1"),
-        (each_side_shuffled, "the same shuffled index"),
         (random_pairs, "do not draw pairs at random"),
         (("yield np.array(b1), np.array(b2)", "return np.array(b1), np.array(b2)"), "yield makes"),
         (("yield np.array(b1), np.array(b2)", "yield b1, b2"), "yield arrays"),

@@ -75,16 +75,6 @@ def test_each_editions_loss_is_right_and_has_its_name(edits, words):
     assert score.full and words in score.note and score.note in str(score)
 
 
-def test_the_librarys_loss_of_a_matrix_is_that_of_the_table():
-    from siamese.course.loss import loss_from_scores
-
-    assert "edition of 2023" in checks.check_modified_loss(lambda s: loss_from_scores(s) + 0).note
-    hardest = functools.partial(loss_from_scores, closest="hardest", reduction="mean")
-    assert "2020 to 2022" in checks.check_modified_loss(lambda s: hardest(s) + 0).note
-    score = checks.check_modified_loss(lambda s: loss_from_scores(s.T) + 0)
-    assert "rows and columns are exchanged" in score.failures[0].hint
-
-
 @pytest.mark.slow
 def test_both_answers_of_the_forum_are_right_and_told_apart():
     loss, averaged = changed("TripletLossFn", *EDITION_2022), changed("symmetric_loss")
@@ -191,15 +181,6 @@ def test_each_mistake_of_the_tables_is_named(name, wrong_results):
         assert check.score(fn).failures[0].hint == sentence, form
 
 
-def test_no_entry_is_nearly_its_rows_positive():
-    for name in ("mean_negative", "closest_negative", "modified_loss", "TripletLossFn"):
-        for case in CHECKS[name].table:
-            scores, *other = case.arguments
-            scores = scores @ other[0].T if other else scores
-            apart = np.abs(scores - np.diag(scores)[:, None])
-            assert ((apart > 1e-3) | (apart < 1e-6)).all(), (name, case.name)
-
-
 # ---- Whatever a function does ----
 
 
@@ -236,11 +217,9 @@ def written(tmp_path, body):
     "body",
     [
         "result = None\n    return result",
-        "total = max(s_ap, None)\n    return total",
         "if None:\n        return 2\n    raise NotImplementedError",
         "'''The loss.'''",
         "for _ in None:\n        margin += s_ap\n    return margin",
-        "return np.full(3, fill_value=None)[s_ap]",
         "return None",
     ],
 )
@@ -265,7 +244,6 @@ def test_none_in_proper_code_is_not_a_blank(check):
     ("name", "fn", "words"),
     [
         ("data_generator", siamese.data_generator, "write your own"),
-        ("TripletLossFn", functools.partial(siamese.TripletLossFn, margin=0.25), "write your own"),
         ("mean_negative", 3, "not a function but int"),
     ],
 )
@@ -279,12 +257,9 @@ def test_the_librarys_own_functions_are_no_answer(name, fn, words):
     [
         ("import sys; sys.exit(3)", "SystemExit: 3"),
         ("return triplet_loss(s_ap, s_an, margin)", "RecursionError"),
-        ("return 'four'", "str: 'four'"),
         ("return object()", "object"),
-        ("return [[1, 2], [3]]", "list"),
         ("return np.zeros((2, 2, 2))", "shape (2, 2, 2)"),
         ("return margin * s_ap * s_an * float('nan')", "division by zero"),
-        ("return 1j", "complex"),
         ("raise ValueError('x' * 10**6)", "ValueError: xxx"),
         ("return triplet_loss(s_ap)", "the exercise asks for triplet_loss(s_ap, s_an, margin)"),
         ("return s_ap.came", "in line 2: return s_ap.came\n  ✗ and 6 more cases"),
@@ -313,14 +288,13 @@ def test_what_the_function_prints_warns_and_draws_is_kept_back(check, capsys):
     def noisy(s_ap, s_an, margin):
         print("a" * 10**6)
         warnings.warn("listen", stacklevel=1)
-        random.random(), np.random.rand()
+        random.random()
         return max(0, s_an - s_ap + margin)
 
-    before = random.getstate(), np.random.get_state()[1].tolist()
+    before = random.getstate()
     assert check(noisy).full
-    shown = capsys.readouterr()
-    assert shown.out == "✓ triplet_loss: 7 of 7 cases\n" and shown.err == ""
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    assert capsys.readouterr() == ("✓ triplet_loss: 7 of 7 cases\n", "")
+    assert random.getstate() == before
 
 
 def test_keyboard_interrupt_gets_through(check):
