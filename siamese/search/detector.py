@@ -6,7 +6,9 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ SHARES = {
 }
 # The tower cuts longer questions: beyond it the mean of an LSTM says nothing more.
 MAX_TOKENS = 512
-MANY = 4_000  # from so many questions on they are tokenized on all cores
+MANY = 1_000  # From so many texts on each distinct word is looked up once.
 AT_ONCE = 250_000 * (os.cpu_count() or 1)  # characters encoded at once, in two seconds
 
 
@@ -209,17 +211,13 @@ class DuplicateDetector(Decisions):
 
     # ---- Answering ----
 
-    def token_ids(
-        self, questions: Iterable[str], show_progress: bool = False
-    ) -> Sequence[Sequence[int]]:
-        """The tower's token ids of each question, at most `MAX_TOKENS`."""
-        texts = text_list(questions, "encode")
+    def token_ids(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
+        """The tower's token ids of each text, at most `MAX_TOKENS`."""
         if len(texts) < MANY:
             return [self.vocabulary.encode(text)[:MAX_TOKENS] for text in texts]
         from siamese.data.tokens import tokenize_questions
 
-        read = map(self.vocabulary.read, texts)
-        tokenized = tokenize_questions(read, progress=show_progress)
+        tokenized = tokenize_questions(map(self.vocabulary.read, texts), progress=False)
         ids = tokenized.encode(self.vocabulary).take(tokenized.rows)
         return [row[:MAX_TOKENS] for row in ids] if ids.lengths.max() > MAX_TOKENS else ids
 
@@ -262,16 +260,19 @@ class DuplicateDetector(Decisions):
         sizes, most = list(map(len, distinct)), AT_ONCE
         if batch_size is not None:
             sizes, most = [1] * len(distinct), whole_number(batch_size, "batch_size", 1)
-        ids = self.tower and self.token_ids(distinct, show_progress)
         vectors = np.empty((len(distinct), self.output_size), np.float32)
+        parts = list(runs(sizes, most))
         bar = (
             progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()
         )
-        with bar:
-            for run in runs(sizes, most):
-                vectors[run] = self._vectors(distinct[run], ids and ids[run], processes)
+        with bar, ThreadPoolExecutor(1) as thread:  # It tokenizes while earlier texts are encoded.
+            ids = repeat(None)
+            if self.tower:
+                ids = thread.map(self.token_ids, [distinct[part] for part in parts])
+            for part, own in zip(parts, ids):
+                vectors[part] = self._vectors(distinct[part], own, processes)
                 if show_progress:
-                    bar.update(run.stop - run.start)
+                    bar.update(part.stop - part.start)
         return vectors[[places[text] for text in texts]]
 
     def _vectors(
