@@ -6,8 +6,6 @@ questions are duplicates is better read off the parts one by one: see docs/quali
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -166,13 +164,6 @@ class Decisions:
     def decides_by_parts(self) -> bool:
         """Whether a logistic curve of the parts' cosines decides, rather than the cosine."""
         return hasattr(self.calibration, "candidate_cut")
-
-    @property
-    def curve_name(self) -> str | None:
-        """What tells the curve of the parts from others; None where the cosine decides."""
-        if not self.decides_by_parts:
-            return None
-        return hashlib.sha256(json.dumps(self.calibration.to_dict()).encode()).hexdigest()[:16]
 
     @property
     def measure(self) -> str:

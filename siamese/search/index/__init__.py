@@ -243,11 +243,14 @@ class QuestionIndex:
         some = state.vectors if known.all() else state.vectors[known]
         linked[known] = average_linkage(some, least, decide=decide) + len(texts)
         with self._moment(change) as db:
-            if change:  # Meanwhile some questions may have gone, and others may have come.
+            anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
+            if change and not anew:  # Meanwhile questions may have gone or come, too.
                 stored_groups.write_labels(db, state, linked, self._state, cut)
                 stored_groups.extend(db, self._state, self._detector)
                 linked = stored_groups.read_labels(db, self._state)
-            return stored_groups.snapshot(db, self._state, self._detector, linked, cut)
+            if not anew:
+                return stored_groups.snapshot(db, self._state, self._detector, linked, cut)
+        return self.grouped(threshold, regroup=regroup)
 
     def snapshot(self) -> Snapshot:
         """The questions, vectors and model of one moment, without groups."""
