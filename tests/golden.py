@@ -151,7 +151,3 @@ MODEL_PRINTED = """Parallel_in2_out2[
   ]
 ]"""
 MODEL_WEIGHTS = 5469056
-
-# The assignment's settings.
-TRAINING = {"batch_size": 256, "learning_rate": 0.01, "warmup_steps": 400, "margin": 0.25}
-TRAINING |= {"seed": 34, "train_share": 0.8}

@@ -1,6 +1,5 @@
 """Programs that tests run in a Python of their own."""
 
-import builtins
 import os
 import subprocess
 import sys
@@ -49,43 +48,3 @@ STOCK_LOOP = """
         model = tl.Serial(tl.Dense(2))
         return training.Loop(model, task, eval_tasks=[evaluation], output_dir=FOLDER)
 """
-
-
-def siamese(*arguments, **options):
-    """Runs the command; returns the finished process with its output as text."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    return subprocess.run(
-        [sys.executable, "-m", "siamese.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=1800,
-        **options,
-    )
-
-
-def run_dying_at(n, action):
-    """Runs `action` in a child that dies at its n-th call that changes the disk; its exit code."""
-    child = os.fork()
-    if child == 0:
-        left = n
-
-        def counted(call):
-            def wrapper(*args, **kwargs):
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    os._exit(9)
-                return call(*args, **kwargs)
-
-            return wrapper
-
-        for name in ("mkdir", "open", "fsync", "rename", "replace", "unlink", "rmdir", "close"):
-            setattr(os, name, counted(getattr(os, name)))
-        builtins.open = counted(open)
-        try:
-            action()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -56,9 +56,6 @@ class _StandIn(types.ModuleType):
     def __mro_entries__(self, bases):
         return ()  # `trax.AsKeras` has a class of Keras 2 as its base.
 
-    def __repr__(self):
-        return f"<stand-in for {self.__name__}>"
-
 
 class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Answers imports of the stood-in packages, unless the real one is already loaded."""

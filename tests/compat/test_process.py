@@ -96,6 +96,19 @@ def test_the_pages_of_one_step_serve_the_next():
 
 
 @pytest.mark.slow
+def test_a_command_keeps_memory_and_compiled_programs(tmp_path):
+    output_of(
+        """
+        from siamese.cli.main import main
+        from siamese.compat.process import keep_memory
+        assert main(["doctor"]) == 0 and keep_memory.cache_info().currsize
+        """,
+        XDG_CACHE_HOME=str(tmp_path),
+    )
+    assert any((tmp_path / "siamese" / "xla").iterdir())
+
+
+@pytest.mark.slow
 def test_the_compile_cache_stays_where_the_user_has_put_it_and_below_its_limit(tmp_path):
     for age in range(4):
         (tmp_path / f"{age}-cache").write_bytes(bytes(100))
