@@ -14,9 +14,9 @@ from typing import Any
 
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, aligned, note
-from siamese.data.corpus import embedded_corpus, handwritten_questions
+from siamese.data.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
-from siamese.search.display import csv_line, rounded
+from siamese.search.display import rounded
 from siamese.storage.atomic import explained, write_text_atomically
 from siamese.training.config import TrainConfig
 
@@ -98,14 +98,13 @@ def _claim(folder: Path) -> None:
     Raises:
       ArgumentError: the folder holds anything else, which the demo would replace.
     """
-    rows = [("id", "question"), *((own["id"], own["question"]) for own in handwritten_questions())]
     with explained(folder, error=ArgumentError):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / FILE).exists():
             raise ArgumentError(
                 f"{folder} holds other files. Name a new folder: `siamese demo --output FOLDER`."
             )
-    write_text_atomically(folder / FILE, "".join(f"{csv_line(row)}\n" for row in rows))
+    write_text_atomically(folder / FILE, HANDWRITTEN.read_text("utf-8"))
 
 
 def _assignment(corpus: Any, folder: Path, flags: argparse.Namespace) -> dict[str, float]:
