@@ -3,7 +3,6 @@
 import argparse
 import dataclasses
 
-import golden
 import pytest
 
 from siamese import ArgumentError, TrainConfig
@@ -69,7 +68,6 @@ def test_a_setting_that_does_not_fit_is_refused(setting, message):
 
 
 def test_the_assignment_s_settings_are_those_of_the_preset_course():
-    config = vars(TrainConfig()) | {"train_share": TRAIN_SHARE}
-    for name, expected in golden.TRAINING.items():
-        assert config[name] == expected
-    assert config["edition"] == 2023 and config["d_model"] == 128
+    expected = {"batch_size": 256, "learning_rate": 0.01, "warmup_steps": 400, "margin": 0.25}
+    expected |= {"seed": 34, "edition": 2023, "d_model": 128}
+    assert vars(TrainConfig()).items() >= expected.items() and TRAIN_SHARE == 0.8
