@@ -75,9 +75,10 @@ def test_doctor_prints_versions_devices_and_patches(run, monkeypatch):
 
 def test_the_demo_replaces_no_files_of_yours(refused, tmp_path):
     (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "head").write_text("mine")
-    refused(["demo", "--output", "runs"], "runs holds other files")
-    assert (tmp_path / "runs" / "head").read_text() == "mine"
+    for name in ("head", "handwritten.csv"):
+        (tmp_path / "runs" / name).write_text("mine")
+        refused(["demo", "--output", "runs"], "runs holds other files")
+        assert (tmp_path / "runs" / name).read_text() == "mine"
 
 
 @pytest.mark.slow
@@ -96,6 +97,8 @@ def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
     assert course["roc_auc"] > overlap["roc_auc"] + 0.05
     assert head["roc_auc"] > overlap["roc_auc"] + 0.15
     assert len(facts["answers"]) == 3
+    # The figures that docs/quality.md prints.
+    assert facts["handwritten"] == pytest.approx({"precision": 0.340, "recall": 0.133}, abs=0.02)
     assert run("predict", "demo/head", "Is it far?", "How far is it?")[0] == 0
 
 
