@@ -24,6 +24,8 @@ COMMANDS = (
     *(answering.search, indexing.duplicates, answering.match, labels.threshold, indexing.serve),
     *(labels.data, training.import_weights, grading.grade, doctor),
 )
+# What a command needs beside the tool's own packages.
+PACKAGES = {"serve": "fastapi uvicorn prometheus-client", "grade": "ipykernel nbclient nbformat"}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -89,6 +91,5 @@ def _run(flags: argparse.Namespace) -> Facts | Result | None:
         return flags.function(flags)
     except ModuleNotFoundError as error:
         explain_missing_trax(error)
-        raise MissingDependencyError(
-            f"This needs {error.name}: pip install {error.name}"
-        ) from error
+        packages = PACKAGES.get(flags.command, error.name)
+        raise MissingDependencyError(f"This needs {error.name}: pip install {packages}") from error

@@ -30,7 +30,7 @@ def test_the_parser_loads_neither_jax_nor_trax():
 def test_a_package_that_a_command_lacks_is_named(refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "siamese.serving.api", raising=False)
-    refused(["serve", "nothing"], "This needs uvicorn: pip install uvicorn")
+    refused(["serve", "nothing"], ": pip install fastapi uvicorn prometheus-client")
 
 
 def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
