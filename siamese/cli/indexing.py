@@ -195,6 +195,8 @@ def _groups(index: Any, flags: argparse.Namespace, facts: dict[str, Any]) -> Res
             f"{', '.join(names)}{', ...' * (len(unknown) > NAMED)}"
         )
     if flags.threshold is None and cut != facts["threshold"]:
+        own = f"the model's is {facts['threshold']:.3f} now: --regroup makes them again"
+        note(f"These groups were made with the threshold {cut:.3f}; {own}.")
         facts = {"threshold": cut, "threshold_from": "groups"}
     size, sizes = len(entries), list(map(len, groups))
     facts |= {"questions": size, "groups": len(groups), "questions_in_groups": sum(sizes)}
@@ -254,4 +256,5 @@ def serve(flags: argparse.Namespace) -> None:
 
     flags.index = flags.index or str(HANDWRITTEN)
     with opened(flags.index, flags) as (index, _):
+        flags.list_since = float("inf")  # A server needs no way on.
         serve_index(index, flags.host, flags.port, flags.allow_host)

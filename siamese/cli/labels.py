@@ -170,7 +170,9 @@ def threshold(flags: argparse.Namespace) -> Result:
     if kind == "model" and not is_encoder_name(target):
         output = output or target
     if flags.output:
-        claim(model_path(output), flags.overwrite)
+        read = flags.model or (target if kind == "model" else "")
+        place, same = (os.path.realpath(model_path(p)) for p in (output, read))
+        claim(place, flags.overwrite or place == same)
     path = flags.answers or shared.answers_file(target)
     with opened(target, flags, model=True) as (index, detector):
         pairs = _label(index, path, flags) if flags.label else labelled_pairs(path, flags)
@@ -194,10 +196,11 @@ def threshold(flags: argparse.Namespace) -> Result:
     place = target if kind == "index" else output
     text += f"Saved in {place}." if place else "It is not saved; --output FILE writes a model."
     if fit["duplicates"] < FEW:
-        text += (
-            f" A threshold of fewer than {FEW} duplicates is unreliable: answer more. Similar pairs "
-            f"to look at: `siamese duplicates {target} --pairs --threshold 0.6`."
-        )
+        text += f" A threshold of fewer than {FEW} duplicates is unreliable: answer more."
+        if kind != "model":
+            text += (
+                f" Similar pairs to look at: `siamese duplicates {target} --pairs --threshold 0.6`."
+            )
     if kind == "questions":
         path = target + same_flags(flags)
         text += f" Or give it: siamese duplicates {path} --threshold {cut:.3f}"
@@ -256,7 +259,7 @@ def _read_answers(path: str, encoding: str | None) -> list[Answer]:
     header = ",".join(HEADER)
     with explained(path, "read", DataError), open(path, "rb") as file:
         first, *rows = file.read().translate(None, b'\0"').lstrip(MARKS).splitlines() or [b""]
-    is_ours, answers = first.replace(b";", b",") == header.encode(), []
+    is_ours, answers = not first or first.replace(b";", b",") == header.encode(), []
     if is_ours and any(rows):
         pairs = read_pairs(path, encoding=encoding)
         is_ours, answers = len(pairs) == pairs.report.rows, _answers(pairs)

@@ -95,6 +95,8 @@ def table_result(
       facts: about the table.
       summary: the same for people; `listed` where empty.
     """
+    if str(flags.output).endswith((".jsonl", ".json")):
+        raise ArgumentError(f"{flags.output}: a table is written as CSV. Name the file so.")
     summary = summary or listed(facts)
     rows = [rounded(dict.fromkeys(columns) | row) for row in rows]
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))

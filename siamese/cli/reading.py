@@ -53,10 +53,11 @@ def note_cut(detector: DuplicateDetector, questions: Iterable[str]) -> None:
 
 
 def note_default(detector: DuplicateDetector, flags: Any) -> None:
-    """Prints that no label stands behind the threshold, where that decides."""
+    """Prints model and threshold, and that no label stands behind it, where that decides."""
     if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
-        name = detector.encoder.name
-        note(f"Encoder {name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
+        model = getattr(flags, "model", None)
+        name = f"Model {model}" if model else f"Encoder {detector.encoder.name}"
+        note(f"{name}, threshold {detector.threshold:.3f}. {NO_LABELS}")
 
 
 def question_list(path: str, flags: Any) -> QuestionList:
@@ -136,7 +137,9 @@ def opened(
     kind = kind_of(path)
     if kind == "model" and model:
         yield None, DuplicateDetector.load(path)
-    elif kind != "questions":  # Where nothing is, opening says so.
+    elif not stored and path != "-" and not os.path.lexists(path):
+        raise ArgumentError(f"There is no index and no list of questions at {path}.")
+    elif kind != "questions":
         with QuestionIndex.open(path, flags.model) as index:
             note_default(index.detector, flags)
             yield index, index.detector

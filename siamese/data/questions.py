@@ -111,8 +111,13 @@ def read_ids(
                 f"{rows.where}: no column named {', '.join(ID_NAMES)}; the columns: "
                 f"{shown_names(rows.header)}. Name yours with --id-column (in Python: id_column=)."
             )
-        ids = [id_text(row.get(key)) for _, _, row in rows]
-    return [own for own in ids if own], rows.report
+        ids = []
+        for line, _, row in rows:
+            if own := id_text(row.get(key)):
+                ids.append(own)
+            elif not rows.is_plain:
+                rows.report.bad_row(line, f"no {key}.")
+    return ids, rows.report
 
 
 Entry = tuple[str, str, dict[str, Any], int]  # the text, the id, the other columns, the data row

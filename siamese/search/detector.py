@@ -269,10 +269,13 @@ class DuplicateDetector(Decisions):
             ids = repeat(None)
             if self.tower:
                 ids = thread.map(self.token_ids, [distinct[part] for part in parts])
-            for part, own in zip(parts, ids):
-                vectors[part] = self._vectors(distinct[part], own, processes)
-                if show_progress:
-                    bar.update(part.stop - part.start)
+            try:
+                for part, own in zip(parts, ids):
+                    vectors[part] = self._vectors(distinct[part], own, processes)
+                    if show_progress:
+                        bar.update(part.stop - part.start)
+            finally:
+                thread.shutdown(cancel_futures=True)  # after Ctrl-C
         return vectors[[places[text] for text in texts]]
 
     def _vectors(

@@ -33,8 +33,9 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
     """Groups of duplicate questions in a whole list, by average linkage (`siamese.search.linkage`).
 
     Args:
-      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose method `groups` answers.
-      threshold: groups are joined where their mean cosine is above it; needed for vectors.
+      vectors: float32 [n, d], of length 1; or a `QuestionIndex`, whose stored groups stay as they are.
+      threshold: groups are joined where their mean cosine is above it; needed for vectors. Of an index
+        without it: the groups of its method `groups`, which answers bind.
 
     Returns:
       The groups of two and more, the largest first (of equal size, the one that starts first); in a
@@ -48,11 +49,24 @@ def duplicate_groups(vectors: Any, threshold: float | None = None) -> list[list[
       >>> [[member.row for member in group] for group in duplicate_groups(vectors, 0.95)]
       [[2, 3]]
     """
-    if hasattr(vectors, "groups"):
-        return vectors.groups(threshold)
+    if hasattr(vectors, "snapshot") and threshold is None:
+        return vectors.groups()
+    if hasattr(vectors, "snapshot"):
+        entries, vectors, detector, *_ = vectors.snapshot()
+        known = ~detector.without_known_words([entry["question"] for entry in entries])
+        return groups_of(vectors, linked_labels(vectors, known, *detector.rule(threshold)))
     if threshold is None:
         raise ArgumentError("duplicate_groups of vectors needs a threshold, a cosine.")
     return groups_of(vectors, average_linkage(vectors, threshold))
+
+
+def linked_labels(
+    vectors: np.ndarray, known: np.ndarray, threshold: float, decide: Callable | None
+) -> np.ndarray:
+    """Groups by `average_linkage`, int64 labels [n]; all but the `known`, bool [n], are left alone."""
+    labels, some = np.arange(len(vectors)), vectors if known.all() else vectors[known]
+    labels[known] = average_linkage(some, threshold, decide=decide) + len(vectors)
+    return labels
 
 
 def groups_of(vectors: np.ndarray, labels: np.ndarray) -> list[list[Member]]:

@@ -34,7 +34,6 @@ from siamese.serving import schema
 from siamese.serving.gate import KEY, PROBLEMS, Gate, policy, refused
 
 MOST_WORKING = max(2, os.cpu_count() or 1)  # requests that are answered at once
-MOST_CONNECTIONS = 100
 ABOUT = "Has it been asked before? Cosines, search, groups and changes of one index of questions."
 
 
@@ -241,5 +240,4 @@ def serve(index: QuestionIndex, host: str, port: int, names: Sequence[str] = ())
         app = make_app(index, host, key or None, names)
         # No log_config: it would close the handlers that others have made.
         options = {"log_level": "warning", "log_config": None, "timeout_graceful_shutdown": 3}
-        options["limit_concurrency"] = MOST_CONNECTIONS  # further ones get 503
         uvicorn.Server(uvicorn.Config(app, ws="none", **options)).run(sockets=[listening])

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 
 KEY = "SIAMESE_API_KEY"  # the environment variable with the key that clients must send
 MOST_BYTES = 8 << 20  # of a request
+MOST_WAITING = 100  # requests
 PROBLEMS = {
     400: "The request names another host.",
     401: f"Send the server's key ({KEY}): Authorization: Bearer KEY.",
@@ -49,7 +50,7 @@ class Gate:
     """A layer around the application (ASGI): it refuses requests, counts them, and sets headers."""
 
     def __init__(self, app: Any, key: str | None, policy: str, registry: Any):
-        self.app, self.key = app, key
+        self.app, self.key, self.waiting = app, key, 0
         self.headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
         self.headers["X-Content-Type-Options"] = "nosniff"
         names = "siamese_request_seconds", "Seconds to an answer.", ["path", "status"]
@@ -76,10 +77,13 @@ class Gate:
                 raise HTTPException(413, PROBLEMS[413])
             return message
 
+        works = scope["path"].startswith("/v1/")
         answer = self.refusal(scope["path"], Headers(scope=scope)) or self.app
+        self.waiting += works
         try:
             await answer(scope, received, sent)
         finally:
+            self.waiting -= works
             path = getattr(scope.get("route"), "path", "other")
             self.seconds.labels(path, status).observe(time.perf_counter() - begun)
 
@@ -96,4 +100,6 @@ class Gate:
         locked = self.key is not None and path.startswith(("/v1/", "/metrics"))
         if locked and not (right and scheme.lower() == "bearer"):
             return refused(401)
+        if path.startswith("/v1/") and self.waiting >= MOST_WAITING:
+            return refused(503, "Too many requests are waiting. Try again in a second.")
         return None

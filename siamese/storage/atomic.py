@@ -119,6 +119,9 @@ def lock_run(directory: str | os.PathLike) -> Iterator[None]:
                 f"Another process writes to {directory}. Wait until it ends, stop it, or give another "
                 "directory."
             ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # A file system without locks.
+                raise
     try:
         yield
     finally:

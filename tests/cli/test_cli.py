@@ -48,7 +48,7 @@ def test_errors_are_one_message_and_exit_code_2(tmp_path, refused):
         ("evaluate model --questions pairs.csv --queries q.csv", "Pass labelled pairs"),
         ("import-weights . o --vocab none", "none"),
         ("search . how", "holds no index: an index is one file"),
-        ("search nothing how", "There is no index at nothing"),
+        ("search nothing how", "There is no index and no list of questions at nothing"),
         ("search q.csv q.csv", "siamese match q.csv q.csv"),
         ("search q.csv -", "'-' is a file, not a question"),
         ("index build q.csv --model model --output model", "holds no index"),

@@ -136,14 +136,12 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
 def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
     (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
-    (tmp_path / "empty.csv").write_text("")
     label = ["one.csv", "--model", "model", "--label", "3"]
     for options, why in (
         (["model"], "--label N"),
         (["model", "--label", "3"], "--label asks about the questions"),
         (["model", "--answers", "one.csv"], "both classes are needed"),
         ([*label, "--answers", "other.csv"], "holds more than answers"),
-        ([*label, "--answers", "empty.csv"], "holds more than answers"),
         ([*label, "--answers", "."], "Cannot read"),
     ):
         refused(["threshold", *options], why)

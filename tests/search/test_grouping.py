@@ -173,6 +173,9 @@ def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_w
     texts = [*random_questions(60), "xyzzy plugh", "plugh xyzzy"]
     with QuestionIndex.build(make_detector(threshold=0.97), texts) as index:
         assert duplicate_groups(index) == duplicate_groups(index.vectors[:60], 0.97)
+        # Of another threshold they are not stored.
+        assert duplicate_groups(index, 0.5) == duplicate_groups(index.vectors[:60], 0.5)
+        assert index.groups() == duplicate_groups(index.vectors[:60], 0.97)
 
 
 def test_below_a_threshold_pairs_are_counted_and_the_next_share_no_group_and_no_question():

@@ -314,7 +314,6 @@ def test_an_index_on_a_full_disk_is_searched_and_changed_once_there_is_space(det
             with pytest.raises(CheckpointError, match="the disk is full"):
                 change()
         os.unlink(disk / "filler")
-        index = QuestionIndex.open(disk / "i", detector)
         assert index.add("how far is it to cook").added == 1 and index.remove([3]) == 1
         index.close()
         assert os.listdir(disk) == ["i"]

@@ -27,6 +27,7 @@ from siamese.data.readers.tables import Table, memory_table, parquet_table, work
 from siamese.errors import ArgumentError, DataError, SiameseError
 
 LONGEST_LINE = 16 << 20  # characters; a longer line would fill the memory
+LARGEST_WORKBOOK = 1 << 30  # bytes of a Parquet or Excel file that comes gzipped or through a pipe
 HEAD_LINES = 50  # lines by which a table without known names is told from plain text
 DELIMITERS = {",": "CSV", "\t": "tab-separated", ";": "semicolon-separated"}
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -203,7 +204,9 @@ def _recognised(file: BinaryIO, report: ReadReport, known: set[str], encoding: s
         head = file.peek(4096)
     if head.startswith((b"PAR1", *_WORKBOOK)):
         if zipped or not file.seekable():
-            file = io.BytesIO(file.read())
+            file = io.BytesIO(file.read(LARGEST_WORKBOOK))
+            if file.getbuffer().nbytes == LARGEST_WORKBOOK:
+                raise DataError(f"{name} is too large to be read gzipped or from a pipe.")
         read = parquet_table if head.startswith(b"PAR1") else workbook_table
         return _table_rows(report, read(file, name))
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -157,17 +156,16 @@ def json_value(value: Any) -> Any:
     """
     if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    text = json.dumps(value, skipkeys=True, default=_json_default)
-    return json.loads(text, parse_constant=lambda name: None)
-
-
-def _json_default(value: Any) -> Any:
+    if _is_missing(value) or isinstance(value, float):
+        return float(value) if isinstance(value, float) and math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, Mapping):
+        return {str(name): json_value(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return list(map(json_value, value))
     if isinstance(value, (np.number, np.bool_, np.ndarray)) and value.dtype.kind not in "mM":
-        return value.tolist()
+        return json_value(value.tolist())
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 

@@ -16,7 +16,7 @@ from siamese.data.readers.tables import text_list
 from siamese.errors import CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
-from siamese.search.groups import Member
+from siamese.search.groups import Member, linked_labels
 from siamese.search.index import rows as rows_of
 from siamese.search.index import stored_groups
 from siamese.search.index.file import REMAKE, IndexFile, settings, write_settings
@@ -30,7 +30,6 @@ from siamese.search.index.ranking import (
 )
 from siamese.search.index.rows import State
 from siamese.search.index.stored_groups import Snapshot
-from siamese.search.linkage import average_linkage
 
 __all__ = ["Added", "Hit", "QuestionIndex", "Snapshot"]
 
@@ -239,9 +238,7 @@ class QuestionIndex:
             texts = [text for (text,) in db.execute("select text from question order by row")]
         cut = detector.threshold if threshold is None else float(threshold)
         known, change = ~detector.without_known_words(texts), not self._file.read_only
-        (least, decide), linked = detector.rule(cut), np.arange(len(texts))
-        some = state.vectors if known.all() else state.vectors[known]
-        linked[known] = average_linkage(some, least, decide=decide) + len(texts)
+        linked = linked_labels(state.vectors, known, *detector.rule(cut))
         with self._moment(change) as db:
             anew = threshold is None and self._detector.fit != detector.fit  # fitted meanwhile
             if change and not anew:  # Meanwhile questions may have gone or come, too.
@@ -353,7 +350,8 @@ class QuestionIndex:
             before = self._state
             try:
                 with self._file.transaction(change) as db:
-                    (version,) = db.execute("pragma data_version").fetchone()
+                    # Of this connection; one that was opened anew counts anew.
+                    version = self._file.opened, *db.execute("pragma data_version").fetchone()
                     if version != self._version:
                         self._read(db)
                         self._version = version

@@ -94,34 +94,39 @@ class IndexFile:
     """
 
     def __init__(self, path: str | os.PathLike | None, *, create: bool = False):
-        self.path, self.lock = path, threading.RLock()
+        self.path, self.lock, self.opened = path, threading.RLock(), 0
         exists = path is not None and os.path.exists(path)
         if not exists and not create:
             raise CheckpointError(f"There is no index at {path}. {MAKE}")
         if exists and os.path.getsize(path) and not is_index_file(path):
             raise CheckpointError(f"{path} holds no index: an index is one file. {MAKE}")
-        place = path and os.path.abspath(path)
-        places = (place, os.path.dirname(place)) if exists else ()
+        with self._explained():
+            self._open(create)
+
+    def _open(self, create: bool = False) -> None:
+        """Connects; for reading alone where nothing can be written."""
+        place = self.path and os.path.abspath(self.path)
+        places = (place, os.path.dirname(place)) if place and os.path.exists(place) else ()
         writable = all(os.access(place, os.W_OK) for place in places)
         self.read_only = "" if writable else "the file or its folder is read-only"
-        with self._explained():
-            if writable:
-                try:
-                    return self._connect(place or ":memory:", create)
-                except sqlite3.Error as error:
-                    # SQLite needs 32 kB beside the file for readers that share it with writers.
-                    if create or getattr(error, "sqlite_errorname", "") not in FULL:
-                        raise
-                    self.read_only = DISK_FULL
-            if os.path.exists(f"{place}-wal") and os.path.getsize(f"{place}-wal"):
-                raise CheckpointError(
-                    f"{path} was not closed, and {self.read_only}: open the index once where it can be "
-                    "written."
-                )
-            self._connect(f"file:{quote(place)}?immutable=1", create)
+        if writable:
+            try:
+                return self._connect(place or ":memory:", create)
+            except sqlite3.Error as error:
+                # SQLite needs 32 kB beside the file for readers that share it with writers.
+                if create or getattr(error, "sqlite_errorname", "") not in FULL:
+                    raise
+                self.read_only = DISK_FULL
+        if os.path.exists(f"{place}-wal") and os.path.getsize(f"{place}-wal"):
+            raise CheckpointError(
+                f"{self.path} was not closed, and {self.read_only}: open the index once where it can be "
+                "written."
+            )
+        self._connect(f"file:{quote(place)}?immutable=1", create)
 
     def _connect(self, place: str, create: bool) -> None:
         self._db = sqlite3.connect(place, uri=place.startswith("file:"), **OPTIONS)
+        self.opened += 1
         with self.closed_by_errors():
             tables, application, version = self._db.execute(
                 "select (select count(*) from sqlite_master), application_id, user_version "
@@ -168,9 +173,11 @@ class IndexFile:
     def transaction(self, change: bool = False) -> Iterator[sqlite3.Connection]:
         """A transaction that sees one moment; a change is made at its end, or not at all."""
         with self.lock, self._explained():
+            if self.read_only == DISK_FULL:  # There may be space again.
+                self._db.close()
+                self._open()
             if change and self.read_only:
-                how = "Mend that, and open the index again."
-                raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}. {how}")
+                raise CheckpointError(f"{self.path} cannot be changed: {self.read_only}.")
             self._db.execute("begin immediate" if change else "begin")
             try:
                 yield self._db
