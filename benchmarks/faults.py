@@ -168,11 +168,10 @@ def writing_commands(at: Path) -> dict[str, list]:
         "index build": [*build, at / "new"],
         "index build, again": [*build, index],
         "index add": ["index", "add", index, at / "more.txt"],
-        "index remove": ["index", "remove", index, *range(0, 300, 2)],
+        "index remove": ["index", "remove", index, "--ids", *range(0, 300, 2)],
         "index export": ["index", "export", index, at / "new.parquet"],
         "threshold": ["threshold", index, "--answers", pairs],
         "duplicates": ["duplicates", index, "--threshold", 0.3, "--output", at / "groups.csv"],
-        "evaluate": ["evaluate", model, "--questions", pairs],
     }
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import random
 import statistics
 import subprocess
@@ -267,7 +268,8 @@ def main() -> None:
         (first, *_), vocab = batches["best"]
         data += f" (best preset: {2 * len(first[0])} pairs, vocabulary {vocab:,})"
     facts = Path("/proc/cpuinfo").read_text().splitlines()
-    processor = next(line.partition(": ")[2] for line in facts if line.startswith("model name"))
+    names = (line.partition(": ")[2] for line in facts if line.startswith("model name"))
+    processor = next(names, platform.machine())  # An ARM's cpuinfo names no model.
     result = {"cores": len(os.sched_getaffinity(0)), "processor": processor, "data": data}
     result["load_before"] = os.getloadavg()[0]
     result["main"] = rounds(flags, batches)

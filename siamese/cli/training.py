@@ -56,6 +56,11 @@ def train(flags: argparse.Namespace) -> Result:
     from siamese.training.head import MANY
 
     changes, preset = configs.changes_from_flags(flags), flags.preset or "head"
+    if preset in ("best", "course") and changes.get("encoder"):
+        raise ArgumentError(
+            f"The preset {preset} trains a tower, without an encoder: leave out --set encoder. Choose "
+            "--preset general for a head on an encoder and a tower beside it."
+        )
     # The tower of `general` is that of `best`, and its head has the encoder.
     of_tower = {n: value for n, value in changes.items() if preset != "general" or n != "encoder"}
     config = configs.TrainConfig.preset("best" if preset == "general" else preset, **of_tower)
@@ -74,7 +79,7 @@ def train(flags: argparse.Namespace) -> Result:
             f"No tower: it needs {TOWER_DUPLICATES:,} duplicates and pairs that are none; there are "
             f"{duplicates:,} duplicates among {counted(len(pairs), 'pair')}."
         )
-        preset, config = "head", _head_of(changes)
+        preset, config = "head", configs.TrainConfig.preset("head", **changes)
     if preset == "head" and (links or len(pairs) < MANY):
         return _few(pairs, start, output, changes, flags)
     test = flags.test and labelled_pairs(flags.test, flags)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese.data.arguments import check_pairs
+from siamese.data.arguments import check_pairs, whole_number
 from siamese.evaluation.baselines import baselines, word_overlap
 from siamese.evaluation.bootstrap import Interval, metric_intervals
 from siamese.evaluation.calibration import expected_calibration_error
@@ -103,6 +103,7 @@ class Evaluation:
 
         Each is a dict of score, is_duplicate (its label), question1 and question2.
         """
+        count = whole_number(count, "The number of mistakes", 0)
         order = np.argsort(-self.scores, kind="stable")
         answers, labels = self.scores[order] > self.metrics.threshold, self.labels[order]
         rows = [*order[answers & ~labels][:count], *order[~answers & labels][::-1][:count]]

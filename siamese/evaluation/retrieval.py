@@ -11,8 +11,11 @@ import numpy as np
 from siamese.data.clusters import connected_groups
 from siamese.data.readers.columns import normal_name
 from siamese.data.readers.reading import open_rows
+from siamese.data.readers.tables import id_text
 from siamese.errors import DataError
 from siamese.evaluation.bootstrap import Interval, cluster_intervals
+
+COLUMNS = " The columns are query_id and id, named in a header; lines of TREC are not read."
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ def shared_clusters(relevant: Iterable[Iterable[Hashable]]) -> list[int]:
 def read_relevance(path: str | os.PathLike) -> dict[str, set[str]]:
     """Which ids belong to which query, of CSV or JSON Lines with the columns query_id and id.
 
+    A row whose column `relevance`, where there is one, is 0 or less is left out.
+
     Raises:
       DataError: a file that cannot be read so; names the line.
     """
@@ -104,8 +109,16 @@ def read_relevance(path: str | os.PathLike) -> dict[str, set[str]]:
     with open_rows(path, names={"query_id"}) as rows:
         for line, _, row in rows:
             named = {normal_name(name): value for name, value in row.items()}
-            query, item = named.get("query_id"), named.get("id")
-            if query in (None, "") or item in (None, ""):
-                raise DataError(f"{rows.report.path}, line {line:,}: it has no query_id or no id.")
-            relevant.setdefault(str(query), set()).add(str(item))
+            query, item = id_text(named.get("query_id")), id_text(named.get("id"))
+            at = f"{rows.report.path}, line {line:,}: "
+            if not query or not item:
+                known = "" if {"query_id", "id"} & named.keys() else COLUMNS
+                raise DataError(f"{at}it has no query_id or no id.{known}")
+            judged = named.get("relevance")
+            try:
+                if judged not in (None, "") and float(judged) <= 0:
+                    continue
+            except (TypeError, ValueError):
+                raise DataError(f"{at}relevance must be a number; it is {judged!r}.") from None
+            relevant.setdefault(query, set()).add(item)
     return relevant

@@ -87,6 +87,8 @@ class PairBatches(Iterator):
             fields, self._clusters = [*fields, "false_negative_mask"], cluster_ids(clusters, count)
         if labelled is not None:
             size = whole_number(pair_batch_size, "pair_batch_size", 1)
+            if not isinstance(labelled, (tuple, list)) or len(labelled) != 3:
+                raise ArgumentError("labelled must be (q1, q2, is_duplicate).")
             self._labelled = LabelledPairs(*labelled, size)
             longest = self._labelled.lengths.max()
             if longest > self.lengths[-1]:
@@ -137,8 +139,12 @@ class PairBatches(Iterator):
         return {"seed": self._seed, "epoch": self._epoch, "batch": self._batch}
 
     def restore(self, state: dict[str, int]) -> None:
-        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same."""
-        self._go_to(**state)
+        """Goes to the position of `state`, with its seed; the pairs and arguments must be the same.
+
+        Raises:
+          ArgumentError: the state is damaged.
+        """
+        self._go_to(*(whole_number(state.get(k), f"state[{k!r}]", 0) for k in self.state()))
 
     def _go_to(self, seed: int, epoch: int, batch: int) -> None:
         if batch >= self.batches_per_epoch:  # The batches of the state were smaller.
@@ -221,9 +227,9 @@ def cluster_ids(clusters: Any, pairs: int) -> np.ndarray:
     """The clusters of both sides, integers [2, pairs]; DataError where they are none."""
     ids = np.zeros(0)
     with contextlib.suppress(ValueError):
-        ids = np.broadcast_to(clusters, (2, pairs))
-    if ids.dtype.kind not in "iu":
+        ids = np.asarray(clusters)
+    if ids.shape not in ((pairs,), (2, pairs)) or ids.dtype.kind not in "iu":
         raise DataError(
             f"clusters must be integers, [{pairs}] or [2, {pairs}], one a pair or side."
         )
-    return ids
+    return np.broadcast_to(ids, (2, pairs))

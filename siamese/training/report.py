@@ -84,8 +84,8 @@ def with_tower(
 ) -> tuple[DuplicateDetector, float]:
     """A head and a tower as one model, and what the tower adds to the ROC AUC of head and encoder.
 
-    It is measured on each half of the held-out pairs by a curve that was fitted on the other half: with
-    more cosines a curve always fits its own pairs better.
+    It is measured on held-out pairs: where there are `CURVE_PAIRS`, on each half of them by a curve that
+    was fitted on the other half, since with more cosines a curve always fits its own pairs better.
     """
     both = DuplicateDetector(
         tower.weights, tower.vocabulary, tower.tower, encoder=head.encoder, head=head.head,
@@ -93,13 +93,21 @@ def with_tower(
     )  # fmt: skip
     sides, labels = both._pairs(held_out.question1, held_out.question2), held_out.is_duplicate
     cosines, part_cosines = cosines_with(*sides), both.part_cosines(*sides)
-    halves, roc_auc = parts_of(held_out, 2, seed=0), []
-    for count in (len(head.shares), len(both.shares)):
-        scores = left_out_probabilities(part_cosines[:, :count], cosines, labels, halves)
-        roc_auc.append(evaluate_scores(scores, labels).roc_auc)
-    curve = fit_parts(part_cosines, cosines, labels)
-    both = both.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
-    return both, roc_auc[1] - roc_auc[0]
+    if len(labels) < CURVE_PAIRS:
+        scores = [
+            part_cosines[:, : len(model.shares)] @ [*model.shares.values()]
+            for model in (head, both)
+        ]
+    else:
+        halves = parts_of(held_out, 2, seed=0)
+        scores = [
+            left_out_probabilities(part_cosines[:, : len(model.shares)], cosines, labels, halves)
+            for model in (head, both)
+        ]
+        curve = fit_parts(part_cosines, cosines, labels)
+        both = both.with_fit({"threshold": 0.5, "calibration": curve.to_dict()})
+    without, beside = (evaluate_scores(each, labels).roc_auc for each in scores)
+    return both, beside - without
 
 
 def parts_of(pairs: QuestionPairs, count: int, seed: int) -> list[np.ndarray]:

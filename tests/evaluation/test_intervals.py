@@ -76,10 +76,19 @@ def test_relevance_is_read_from_csv_and_json_or_refused_with_its_line(tmp_path):
     for text in (
         "query_id,id\nq1,a\nq2,7\n",
         '{"query_id": "q1", "id": "a"}\n{"query_id": "q2", "id": 7}\n',
+        '{"query_id": " q1", "id": "a "}\n{"query_id": "q2", "id": 7.0, "relevance": null}\n',
+        "query_id,id,Relevance\nq1,a,2\nq1,b,0\nq2,7,\nq3,a,-1\n",
     ):
         path.write_text(text)
         assert read_relevance(path) == {"q1": {"a"}, "q2": {"7"}}
     for text in ("q1 0 a 1\nq1 0 b 1\n", "query_id,id\nq1,\n", "query,id\nq1,a\n"):
         path.write_text(text)
         with pytest.raises(DataError, match=r"line [12]: it has no query_id"):
+            read_relevance(path)
+    for text, message in (
+        ("q1 0 a 1\n", "columns are query_id and id.* TREC"),
+        ("query_id,id,relevance\nq1,a,yes\n", "line 2: relevance must be a number; it is 'yes'"),
+    ):
+        path.write_text(text)
+        with pytest.raises(DataError, match=message):
             read_relevance(path)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from siamese.errors import DataError
+from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.evaluation.report import FIGURES, Evaluation
 
@@ -62,5 +62,7 @@ def test_the_surest_mistakes_by_hand():
     expected += [(0.1, True, "d", "x"), (0.3, True, "f", "z")]
     assert [tuple(row.values()) for row in evaluation.mistakes(9)] == expected
     assert [tuple(row.values()) for row in evaluation.mistakes(1)] == expected[::2]
+    with pytest.raises(ArgumentError, match="mistakes must be at least 0, not -1"):
+        evaluation.mistakes(-1)
     with pytest.raises(DataError, match="question2 holds 1:"):
         Evaluation(["a", "b"], ["a"], [0.1, 0.2], [0, 1], 0.5)

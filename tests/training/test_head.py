@@ -193,6 +193,13 @@ def test_a_tower_that_says_nothing_adds_nothing_on_pairs_that_no_curve_was_fitte
         gains.append(gain)
     assert list(both.shares) == ["encoder", "head", "tower"] and both.measure == "probability"
     assert np.mean(gains) < 0
+    # On few pairs no curve is fitted, whose halves may be of one class: the mixed cosines are compared.
+    both, gain = with_tower(head, make_detector(), few := pairs.rows(0, 10))
+    asked = few.question1, few.question2
+    mixed = (
+        evaluate_scores(each.similarity(*asked), few.is_duplicate).roc_auc for each in (head, both)
+    )
+    assert both.measure == "cosine" and gain == pytest.approx(-np.subtract(*mixed))
     for held_out, decides in ((pairs, "probability"), (pairs.rows(0, 50), "cosine")):
         report, fitted = measure(both, held_out, OTHERS)
         assert report.measure == fitted.measure == decides and report.encoder == "Topics"
@@ -273,6 +280,11 @@ def test_the_command_teaches_a_head_and_replaces_no_model_unasked(
         code, _, err = train(*many)
         assert code == 2 and "--overwrite" in err
         assert (tmp_path / "runs/head/model.safetensors").read_bytes() == content
+        # Where `general` has too few duplicates for its tower, all that was set is for the head.
+        line = ["train", "--questions", "mine.csv", "--preset", "general", "--output", "runs/few"]
+        capsys.readouterr()
+        assert main([*line, *many]) == 0
+        assert "Preset head: steps=2, batch_size=4, hard_negatives=0" in capsys.readouterr().err
         monkeypatch.setattr("siamese.cli.training.TOWER_DUPLICATES", 0)
         # From an encoder's name: without --init-from.
         line = ["train", "--questions", "mine.csv", "--preset", "general", "--output", "runs/head"]
@@ -306,6 +318,7 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
          "leave out: --epochs, --set margin, --train-rows"),
         (["--resume"], "leave out: --resume"),
         (["--preset", "general"], "starts no general.*leave --preset out"),
+        (["--preset", "best", "--set", "encoder=use"], "leave out --set encoder.*--preset general"),
         (["--output", "file/new"], "a part of the path is a file"),
     ):  # fmt: skip
         code, _, err = train(*flags)
