@@ -103,6 +103,7 @@ def search(flags: argparse.Namespace) -> Result:
         )
     options = {"mode": "vectors" if flags.vectors_only else "hybrid"}
     with opened(flags.index, flags) as (index, detector):
+        note_cut(detector, [flags.question])
         hits = index.search(flags.question, flags.k, threshold=flags.threshold, **options)
         facts, weight = threshold_facts(detector, flags), index.vector_weight
         unknown = detector.unknown_words(flags.question)
@@ -142,6 +143,7 @@ def match(flags: argparse.Namespace) -> Result:
     """
     with opened(flags.index, flags) as (index, detector):
         facts, new, rows = threshold_facts(detector, flags), question_list(flags.a, flags), []
+        note_cut(detector, new.questions)
         with elapsed(f"Searching for {len(new.questions):,} questions"):
             options = {"mode": "vectors", "threshold": flags.threshold}
             hits = index.search(new.questions, flags.k, **options)

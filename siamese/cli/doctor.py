@@ -25,7 +25,7 @@ def doctor(flags: argparse.Namespace) -> Facts:
     packages, problems, devices = {}, [], []
     # Of two versions the first on the path counts.
     installed = reversed(list(importlib.metadata.distributions()))
-    versions = {package.name: package.version for package in installed}
+    versions = {package.name.replace("_", "-"): package.version for package in installed}
     for line in importlib.metadata.requires("siamese-questions") or ():
         name, extra = re.match(r"[\w-]+", line)[0], re.search(r'extra == "(\w+)"', line)
         packages[name] = versions.get(name, "not installed")

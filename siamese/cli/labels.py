@@ -137,7 +137,8 @@ def _on_queries(flags: argparse.Namespace) -> Result:
     lines = [
         *aligned(table),
         f"{len(measuring):,} queries, the first {flags.k} answers; 95 % intervals over clusters.",
-        f"Weight of the vectors in hybrid search: {weight:g}, {source}.",
+        f"Weight of the vectors in hybrid search: {weight:g}, {source} (in Python: "
+        "search with vector_weight=).",
     ]
     facts = {"queries": len(measuring), "queries_that_chose": len(choosing), "depth": flags.k}
     facts |= {"vector_weight": weight}

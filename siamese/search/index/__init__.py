@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese.data.arguments import one_of, whole_number
+from siamese.data.arguments import as_number, one_of, whole_number
 from siamese.data.pairs import QuestionPairs
 from siamese.data.readers.tables import text_list
-from siamese.errors import CheckpointError
+from siamese.errors import ArgumentError, CheckpointError
 from siamese.search import model_file
 from siamese.search.detector import DuplicateDetector
 from siamese.search.groups import Member, linked_labels
@@ -308,7 +308,7 @@ class QuestionIndex:
           A list of `Hit`, or for a list of questions a list of such lists.
 
         Raises:
-          ArgumentError: k below 1, or another mode.
+          ArgumentError: k below 1, another mode, or a weight outside 0 to 1.
         """
         k = whole_number(k, "k", 1)
         one_of(mode, "mode", MODES)
@@ -316,6 +316,8 @@ class QuestionIndex:
         queries = self._model.encode(asked)
         words = [[] if mode == "vectors" else words_in(text) for text in asked]
         weight = self.vector_weight if vector_weight is None else vector_weight
+        if not 0 <= as_number(weight, "vector_weight") <= 1:
+            raise ArgumentError(f"vector_weight must be from 0 to 1; it is {weight}.")
         while True:
             with self._moment() as db:
                 state, detector = self._state, self._detector
