@@ -133,7 +133,7 @@ print(
 # (The number of negatives that carry the weight is $1/\sum p^2$ over their shares $p$.) So the softmax goes on learning where the triplet
 # loss has stopped. Is that better? By itself hardly: on this corpus the softmax alone is behind with every seed, on Quora's rows it is
 # slightly ahead. What pays, here and there, is the third way. The reason for the change is that softmax and labelled pairs train
-# together, and never stop at "good enough". `best` has more (docs/training.md): mined hard negatives, dropout, a second direction of the
+# together, and never stop at "good enough". `best` has more (docs/train.md): mined hard negatives, dropout, a second direction of the
 # LSTM.
 #
 # From here on we use the third model of the first seed. It is a `DuplicateDetector`: it needs no Trax and answers at once.
@@ -216,7 +216,7 @@ score.mark  # of 10
 as_it_is = (test_scores + 1) / 2
 plot_reliability(as_it_is, labels, bins=10, strategy="equal_width")
 
-# %% alt="Reliability diagram after calibration: all points but one lie close to the diagonal. The bars stand at a few separate probabilities, none above 0.8."
+# %% alt="Reliability diagram after calibration: the points lie near the diagonal. Most pairs have a probability near 0; the others spread up to 0.87."
 calibrated = detector.probabilities_of(test_scores)
 plot_reliability(calibrated, labels, bins=10, strategy="equal_width")
 

@@ -38,7 +38,7 @@ class Loop(training.Loop):
         # Each task took one batch for its shapes.
         self._batches = {"train_generator": 1, "val_generator": 1}
         self._loss, self._collapsed, self._has_warned = np.nan, 0, False
-        with keeping_generators(), _one_device(), explained(stock.get("output_dir") or ""):
+        with keeping_generators(), _one_device(), explained(stock.get("output_dir") or "", "read"):
             super().__init__(model, task, **stock)
         self._saved_step = self._step
         trainer, device = self._trainer_per_task[0], jax.local_devices()[0]

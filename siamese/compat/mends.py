@@ -65,6 +65,8 @@ def _accept_eval_task() -> None:
     @functools.wraps(original)
     def __init__(self, *args, eval_task=None, **kwargs):
         if eval_task is not None:
+            if kwargs.get("eval_tasks") is not None:
+                raise ArgumentError("Loop takes eval_tasks or eval_task (its old name), not both.")
             kwargs["eval_tasks"] = eval_task
         original(self, *args, **kwargs)
 

@@ -8,6 +8,7 @@ keep all of it in the one pickle.
 from __future__ import annotations
 
 import gzip
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,10 @@ from siamese.compat.safe_pickle import LimitedFile, Refused, read_plain_pickle
 from siamese.errors import CheckpointError
 
 MAX_BYTES = 1 << 30  # Of one file's arrays: a gzip file of 1 MB can hold a GB of zeros.
+_HEADERS = {  # The format's version -> its reader; a later version is for records.
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @dataclass(frozen=True)
@@ -74,9 +79,13 @@ def read_arrays(path: os.PathLike | str) -> list[np.ndarray]:
     with _unpacked(path) as packed:
         file = LimitedFile(packed, MAX_BYTES)
         while packed.peek(1):
-            arrays.append(np.lib.format.read_array(file, allow_pickle=False))
-            if arrays[-1].dtype.kind not in "biufc":
-                raise Refused("holds an array of something else than numbers")
+            shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+            if dtype.kind not in "biufc" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
+                raise Refused(f"holds an array of the type {dtype.str!r}, not of plain numbers")
+            data = file.read(max(math.prod(shape) * dtype.itemsize, 0))
+            arrays.append(
+                np.ndarray(shape, dtype, data, order="F" if by_columns else "C").copy("K")
+            )
     return arrays
 
 

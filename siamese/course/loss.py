@@ -151,7 +151,11 @@ def edition(year: int) -> Edition:
         raise ArgumentError(
             f"There are Trax editions of {min(EDITIONS)} to {max(EDITIONS)}; year is {year!r}."
         )
-    return Edition(year, *(partial(f, **EDITIONS[year]) for f in (TripletLossFn, TripletLoss)))
+    functions: list[Any] = [partial(f, **EDITIONS[year]) for f in (TripletLossFn, TripletLoss)]
+    for function in functions:
+        for name in ("__module__", "__name__", "__doc__"):
+            setattr(function, name, getattr(function.func, name))
+    return Edition(year, *functions)
 
 
 def loss_from_scores(

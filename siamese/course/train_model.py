@@ -50,7 +50,7 @@ def train_model(
       TripletLoss: function () -> loss layer of (v1, v2).
       train_generator: endless iterator of (q1, q2), int32 [batch, length] each.
       val_generator: likewise, for the evaluation.
-      output_dir: where Trax's checkpoints and metrics go; None writes nothing.
+      output_dir: where Trax's checkpoints go; None writes nothing.
       lr_schedule: function step -> learning rate; the course's where None.
       random_seed: of the initial weights; drawn each time where None.
       eval_at: function step -> whether to print and evaluate; at step 1 and each 100th where None.

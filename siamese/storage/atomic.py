@@ -39,7 +39,8 @@ def explained(
     try:
         yield
     except OSError as failure:
-        reason = _MEANINGS.get(failure.errno) or failure.strerror or str(failure)
+        reason = _MEANINGS.get(failure.errno) or failure.strerror
+        reason = reason or f"it is missing or cannot be read ({failure})"
         raise error(f"Cannot {doing} {os.fspath(path)}: {reason}.") from failure
 
 

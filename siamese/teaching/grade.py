@@ -120,9 +120,12 @@ def _read_rows(table: Path, top: Path) -> dict[str, dict[str, Any]]:
     """The rows of earlier calls for the notebooks below `top`: file -> row."""
     if not table.exists():
         return {}
-    with explained(table, "read", DataError), open(table, encoding="utf-8", newline="") as file:
-        rows = [{key: _plain(row[key]) for key in row} for row in csv.DictReader(file)]
-    if any(row.get("folder") != str(top) for row in rows):
+    with explained(table, "read", DataError), open(table, encoding="utf-8-sig", newline="") as file:
+        columns, *lines = [tuple(line) for line in csv.reader(file) if line] or [()]
+    if columns != COLUMNS or any(len(line) != len(COLUMNS) for line in lines):
+        raise ArgumentError(f"{table} has other columns. Pass another folder as --out.")
+    rows = [dict(zip(COLUMNS, map(_plain, line))) for line in lines]
+    if any(row["folder"] != str(top) for row in rows):
         raise ArgumentError(f"{table} is not of {top}. Pass another folder as --out.")
     return {row["file"]: row for row in rows}
 

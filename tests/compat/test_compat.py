@@ -190,3 +190,10 @@ def test_trax_own_readers_still_read_honest_files_of_the_same_model(tmp_path, ca
     content = {"step": 3, "slots": [1.5]}
     training.pickle_to_file(content, str(tmp_path / "a.pkl"), gzip=True)
     assert training.unpickle_from_file(str(tmp_path / "a.pkl"), gzip=True) == content
+
+
+def test_eval_task_and_eval_tasks_together_are_refused():
+    from trax.supervised import training
+
+    with pytest.raises(siamese.ArgumentError, match="eval_tasks or eval_task"):
+        training.Loop(siamese.Siamese(10, 4), None, eval_task=[], eval_tasks=[])

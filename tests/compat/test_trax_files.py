@@ -177,6 +177,24 @@ def test_a_small_file_of_vast_content_takes_no_more_memory_than_its_arrays(
     assert peak < (25 << 20 if head else 8 << 20), f"{peak >> 20} MB"
 
 
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (make_hostile.image_header(1 << 60), "larger than 1024 MB"),
+        (make_hostile.image_header(-8), "damaged"),
+        (
+            make_hostile.image_header(4).replace(b"'|u1', ", b"'<f16',"),
+            "'<f16', not of plain numbers",
+        ),
+    ],
+)
+def test_a_header_that_claims_too_much_is_refused_with_its_reason(tmp_path, head, words):
+    path = tmp_path / "a.npy.gz"
+    path.write_bytes(gzip.compress(head + bytes(64)))
+    with pytest.raises(CheckpointError, match=words):
+        read_arrays(path)
+
+
 # ---- Together with Trax ----
 
 

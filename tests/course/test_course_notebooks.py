@@ -59,7 +59,10 @@ def test_lab_1_the_siamese_network(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_assignment_with_the_loop_of_2020(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "argument", ["eval_tasks=[eval_task]", "eval_task=eval_task"], ids=["2021", "2020"]
+)
+def test_the_assignment_with_the_loop_of(argument, tmp_path, monkeypatch):
     pairs = embedded_corpus(train_pairs=340, valid_pairs=10, test_pairs=10).train
     with open(tmp_path / "questions.csv", "w", newline="") as file:
         table = csv.writer(file)
@@ -67,8 +70,7 @@ def test_the_assignment_with_the_loop_of_2020(tmp_path, monkeypatch):
         for i, pair in enumerate(zip(pairs.question1, pairs.question2, pairs.is_duplicate)):
             table.writerow([i, 2 * i, 2 * i + 1, *pair[:2], int(pair[2])])
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))  # a learner's machine without NLTK's data
-    form_of_2020 = "eval_tasks=[eval_task]", "eval_task=eval_task"
-    printed = printed_by("assignment", tmp_path, form_of_2020)
+    printed = printed_by("assignment", tmp_path, ("eval_tasks=[eval_task]", argument))
     assert golden.MODEL_PRINTED in printed
     for line in ("batch: True", "loss: 0.5", "DeviceArray: True", "accuracy: True", "prediction: "):
         assert line in printed

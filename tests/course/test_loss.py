@@ -242,6 +242,7 @@ def test_the_assignments_own_cell_makes_a_layer(year):
     """L14: `tl.Fn` takes no function of keyword arguments without an end."""
     v, losses = (golden.ASSIGNMENT_V1, golden.ASSIGNMENT_V2), {2022: 0.5, 2023: 0.703508}
     fn = edition(year).TripletLossFn
+    assert (fn.__name__, fn.__doc__) == ("TripletLossFn", TripletLossFn.__doc__)
     for layer in (
         tl.Fn("TripletLoss", partial(fn, margin=0.25)),
         tl.Fn("TripletLoss", partial(fn, margin=0.25, direction="rows")),

@@ -164,6 +164,13 @@ def test_another_models_checkpoint_is_refused_and_left_alone(tmp_path):
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
+def test_a_missing_file_of_weights_is_named(tmp_path):
+    made(tmp_path).run(1)
+    (tmp_path / "model.weights.npy.gz").unlink()
+    with pytest.raises(CheckpointError, match=r"Cannot read .*missing .*model\.weights\.npy\.gz"):
+        made(tmp_path)
+
+
 # ---- How a run ends ----
 
 

@@ -20,7 +20,7 @@ from siamese import ArgumentError, DataError
 from siamese.checks import EXERCISES
 from siamese.cli.main import main
 from siamese.teaching.checks import tables
-from siamese.teaching.grade import Limits, definitions, grade_class
+from siamese.teaching.grade import COLUMNS, Limits, definitions, grade_class
 
 slow = pytest.mark.slow  # each starts kernels
 ROOT = Path(__file__).parents[2]
@@ -167,9 +167,15 @@ def test_folders_and_flags_that_do_not_fit(tmp_path, capsys):
     with pytest.raises(DataError, match=r"absent\.ipynb: it does not exist"):
         grade_class(tmp_path / "absent.ipynb", tmp_path / "out")
     hand_in(tmp_path / "x.ipynb")
-    for table in ("name,points\nanna,3\n", "student,folder\nanna,/old/class\n"):
-        (tmp_path / "out" / "grades.csv").write_text(table)
-        with pytest.raises(ArgumentError, match=r"grades.csv is not of .*Pass another folder"):
+    columns, row = ",".join(COLUMNS), "," * (len(COLUMNS) - 1)
+    for table, words in (
+        ("name,points\nanna,3\n", "has other columns"),
+        (f"{columns},seen\n", "has other columns"),
+        (f"{columns}\n{row},yes\n", "has other columns"),
+        (f"\ufeff{columns}\n{row}\n", "is not of "),  # as Excel writes it
+    ):
+        (tmp_path / "out" / "grades.csv").write_text(table, encoding="utf-8")
+        with pytest.raises(ArgumentError, match=f"grades.csv {words}.*Pass another folder"):
             grade_class(tmp_path, tmp_path / "out")
     for flags in (["--notebook", "9"], ["--jobs", "0"], ["--cell-limit", "0"]):
         with contextlib.suppress(SystemExit):

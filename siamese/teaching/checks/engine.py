@@ -81,7 +81,10 @@ class Score:
         lines = [head + (f", {self.note}" if self.note else "")]
         lines += map(str, self.failures[:1])
         if len(self.failures) > 1 and not self.failures[0].hint:
-            lines.append(f"  ✗ and {len(self.failures) - 1} more cases")
+            first, *others = (re.sub(r"0x\w+|\d+", "", f.actual) for f in self.failures)
+            same = f"the same in {others.count(first)} more"
+            alike = first in others and "\nin line" in first
+            lines.append(f"  ✗ and {same if alike else f'{len(others)} more cases'}")
         return "\n".join(lines)
 
 
