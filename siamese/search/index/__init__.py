@@ -325,12 +325,12 @@ class QuestionIndex:
             rankings = [*ranked(state, queries, stems, k, mode, weight)]
             rows = state.rows[np.unique(np.concatenate([*rankings, np.zeros(0, np.int64)]))]
             with self._moment() as db:
-                found = {row[0]: row for row in rows_of.rows_where(db, "row", rows.tolist())}
-            if len(found) == len(rows):  # Else a question was removed meanwhile.
+                by_row = {row[0]: row for row in rows_of.rows_where(db, "row", rows.tolist())}
+            if len(by_row) == len(rows):  # Else a question was removed meanwhile.
                 break
         answers = []
         for places, query in zip(rankings, queries):
-            entries = [rows_of.entry(found[row]) for row in state.rows[places].tolist()]
+            entries = [rows_of.entry(by_row[row]) for row in state.rows[places].tolist()]
             judged = detector.judged(state.vectors[places], query[None], threshold)
             hits = [
                 Hit(e["id"], e["question"], *own, e["columns"]) for e, own in zip(entries, judged)
