@@ -106,7 +106,7 @@ for (name, seed), trainer in trainers.items():
     areas.setdefault(name, []).append(siamese.evaluate_scores(scores, labels).roc_auc)
 for name, values in areas.items():
     print(f"{name:<15} ROC AUC {np.array(values)}, mean {np.mean(values):.3f}")
-print("on Quora's validation rows (docs/quality.md, three seeds): 0.836, 0.840, 0.877")
+print("on Quora's validation rows (docs/topics/quality.md, three seeds): 0.836, 0.840, 0.877")
 compare(
     "order",
     ", ".join(sorted(areas, key=lambda name: -np.mean(areas[name]))),
@@ -133,7 +133,7 @@ print(
 # (The number of negatives that carry the weight is $1/\sum p^2$ over their shares $p$.) So the softmax goes on learning where the triplet
 # loss has stopped. Is that better? By itself hardly: on this corpus the softmax alone is behind with every seed, on Quora's rows it is
 # slightly ahead. What pays, here and there, is the third way. The reason for the change is that softmax and labelled pairs train
-# together, and never stop at "good enough". `best` has more (docs/train.md): mined hard negatives, dropout, a second direction of the
+# together, and never stop at "good enough". `best` has more (docs/tasks/train.md): mined hard negatives, dropout, a second direction of the
 # LSTM.
 #
 # From here on we use the third model of the first seed. It is a `DuplicateDetector`: it needs no Trax and answers at once.

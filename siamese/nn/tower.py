@@ -23,7 +23,7 @@ from siamese.errors import ArgumentError
 
 UNKNOWN, PAD = 0, 1
 # The parts of a batch that draw their own dropout of a word's vector: with one part a question and its
-# duplicate lack the same numbers, and the model generalises less (docs/train.md).
+# duplicate lack the same numbers, and the model generalises less (docs/tasks/train.md).
 DROPOUT_PARTS = 2
 
 

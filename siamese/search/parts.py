@@ -1,7 +1,7 @@
 """How a model of several parts decides: a logistic curve of the parts' cosines and their products.
 
 The whole vector's cosine, the mean of the parts' cosines, finds and orders candidates. Whether two
-questions are duplicates is better read off the parts one by one: see docs/quality.md.
+questions are duplicates is better read off the parts one by one: see docs/topics/quality.md.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(name for name in kinds if name not in _FLAGS)
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
-        help=f"another setting; may be repeated: {names} (docs/train.md)",
+        help=f"another setting; may be repeated: {names} (docs/tasks/train.md)",
     )  # fmt: skip
 
 

@@ -219,7 +219,7 @@ def test_all_vectors_equal_cost_twice_the_margin_a_row(run):
 
 
 def test_the_calls_that_the_questions_document():
-    """L7: docs/questions.md; the TensorFlow edition's cell has its minus sign in v2."""
+    """L7: docs/course/questions.md; the TensorFlow edition's cell has its minus sign in v2."""
     a, b = golden.ASSIGNMENT_V1[0], golden.ASSIGNMENT_V2[1]
     v1, v2 = [a, b], [a, -b]
     for loss, expected in (

