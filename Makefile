@@ -65,7 +65,7 @@ tensorflow: install  ## Add TensorFlow, for Trax's TensorFlow parts (3 GB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/tensorflow.txt
 
 nbgrader: .venv-nbg/installed  ## Does nbgrader give a class the marks that `siamese grade` gives?
-	@.venv-nbg/bin/python -m pytest tests/notebooks/test_nbgrader.py
+	@.venv-nbg/bin/python -m pytest tests/teaching/test_nbgrader.py
 
 # nbgrader's packages come before those of the environment that trains, which it sees as well.
 .venv-nbg/installed: $(VENV)/notebooks-installed
@@ -75,7 +75,7 @@ nbgrader: .venv-nbg/installed  ## Does nbgrader give a class the marks that `sia
 	@touch $@
 
 scale: .venv-scale/installed  ## Test the examples beyond one machine, in an environment of their own (1.5 GB)
-	@.venv-scale/bin/python -m pytest tests/scale
+	@.venv-scale/bin/python -m pytest tests/search/scale
 
 .venv-scale/installed: requirements/scale.txt $(REQUIREMENTS) setup.cfg
 	@$(PYTHON) -m venv .venv-scale

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "hostile")]
+sys.path += [str(ROOT / "tests" / folder) for folder in ("helpers", "cli/hostile")]
 
 from every_command import run, run_all
 from killed_training import killed_runs, write_pairs

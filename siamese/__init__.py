@@ -10,20 +10,74 @@ from __future__ import annotations
 import ast
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from siamese import compat
-from siamese.data.course_nltk import provide_punkt
+from siamese.compat.course_nltk import provide_punkt
 from siamese.errors import explain_missing_trax
 
 __version__ = "0.2.0"
 
-# Public name -> its module, read from the stub that type checkers read. A name must not be that of a module
-# of this folder: importing that module would take the name's place.
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+# The public names, as type checkers read them. A name must not be that of a module of this folder:
+# importing that module would take the name's place.
+if TYPE_CHECKING:
+    # isort: off
+    from siamese.compat.fast import fast_forward as fast_forward
+    from siamese.compat.process import (
+        enable_compile_cache as enable_compile_cache,
+        keep_memory as keep_memory,
+    )
+    from siamese.course.answers import (
+        classify as classify,
+        pair_scores as pair_scores,
+        predict as predict,
+    )
+    from siamese.course.generator import data_generator as data_generator
+    from siamese.course.loss import (
+        TripletLoss as TripletLoss,
+        TripletLossFn as TripletLossFn,
+        edition as edition,
+    )
+    from siamese.course.model import Siamese as Siamese
+    from siamese.course.similarity import (
+        cosine_similarity as cosine_similarity,
+        l2_normalize as l2_normalize,
+        similarity_matrix as similarity_matrix,
+    )
+    from siamese.course.train_model import train_model as train_model
+    from siamese.data.corpus import embedded_corpus as embedded_corpus
+    from siamese.data.pairs import QuestionPairs as QuestionPairs, read_pairs as read_pairs
+    from siamese.data.questions import read_questions as read_questions
+    from siamese.data.tokenizer import word_tokenize as word_tokenize
+    from siamese.data.tokens import tokenize_questions as tokenize_questions
+    from siamese.data.vocabulary import Vocabulary as Vocabulary
+    from siamese.errors import (
+        ArgumentError as ArgumentError,
+        CheckpointError as CheckpointError,
+        DataError as DataError,
+        MissingDependencyError as MissingDependencyError,
+        ShapeError as ShapeError,
+        SiameseError as SiameseError,
+    )
+    from siamese.evaluation.metrics import evaluate_scores as evaluate_scores
+    from siamese.evaluation.thresholds import best_threshold as best_threshold
+    from siamese.search.detector import DuplicateDetector as DuplicateDetector
+    from siamese.search.explain import explain as explain
+    from siamese.search.groups import duplicate_groups as duplicate_groups
+    from siamese.search.index import QuestionIndex as QuestionIndex
+    from siamese.search.nearest import match_questions as match_questions
+    from siamese.training.config import TrainConfig as TrainConfig
+    from siamese.training.estimator import PairClassifier as PairClassifier
+    from siamese.training.pair_batches import PairBatches as PairBatches
+    from siamese.training.run import Trainer as Trainer
+    # isort: on
+
+# Public name -> its module, read from the imports above.
 _EXPORTS = {
     alias.name: node.module
-    for node in _STUB.body
+    for block in ast.parse(Path(__file__).read_text(encoding="utf-8")).body
+    if isinstance(block, ast.If)
+    for node in block.body
     if isinstance(node, ast.ImportFrom)
     for alias in node.names
 }
@@ -31,19 +85,21 @@ _EXPORTS = {
 __all__ = sorted(_EXPORTS)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module 'siamese' has no attribute {name!r}")
-    try:
-        module = importlib.import_module(_EXPORTS[name])
-    except ModuleNotFoundError as error:
-        explain_missing_trax(error)
-        raise
-    except AttributeError as error:  # It would read as "siamese has no such name".
-        raise ImportError(f"{_EXPORTS[name]} cannot be imported: {error}") from error
-    value = getattr(module, name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # To a type checker a name that is not above is a mistake.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _EXPORTS:
+            raise AttributeError(f"module 'siamese' has no attribute {name!r}")
+        try:
+            module = importlib.import_module(_EXPORTS[name])
+        except ModuleNotFoundError as error:
+            explain_missing_trax(error)
+            raise
+        except AttributeError as error:  # It would read as "siamese has no such name".
+            raise ImportError(f"{_EXPORTS[name]} cannot be imported: {error}") from error
+        value = getattr(module, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ import siamese
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
-ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
+ALLOWED_SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
 class UnlistedSkips:

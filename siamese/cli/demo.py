@@ -14,10 +14,10 @@ from typing import Any
 
 from siamese.cli.arguments import arg, command
 from siamese.cli.output import Result, aligned, note
+from siamese.compat.atomic import explained, write_text_atomically
 from siamese.data.corpus import HANDWRITTEN, embedded_corpus, handwritten_questions
 from siamese.errors import ArgumentError
 from siamese.search.display import rounded
-from siamese.storage.atomic import explained, write_text_atomically
 from siamese.training.config import TrainConfig
 
 FILE = "handwritten.csv"  # of the demo's folder; where it is, the folder is the demo's

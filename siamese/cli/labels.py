@@ -20,6 +20,7 @@ from siamese.cli.reading import (
     reading_options,
     same_flags,
 )  # fmt: skip
+from siamese.compat.atomic import explained, open_atomically
 from siamese.compat.progress import elapsed
 from siamese.data.clusters import clusters
 from siamese.data.pairs import QuestionPairs, read_pairs
@@ -28,7 +29,6 @@ from siamese.evaluation.asking import Answer, next_candidate, pair_key, shown, s
 from siamese.search.display import csv_line
 from siamese.search.encoders import is_encoder_name
 from siamese.search.model_file import model_path
-from siamese.storage.atomic import explained, open_atomically
 
 FEW = 5  # with fewer duplicates among its labels a threshold is hardly better than the default
 

@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from siamese.compat.atomic import explained, write_text_atomically
 from siamese.errors import ArgumentError
 from siamese.search.display import LAYOUT, csv_line, harmless, json_text, rounded
-from siamese.storage.atomic import explained, write_text_atomically
 
 Facts = dict[str, Any]  # what a command returns: JSON values for machines; for people see `listed`
 Result = tuple[str, Facts]  # or with a text for people

@@ -2,7 +2,8 @@
 
 `prepare()` registers what has to happen around and after the import of a few modules; nothing heavy is
 imported by it. When `import trax` runs, now or later, it takes seconds instead of a minute, does not
-load TensorFlow or Gym, and finds the names that have since left JAX and Trax.
+load TensorFlow or Gym, and finds the names that have since left JAX and Trax. Three modules here have
+nothing to do with Trax, and every folder may use them: `progress`, `process` and `atomic`.
 """
 
 from __future__ import annotations

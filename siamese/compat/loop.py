@@ -15,9 +15,9 @@ import numpy as np
 from trax import fastmath
 from trax.supervised import training
 
+from siamese.compat.atomic import explained
 from siamese.compat.process import StopSignals, keeping_generators
 from siamese.errors import DataError, SiameseError
-from siamese.storage.atomic import explained
 
 logger = logging.getLogger("siamese")
 # The course's model starts collapsed; many a run leaves it only after hundreds of steps.

@@ -13,7 +13,8 @@ positions holds 2,000 to 3,000 different words, so it is computed once a word, a
 
 The backward pass is our own. Of the forward pass only gates and cells are kept: the h that a step was given
 is ``o * tanh(c)`` of the step before. The gradient of the gates' sums is used up in the step that makes it;
-so neither is ever stored. And the mean is taken inside the step. What else was tried: docs/topics/speed.md.
+so neither is ever stored. And the mean is taken inside the step. What else was tried:
+benchmarks/results/lstm_forms.md.
 """
 
 from __future__ import annotations

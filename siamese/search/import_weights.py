@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese.compat.atomic import explained
 from siamese.compat.trax_files import read_course_model
 from siamese.data.vocabulary import PAD, PAD_ID, Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.nn.encoder import TowerConfig
 from siamese.search.detector import DuplicateDetector
-from siamese.storage.atomic import explained
 
 
 def import_weights(

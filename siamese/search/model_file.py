@@ -1,7 +1,7 @@
 """Models and checkpoints: one safetensors file each, checked by its SHA-256; no pickle.
 
 The file holds arrays, and one JSON text under ``siamese`` in its metadata: format, kind, version, SHA-256
-and more facts. A writer replaces the file as a whole (`siamese.storage.atomic`).
+and more facts. A writer replaces the file as a whole (`siamese.compat.atomic`).
 
 The arrays of a model are the tower's weights and the head. Its facts: tower, vocabulary (words, folded,
 unknown_ids), encoder (name, fingerprint), shares, threshold, calibration, card.
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from siamese.compat.atomic import explained, open_atomically
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import CheckpointError, DataError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.encoders import find_encoder
-from siamese.storage.atomic import explained, open_atomically
 
 if TYPE_CHECKING:
     from siamese.search.detector import DuplicateDetector

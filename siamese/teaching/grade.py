@@ -31,9 +31,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_notebook
 
+from siamese.compat.atomic import explained, lock_run, write_text_atomically
 from siamese.errors import ArgumentError, DataError
 from siamese.search.display import csv_line, excel_cell
-from siamese.storage.atomic import explained, lock_run, write_text_atomically
 from siamese.teaching.checks import EXERCISES, MARK, OUT_OF
 
 COLUMNS = "student", "file", "notebook", *OUT_OF, "total", "out_of", "remarks", "folder", "sha256"

@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from siamese.compat.atomic import explained, lock_run, write_text_atomically
 from siamese.compat.process import StopSignals, keeping_generators
 from siamese.compat.progress import progress_bar
 from siamese.data.pairs import QuestionPairs
@@ -31,7 +32,6 @@ from siamese.evaluation.thresholds import COURSE_THRESHOLD
 from siamese.nn.tower import Dropout, TowerConfig, init
 from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import find_encoder
-from siamese.storage.atomic import explained, lock_run, write_text_atomically
 from siamese.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from siamese.training.config import PRESETS, TrainConfig
 from siamese.training.head import head_network

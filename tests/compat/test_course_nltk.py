@@ -11,7 +11,7 @@ from nltk.tokenize import punkt
 from programs import output_of
 
 from siamese import word_tokenize
-from siamese.data.course_nltk import provide_punkt
+from siamese.compat.course_nltk import provide_punkt
 
 TEXT = "Mr. Smith can't go. Why? It costs $3.50!"
 SENTENCES = ["Mr. Smith can't go.", "Why?", "It costs $3.50!"]

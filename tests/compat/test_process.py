@@ -1,4 +1,4 @@
-"""What siamese changes of a process: what docs/topics/reliability.md lists; malloc and the cache when asked."""
+"""What siamese changes of a process: docs/topics/reliability.md; malloc and the cache when asked."""
 
 import json
 import os

@@ -23,7 +23,7 @@ from siamese.compat import safe_pickle, trax_files
 from siamese.compat.trax_files import read_arrays, read_course_model
 from siamese.errors import CheckpointError
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli" / "hostile"))
 import make_hostile
 
 

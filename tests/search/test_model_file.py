@@ -10,11 +10,11 @@ import pytest
 from safetensors.numpy import load, save
 
 from siamese import DuplicateDetector, Vocabulary
+from siamese.compat.atomic import lock_run
 from siamese.errors import CheckpointError
 from siamese.nn.encoder import TowerConfig
 from siamese.search.encoders import find_encoder
 from siamese.search.model_file import VERSION, read_file, write_file
-from siamese.storage.atomic import lock_run
 
 FACTS = {
     "step": 3,
@@ -116,7 +116,7 @@ def test_what_is_no_file_of_this_kind_and_version_is_refused(path):
 
 HOLDER = """
 import sys
-from siamese.storage.atomic import lock_run
+from siamese.compat.atomic import lock_run
 with lock_run(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -30,7 +30,7 @@ from siamese.training.step import (
 )
 
 sys.path.append(str(Path(__file__).parents[1] / "course"))
-GOLDEN = json.loads(Path(__file__).parents[1].joinpath("golden_losses.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[1] / "helpers/golden_losses.json").read_text())
 LONG = 10**9  # steps of a run whose linear rate has not begun to fall
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.compat.atomic import open_atomically
 from siamese.data.readers.tables import text_list
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
@@ -21,7 +22,6 @@ from siamese.search.detector import DuplicateDetector
 from siamese.search.encoders import valid_unicode
 from siamese.search.index.file import last_row, settings, write_settings
 from siamese.search.index.ranking import WordCounts, stems_of
-from siamese.storage.atomic import open_atomically
 
 INSIDE = "in (select value from json_each(?))"
 AT_ONCE = 1024  # vectors that are read together

@@ -9,7 +9,7 @@ from small_corpus import corpus_detector, corpus_questions
 from siamese.search.index import QuestionIndex
 
 pytest.importorskip("qdrant_client", reason="needs Ray and Qdrant: make scale")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
 
 import qdrant_search
 

@@ -10,8 +10,8 @@ from multiprocessing.pool import ThreadPool
 import pytest
 from small_disks import mounted_tmpfs
 
+from siamese.compat.atomic import open_atomically, write_text_atomically
 from siamese.errors import CheckpointError, DataError
-from siamese.storage.atomic import open_atomically, write_text_atomically
 
 
 def test_a_file_appears_with_its_content_and_nothing_else(tmp_path):
@@ -66,7 +66,7 @@ def test_each_system_error_has_a_sentence(tmp_path, name, words):
 def test_writers_wait_for_each_other_and_the_rest_of_a_killed_one_is_overwritten(tmp_path):
     program = (
         "import sys\n"
-        "from siamese.storage import atomic\n"
+        "from siamese.compat import atomic\n"
         "with atomic.open_atomically(sys.argv[1]) as file:\n"
         "    file.write(b'half' * 9999)\n"
         "    file.flush()\n"

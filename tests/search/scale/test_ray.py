@@ -11,7 +11,7 @@ import pytest
 from small_corpus import corpus_detector, corpus_questions
 
 ray = pytest.importorskip("ray", reason="needs Ray and Qdrant: make scale")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))
 
 import ray_encode  # noqa: E402

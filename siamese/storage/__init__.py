@@ -1,1 +1,0 @@
-"""Files: atomic writing, checkpoints, and files written by Trax."""
