@@ -44,7 +44,7 @@ html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 
 
-ACCESSIBILITY = """
+SCRIPT = """
 addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".search-button-field").forEach(b => b.removeAttribute("aria-label"));
   document.querySelectorAll(".bd-sidebar-primary").forEach(bar => {
@@ -55,6 +55,14 @@ addEventListener("DOMContentLoaded", () => {
     if (!s.textContent.trim()) s.setAttribute("aria-label", "Pages below");
   });
   document.querySelectorAll("main table").forEach(t => t.tabIndex = 0);
+  // A figure and a flag stay on one line.
+  document.querySelectorAll("main td").forEach(cell => {
+    if (/^[-+\\d., ±%]+$/.test(cell.textContent.trim())) cell.style.whiteSpace = "nowrap";
+  });
+  document.querySelectorAll("main pre").forEach(block => {
+    block.innerHTML = block.innerHTML.replace(
+      /(^|[\\s>])(--?[a-z][a-z-]*)/g, '$1<span style="white-space: nowrap">$2</span>');
+  });
 });
 """
 
@@ -63,7 +71,7 @@ def setup(app):
     """A property's sentence is left alone: napoleon takes what stands before a colon for its type."""
     # The search button shows more than its label; the sidebar is no landmark and its arrows have no name; a
     # table that scrolls must take the keyboard (tools/check_pages.py).
-    app.add_js_file(None, body=ACCESSIBILITY)
+    app.add_js_file(None, body=SCRIPT)
     kept = {}
 
     def keep(app, what, name, obj, options, lines):

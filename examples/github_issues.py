@@ -4,8 +4,8 @@ Usage: gh issue list --state all --limit 5000 --json number,title,body > issues.
        python examples/github_issues.py issues.json [--top 10] [--threshold 0.6]
 
 Prints each issue with the most similar earlier one, the most similar pairs first, and marks those above the
-threshold. No labels stand behind the model's own threshold, so read the ranking from the top and choose
-yours. An issue's text is its title, twice, and the first words of its body, before its logs and versions.
+threshold. The model's own threshold is not fitted to your issues: read the ranking from the top and choose
+one. An issue's text is its title, twice, and the first words of its body, before its logs and versions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from siamese import DataError, DuplicateDetector, QuestionIndex
 
 WORDS = 50  # of the title, twice, and the body
-NEAREST = 20  # issues among which an earlier one is looked for
+NEAREST = 20  # similar issues that are searched for an earlier one
 
 
 class Pair(NamedTuple):
@@ -43,7 +43,7 @@ def read_issues(path: str) -> dict[int, dict]:
 
 
 def text_of(issue: dict) -> str:
-    """What is compared: the title, twice, and the beginning of the body."""
+    """The text that is compared: the title, twice, and the beginning of the body."""
     words = f"{issue['title']} {issue['title']} {issue.get('body') or ''}".split()
     return " ".join(words[:WORDS])
 

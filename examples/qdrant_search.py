@@ -3,10 +3,10 @@
 Usage: siamese index export old old.parquet
        python examples/qdrant_search.py old.parquet old "How old are you?" [--compare queries.txt]
 
-Qdrant finds by vectors and by words; `hybrid` joins its two lists. It runs in this process, for some
-thousand questions; for a server give QdrantClient its url. Words are sparse vectors: they hold the part of
-BM25 that depends on a question, and Qdrant multiplies it by the idf. The mean length of a question is that
-of the file: load the file again after you have added many that are longer or shorter.
+Qdrant finds by vectors and by words; `hybrid` joins its two lists. Qdrant runs in this process, which is
+enough for some thousand questions; for a server give QdrantClient its url. Words are sparse vectors: they
+hold the part of BM25 that depends on a question, and Qdrant multiplies it by the idf. BM25 uses the mean
+length of the file's questions: load the file again after you have added many longer or shorter ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def batches(path: str) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
 
 
 def sparse(weights: dict[str, float]) -> models.SparseVector:
-    """A weight for each word. Words have 32 bits in Qdrant: of 100,000 about one pair shares one."""
+    """A weight for each word. A word's number has 32 bits: of 100,000 words about one pair shares it."""
     numbers = {zlib.crc32(word.encode()): weight for word, weight in weights.items()}
     return models.SparseVector(indices=list(numbers), values=list(numbers.values()))
 
@@ -47,7 +47,7 @@ class QdrantEngine:
 
     Args:
       path: the Parquet file that `siamese index export` wrote.
-      folder: Qdrant's folder; a collection that it has is replaced.
+      folder: Qdrant's folder; its collection is replaced.
     """
 
     def __init__(self, path: str, folder: str):
@@ -128,14 +128,14 @@ def hybrid(
 
 
 def first(scores: dict[int, float], k: int) -> list[int]:
-    """The k best rows; of equal ones the first, as in the index. Qdrant leaves their order open."""
+    """The k best rows; of equal rows the first, as in the index. Qdrant gives these in any order."""
     return sorted(scores, key=lambda row: (-round(scores[row], 5), row))[:k]
 
 
 def recalls(
     engine: QdrantEngine, index: QuestionIndex, questions: list[str], k: int = 10
 ) -> dict[str, float]:
-    """Of the index's first k by each kind of search, the share that Qdrant's first k has."""
+    """For each kind of search: the share of the index's first k that is in Qdrant's first k."""
     ids = [entry["id"] for entry in index.entries]
     searches = {
         "vectors": lambda vector, question: first(engine.by_vector(vector, DEPTH), k),
@@ -154,7 +154,7 @@ def recalls(
 
 
 def main() -> None:
-    """Loads a Parquet file, prints the hits of a question, and compares the answers of a file's."""
+    """Loads a Parquet file, prints the hits of a question, and with --compare measures recall."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parquet", help="the file that `siamese index export` wrote")
     parser.add_argument("index", help="the index; its model encodes the questions")
