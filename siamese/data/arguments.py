@@ -78,7 +78,7 @@ def check_pairs(q1: Sequence, q2: Sequence, name1: str, name2: str) -> None:
     if not len(q1):
         raise DataError(f"{name1} and {name2} are empty: there is no pair to make a batch of.")
     for rows, name in ((q1, name1), (q2, name2)):
-        empty = np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
+        empty: Any = np.flatnonzero(rows.lengths == 0) if isinstance(rows, Ragged) else ()
         if len(empty):  # Padding alone has no meaning to compare.
             raise DataError(
                 f"{name}[{empty[0]}] is an empty question ({len(empty)} such in {name}): it has no "

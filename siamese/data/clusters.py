@@ -127,7 +127,8 @@ def transitive_closure(
         pairs = np.stack(np.triu_indices(len(members), 1), axis=1)
         pairs = members[pairs[draw.permutation(len(pairs))[: per_question * size]]]
         new += [(*pair, number) for pair in map(tuple, pairs.tolist()) if pair not in labelled]
-    return tuple(np.array(new, np.int64).reshape(-1, 3).T)
+    rows1, rows2, cluster_of = np.array(new, np.int64).reshape(-1, 3).T
+    return rows1, rows2, cluster_of
 
 
 def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.ndarray]:
@@ -162,7 +163,7 @@ def cluster_split(pairs: Any, fractions: Sequence[float], seed: int) -> list[np.
         part_of[at] = part
         missing[part] -= sizes[at]
     # No part stays empty: it gets the smallest group of a part that has two or more.
-    for part in np.flatnonzero(np.bincount(part_of, minlength=len(shares)) == 0):
+    for empty in np.flatnonzero(np.bincount(part_of, minlength=len(shares)) == 0):
         spare = np.flatnonzero(np.bincount(part_of)[part_of] > 1)
-        part_of[spare[sizes[spare].argmin()]] = part
+        part_of[spare[sizes[spare].argmin()]] = empty
     return [np.flatnonzero(part_of[group] == part) for part in range(len(shares))]

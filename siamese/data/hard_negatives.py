@@ -8,6 +8,7 @@ such pairs among the training questions.
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -36,7 +37,7 @@ class SimilarQuestions:
       [[0], [1]]
     """
 
-    def __init__(self, ids: Ragged, rows, clusters, seed: int = 0):
+    def __init__(self, ids: Ragged, rows: Any, clusters: Any, seed: int = 0):
         self._rows, places = np.unique(np.concatenate(rows), return_inverse=True)
         self._pairs = places.reshape(2, -1)
         self._clusters = np.empty(len(self._rows), np.int64)
@@ -108,7 +109,7 @@ class SimilarQuestions:
         return np.concatenate(done)
 
 
-def term_weights(questions: Ragged):
+def term_weights(questions: Ragged) -> Any:
     """TF-IDF vectors of questions as token ids, over words and neighbours that two or more of them have.
 
     Returns:

@@ -50,18 +50,20 @@ class QuestionPairs:
     question1: list[str]
     question2: list[str]
     is_duplicate: np.ndarray
-    ids: list[Any] | None = None
-    row_numbers: np.ndarray | None = None
+    ids: list[Any] = None  # type: ignore[assignment]  # __post_init__ sets it
+    row_numbers: np.ndarray = None  # type: ignore[assignment]  # likewise
     report: ReadReport | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         n, labels = len(self.question1), np.asarray(self.is_duplicate)
         if labels.dtype != bool and not np.isin(labels, (0, 1)).all():
             raise DataError("is_duplicate holds labels other than 0 and 1.")
-        rows = range(n) if self.row_numbers is None else self.row_numbers
+        ids: Any = self.ids
+        rows: Any = self.row_numbers
+        rows = range(n) if rows is None else rows
         object.__setattr__(self, "is_duplicate", labels.astype(bool))
         object.__setattr__(self, "row_numbers", np.asarray(rows, np.int64))
-        object.__setattr__(self, "ids", list(rows) if self.ids is None else self.ids)
+        object.__setattr__(self, "ids", list(rows) if ids is None else ids)
         for name in ("question2", "is_duplicate", "ids", "row_numbers"):
             if (other := len(getattr(self, name))) != n:
                 raise ShapeError(f"question1 has {n} entries and {name} has {other}.")
@@ -176,8 +178,8 @@ def read_pairs(
     if not entries:
         raise DataError(f"{report.path} has no usable pair.\n{report}")
     lines, numbers, question1, question2, ids, answers = map(list, zip(*entries))
-    pairs = QuestionPairs(question1, question2, answers, ids, numbers, report)
-    _note_repeats(pairs, np.array(lines))
+    pairs = QuestionPairs(question1, question2, np.array(answers), ids, np.array(numbers), report)
+    _note_repeats(pairs, report, np.array(lines))
     return pairs
 
 
@@ -207,7 +209,8 @@ def _entries(rows: Rows, parts: list[Parts], texts: Mapping[str, str] | None) ->
             reason = f"is_duplicate is {value!r:.40}; it must be {LABEL_HINT}."
             rows.report.bad_row(line, reason)
         else:
-            yield line, number, *pair, id_text(row.get(key)) if key else number, answer
+            first, second = pair
+            yield line, number, first, second, id_text(row.get(key)) if key else number, answer
 
 
 def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
@@ -232,12 +235,12 @@ def _pair_parts(rows: Rows, specs: Sequence[str], labels: bool) -> list[Parts]:
     return parts
 
 
-def _note_repeats(pairs: QuestionPairs, lines: np.ndarray) -> None:
+def _note_repeats(pairs: QuestionPairs, report: ReadReport, lines: np.ndarray) -> None:
     """Notes rows whose two questions, in either order, stood together in an earlier row."""
     _, numbers = number_questions(pairs.question1, pairs.question2)
     keys = numbers.min(axis=1) * numbers.size + numbers.max(axis=1)  # one number for each pair
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     first = first[inverse]  # [pairs]; the first row with this pair
     later, agrees = np.arange(len(lines)) != first, pairs.is_duplicate == pairs.is_duplicate[first]
-    pairs.report.add("repeated", lines[later & agrees].tolist())
-    pairs.report.add("contradicting", lines[later & ~agrees].tolist())
+    report.add("repeated", lines[later & agrees].tolist())
+    report.add("contradicting", lines[later & ~agrees].tolist())

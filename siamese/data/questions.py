@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -88,8 +88,8 @@ def read_questions(
         raise DataError(f"{report.path} has no rows.")
     report.kept = len(entries)
     texts, ids, columns, numbers = map(list, zip(*entries)) if entries else ([], [], [], [])
-    columns = columns if any(columns) else None
-    return QuestionList(report, texts, ids, key is not None, columns, numbers, shown)
+    others = columns if any(columns) else None
+    return QuestionList(report, texts, ids, key is not None, others, numbers, shown)
 
 
 def read_ids(
@@ -136,16 +136,17 @@ def _entries(rows: Rows, parts: Parts, key: str | None, drop_repeated: bool) -> 
     is_joined = len(parts.columns) > 1 or parts.words  # Joined columns stay whole, too.
     used = {key} if is_joined else {key, *parts.columns}
     body = next((name for name in parts.columns if normal_name(name) in BODY_NAMES), None)
-    records, repeated = rows, {}
+    records: Iterable[tuple[int, int, dict[str, Any]]] = rows
+    repeated: dict[str, int] = {}
     if body:  # All bodies must be known before the first is shortened.
         records = [*rows]
         texts = (row.get(body) for *_, row in records)
         repeated = repeated_lines([text for text in texts if isinstance(text, str)])
-    if repeated:
-        rows.report.notes.append(_repetition(body, repeated, drop_repeated))
+        if repeated:
+            rows.report.notes.append(_repetition(body, repeated, drop_repeated))
     for line, number, row in records:
         source = row
-        if drop_repeated and repeated and isinstance(row.get(body), str):
+        if body and drop_repeated and repeated and isinstance(row.get(body), str):
             source = row | {body: without_lines(row[body], repeated)}
         if text := rows.question(line, source, parts):
             if own := id_text(row.get(key)) if key else str(number):

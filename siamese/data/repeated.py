@@ -29,7 +29,7 @@ def repeated_lines(texts: Sequence[str]) -> dict[str, int]:
       {'Sent from my phone': 200}
     """
     counts: Counter[str] = Counter()
-    shown = {}
+    shown: dict[str, str] = {}
     for text in texts if len(texts) >= LEAST_TEXTS else ():
         lines = text.strip().splitlines()
         if len(lines) > 1:

@@ -98,7 +98,7 @@ def fast_path(text: str) -> list[str] | None:
         return [*text[:-1].split(), "?"] if text.endswith("?") else text.split()
     if not _SAFE_TEXT.fullmatch(text):
         return None
-    out = []
+    out: list[str] = []
     for token in _PIECE.findall(_OPENING_QUOTE.sub("``", text) if '"' in text else text):
         # NLTK cuts clitics in two rounds; a word with two apostrophes (I'd've) may meet both.
         if token.count("'") > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class TokenizedQuestions:
     ids: Ragged
     rows: np.ndarray
 
-    def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options) -> Vocabulary:
+    def vocabulary(self, rows1: np.ndarray, rows2: np.ndarray, **options: Any) -> Vocabulary:
         """`Vocabulary.from_pairs` of training pairs, int [pairs] each: the rows in `ids` of their sides."""
         pairs = np.stack([rows1, rows2], axis=1).ravel()  # q1, q2, q1, q2, ...
         in_order = map(self.words.__getitem__, self.ids.take(pairs).values.tolist())

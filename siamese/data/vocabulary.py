@@ -48,7 +48,7 @@ class Vocabulary(Mapping):
     unknown_ids: int = field(default=0, kw_only=True)
     _ids: dict[str, int] = field(init=False, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         whole_number(self.unknown_ids, "unknown_ids", 0)
         words = tuple(dict.fromkeys([PAD, *_checked_words(self.words)]))
         object.__setattr__(self, "words", words)
@@ -56,7 +56,7 @@ class Vocabulary(Mapping):
 
     @classmethod
     def from_pairs(
-        cls, tokens1: Iterable[Sequence[str]], tokens2: Iterable[Sequence[str]], **options
+        cls, tokens1: Iterable[Sequence[str]], tokens2: Iterable[Sequence[str]], **options: Any
     ) -> Vocabulary:
         """Numbers the words of training pairs as the course does: pair by pair, question 1 first.
 
@@ -77,7 +77,7 @@ class Vocabulary(Mapping):
 
     @classmethod
     def from_counts(
-        cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1, **options
+        cls, counts: Mapping[str, int], *, folded: bool = False, min_count: int = 1, **options: Any
     ) -> Vocabulary:
         """Numbers the words of `counts`, word -> times seen, in its order.
 
@@ -103,7 +103,7 @@ class Vocabulary(Mapping):
         number = zlib.crc32(word.encode("utf-8", "surrogatepass")) % self.unknown_ids
         return len(self._ids) + 1 + number
 
-    def get(self, word: str, default: Any = None) -> Any:
+    def get(self, word: Any, default: Any = None) -> Any:
         """The id of a known word, else `default`."""
         return self._ids.get(self._fold(word), default) if isinstance(word, str) else default
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def encode_few(
     return unit_vectors(np, np.concatenate(means, axis=-1))
 
 
-def _sigmoid(x):
+def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 0.5 * np.tanh(0.5 * x) + 0.5  # Never overflows, unlike 1 / (1 + exp(-x)).
 
 
@@ -75,7 +76,7 @@ class Encoder:
         return f"Encoder({self.config.vocab_size:,} words, vectors of {self.config.output_size})"
 
     @functools.cached_property
-    def _compiled(self):
+    def _compiled(self) -> Callable[[np.ndarray], Any]:
         import jax
 
         config = self.config

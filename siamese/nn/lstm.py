@@ -20,15 +20,16 @@ benchmarks/results/lstm_forms.md.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from siamese.errors import ShapeError
 
 
-def word_products(kernel, bias, x):
+def word_products(kernel: Array, bias: Array, x: Array) -> Array:
     """The input's part of each word's gates, ``x @ Wx + bias``: float32 [words, 4 * d_model].
 
     Args:
@@ -48,7 +49,13 @@ def word_products(kernel, bias, x):
     return jnp.matmul(x, kernel[:d_in]) + bias
 
 
-def mean_state(kernel, products, places, mask=None, reverse: bool = False):
+def mean_state(
+    kernel: Array,
+    products: Array,
+    places: Array,
+    mask: Array | None = None,
+    reverse: bool = False,
+) -> Array:
     """The mean of an LSTM's states over the positions of a batch of sequences, from a zero state.
 
     Args:
@@ -74,13 +81,20 @@ def mean_state(kernel, products, places, mask=None, reverse: bool = False):
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _sum(reverse, kernel, products, places, mask):
+def _sum(reverse: bool, kernel: Array, products: Array, places: Array, mask: Array | None) -> Array:
     """The states' sum [batch, d]; kernel [d, 4 d], places [length, batch], mask [length, batch, 1]."""
     return _forward(reverse, kernel, products, places, mask, keep=False)[0]
 
 
-def _forward(reverse, kernel, products, places, mask, keep=True):
-    def step(carry, inputs):
+def _forward(
+    reverse: bool,
+    kernel: Array,
+    products: Array,
+    places: Array,
+    mask: Array | None,
+    keep: bool = True,
+) -> tuple[Array, tuple]:
+    def step(carry: tuple, inputs: tuple) -> tuple[tuple, Any]:
         h, c, o, total = carry
         places_t, mask_t = inputs
         z = products[places_t] + h @ kernel  # [batch, 4 * d]
@@ -98,13 +112,13 @@ def _forward(reverse, kernel, products, places, mask, keep=True):
     return total, (kept, kernel, products, places, mask)
 
 
-def _backward(reverse, saved, d_total):
+def _backward(reverse: bool, saved: tuple, d_total: Array) -> tuple:
     """Gradients of kernel and products, from that of the sum."""
     kept, kernel, products, places, mask = saved
     back, (*_, outputs, cells) = kernel.T, kept
     first = len(places) - 1 if reverse else 0
 
-    def step(carry, inputs):
+    def step(carry: tuple, inputs: tuple) -> tuple[tuple, None]:
         dh, dc, d_kernel, d_products = carry
         t, (i, j, f, o, c), places_t, mask_t = inputs
         before = jnp.where(t == first, t, t + 1 if reverse else t - 1)
@@ -143,6 +157,6 @@ def _backward(reverse, saved, d_total):
 _sum.defvjp(_forward, _backward)
 
 
-def _sigmoid(x):
+def _sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)); XLA's tanh takes less time on a CPU than its exp and a division."""
     return 0.5 * jnp.tanh(0.5 * x) + 0.5

@@ -69,7 +69,7 @@ class Ragged(Sequence):
     def __repr__(self) -> str:
         return f"Ragged({len(self):,} rows, {len(self.values):,} values)"
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
         if index < 0:

@@ -17,9 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from siamese.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from jax import Array
 
 UNKNOWN, PAD = 0, 1
 # The parts of a batch that draw their own dropout of a word's vector: with one part a question and its
@@ -43,7 +47,7 @@ class TowerConfig:
     mask_padding: bool = False
     bidirectional: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("mask_padding", "bidirectional"):
             if getattr(self, name) not in (True, False):
                 raise ArgumentError(f"{name} must be True or False; it is {getattr(self, name)!r}.")
@@ -85,7 +89,9 @@ class Words(NamedTuple):
     places: Any  # int32 [batch, length]
 
 
-def init(key, config: TowerConfig, lstm_bias: str = "all_gates", embedding_std: float = 0.0):
+def init(
+    key: Array, config: TowerConfig, lstm_bias: str = "all_gates", embedding_std: float = 0.0
+) -> dict[str, Array]:
     """The weights that training starts from, drawn as Trax draws them.
 
     Args:
@@ -122,7 +128,13 @@ def init(key, config: TowerConfig, lstm_bias: str = "all_gates", embedding_std: 
     return weights
 
 
-def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | None = None, key=None):
+def encode(
+    weights: Mapping,
+    tokens: Any,
+    config: TowerConfig,
+    dropout: Dropout | None = None,
+    key: Any = None,
+) -> Array:
     """The vectors of a batch of padded questions; a pure function for `jax.jit` and `jax.grad`.
 
     Args:
@@ -163,7 +175,7 @@ def encode(weights: Mapping, tokens, config: TowerConfig, dropout: Dropout | Non
     return unit_vectors(jnp, jnp.concatenate(means, axis=-1))
 
 
-def towers(weights: Mapping, q1, q2, config: TowerConfig):
+def towers(weights: Mapping, q1: Any, q2: Any, config: TowerConfig) -> tuple[Array, Array]:
     """The vectors of both questions, int32 [batch, length] each: (v1, v2), float32 [batch, d] each.
 
     Questions of one length go through the tower as one batch of twice the size, which is faster.
@@ -176,7 +188,7 @@ def towers(weights: Mapping, q1, q2, config: TowerConfig):
     return vectors[: len(q1)], vectors[len(q1) :]
 
 
-def products_of(weights: Mapping, x, config: TowerConfig) -> list:
+def products_of(weights: Mapping, x: Array, config: TowerConfig) -> list[Array]:
     """The LSTMs' products with the words' vectors x: `siamese.nn.lstm.word_products` of each LSTM."""
     from siamese.nn.lstm import word_products
 
@@ -184,7 +196,7 @@ def products_of(weights: Mapping, x, config: TowerConfig) -> list:
     return [word_products(kernel, bias, x) for kernel, bias in kernels]
 
 
-def _every_position(tokens) -> Words:
+def _every_position(tokens: Any) -> Words:
     """Tokens as `Words` of one position each, where the distinct words are not known."""
     import jax.numpy as jnp
 
@@ -192,7 +204,7 @@ def _every_position(tokens) -> Words:
     return Words(words, jnp.arange(2, len(words), dtype=jnp.int32).reshape(tokens.shape))
 
 
-def drop_words(places, tokens, dropout: Dropout, key):
+def drop_words(places: Array, tokens: Array, dropout: Dropout, key: Array) -> Array:
     """Replaces some places by that of the unknown word; padding stays."""
     import jax
     import jax.numpy as jnp
@@ -203,7 +215,7 @@ def drop_words(places, tokens, dropout: Dropout, key):
     return jnp.where(dropped & (tokens != PAD), UNKNOWN, places)
 
 
-def drop_numbers(x, dropout: Dropout, key):
+def drop_numbers(x: Array, dropout: Dropout, key: Array) -> Array:
     """Sets some numbers of each word to zero and divides the rest by the share that stays."""
     import jax
     import jax.numpy as jnp
@@ -215,7 +227,7 @@ def drop_numbers(x, dropout: Dropout, key):
     return jnp.where(mask, x / stays, 0)
 
 
-def unit_vectors(xp, x, axis: int = -1):
+def unit_vectors(xp: ModuleType, x: Any, axis: int = -1) -> Any:
     """`x` scaled to length 1 along an axis, by NumPy or JAX; a zero vector stays, with a zero gradient."""
     squared = xp.sum(x * x, axis=axis, keepdims=True)
     is_zero = squared == 0

@@ -64,7 +64,9 @@ def embedded_corpus(
       >>> len(corpus.train), len(corpus.subjects), corpus.test.base_rate
       (12000, 60, 0.37)
     """
-    known, rows = [], {part: ([], []) for part in PAIRS}  # part -> its others, its duplicates
+    known: list[CorpusQuestion] = []
+    # part -> its others, its duplicates
+    rows: dict[str, tuple[list, list]] = {part: ([], []) for part in PAIRS}
     path = FILES / "corpus.jsonl.gz"  # made by tools/make_corpus.py
     for at, line in enumerate(map(json.loads, gzip.decompress(path.read_bytes()).splitlines())):
         if "question" in line:

@@ -42,6 +42,7 @@ def read_spec(spec: str, header: Sequence[str] = ()) -> Parts:
     """
     if columns_called(spec, header):
         return Parts([spec])
-    names, words = re.fullmatch(r"(.*?)(?::([1-9]\d*))?", spec, re.DOTALL).groups()
+    limit = re.search(r":([1-9]\d*)\Z", spec)
+    names = spec[: limit.start()] if limit else spec
     columns = [names] if columns_called(names, header) else names.split("+")
-    return Parts(columns, words and int(words))
+    return Parts(columns, int(limit[1]) if limit else None)

@@ -165,7 +165,7 @@ def open_rows(
 def _open_bytes(path: str | os.PathLike) -> contextlib.AbstractContextManager[BinaryIO]:
     """A file, or standard input for '-', which stays open."""
     if str(path) in ("-", "/dev/stdin"):
-        stream = sys.stdin.buffer
+        stream: Any = sys.stdin.buffer
         return contextlib.nullcontext(
             stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         )
@@ -196,8 +196,8 @@ def _table_rows(report: ReadReport, table: Table) -> Rows:
     return Rows(report, header, ((number, cells, None) for number, cells in rows), report.path)
 
 
-def _recognised(file: BinaryIO, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
-    """Finds the format of a file, and its header."""
+def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | None) -> Rows:
+    """Finds the format of a binary file that has `peek`, and its header."""
     name, head = report.path, file.peek(4096)
     if zipped := head.startswith(b"\x1f\x8b"):
         file = io.BufferedReader(gzip.GzipFile(fileobj=file))
@@ -236,8 +236,8 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     if _JSON_START.match(first):
         report.format = "JSON Lines"
         header = dict.fromkeys(name for _, line in head for name in _json_object(line, text)[0])
-        rows = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
-        return Rows(report, list(header), rows, where)
+        objects = ((number, *_json_object(line, text)) for number, line in lines if line.strip())
+        return Rows(report, list(header), objects, where)
     for pattern, what in _NO_HEADER.items():
         if re.match(rf"\s*({pattern})", first, re.IGNORECASE):
             raise DataError(f"{where}: {first.strip()[:30]!r} is {what}")

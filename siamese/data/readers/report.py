@@ -49,7 +49,7 @@ class ReadReport:
     first_problem: str = ""
     notes: list[str] = field(default_factory=list)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.bad_rows not in ("refuse", "skip"):
             raise ArgumentError(f"bad_rows must be 'refuse' or 'skip'; it is {self.bad_rows!r}.")
 

@@ -13,14 +13,14 @@ from siamese.data.readers.columns import normal_name
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 
 # Names of the column with the questions in a table.
-QUESTION_NAMES = ("question", "questions", "text", "title", "sentence", "query")
-QUESTION_NAMES += ("subject", "summary")  # where none of the others is there
+USUAL_NAMES = ("question", "questions", "text", "title", "sentence", "query")
+QUESTION_NAMES = (*USUAL_NAMES, "subject", "summary")  # the last two where no other is there
 
 
 def question_places(names: Sequence[str]) -> list[int]:
     """The places of the names that may each be the column of questions."""
     places = [at for at, name in enumerate(names) if normal_name(name) in QUESTION_NAMES]
-    usual = [at for at in places if normal_name(names[at]) in QUESTION_NAMES[:-2]]
+    usual = [at for at in places if normal_name(names[at]) in USUAL_NAMES]
     return usual or places
 
 
@@ -64,8 +64,8 @@ def workbook_table(file: BinaryIO, name: str) -> Table:
     if len(sheets) != 1:
         what = f"holds several sheets ({', '.join(sheets)}); save one of them"
         raise DataError(f"{name} {what if sheets else 'is empty'}.")
-    ((sheet, ((_, header), *rows)),) = sheets.items()
-    cells = ((at, list(map(_sheet_value, row))) for at, row in rows)
+    ((sheet, ((_, header), *body)),) = sheets.items()
+    cells = ((at, list(map(_sheet_value, row))) for at, row in body)
     return f"Excel workbook, sheet {sheet}", list(map(str, header)), cells
 
 
