@@ -35,7 +35,7 @@ test: install  ## All tests
 test-fast: install  ## The quick tests (TESTS="tests/cli tests/data": those of some folders)
 	@$(BIN)/python -m pytest -m "not slow" $(PARALLEL) $(TESTS)
 
-lint: install  ## Style and mistakes, with ruff; types of the public names, with mypy
+lint: install  ## Style and mistakes, with ruff; types, with mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

@@ -53,7 +53,7 @@ def note_cut(detector: DuplicateDetector, questions: Iterable[str]) -> None:
 
 
 def note_default(detector: DuplicateDetector, flags: Any) -> None:
-    """Prints model and threshold, and that no label stands behind it, where that decides."""
+    """Prints model and threshold, and whether the threshold is a default without labels."""
     if getattr(flags, "threshold", 0) is None and detector.threshold_from == "default":
         model = getattr(flags, "model", None)
         name = f"Model {model}" if model else f"Encoder {detector.encoder.name}"

@@ -39,7 +39,7 @@ def baselines(
 ) -> dict[str, Metrics]:
     """The baselines of n pairs by name: 'always no' (or 'always yes'), 'word overlap' and 'encoder'.
 
-    All are chosen on the same pairs, which flatters them.
+    All are chosen on the same pairs, so they are optimistic.
     """
     truth = check_labels(labels)
     yes = bool(truth.mean() > 0.5)

@@ -112,7 +112,7 @@ class DuplicateDetector(Decisions):
 
     @classmethod
     def pretrained(cls) -> DuplicateDetector:
-        """The default encoder `use`; no label stands behind its threshold.
+        """The default encoder `use`; its threshold is not fitted to labels.
 
         Example:
           >>> detector = DuplicateDetector.pretrained()
@@ -297,18 +297,18 @@ class DuplicateDetector(Decisions):
         # A text that one part has no vector for has the others'.
         return unit_rows(np.concatenate([w * part for w, part in zip(weights, parts)], axis=1))
 
-    def similarity(self, question1, question2):
+    def similarity(self, question1: Any, question2: Any) -> Any:
         """The cosine of two questions (a float), or of two lists pair by pair (float32 [n]).
 
         One question is compared with each of a list; lists of different lengths are an ArgumentError.
         """
         return _answer(question1, question2, cosines_with(*self._pairs(question1, question2)))
 
-    def score(self, question1, question2):
+    def score(self, question1: Any, question2: Any) -> Any:
         """What decides, see `scores_of`; arguments and shape as `similarity`."""
         return _answer(question1, question2, self.scores_of(*self._pairs(question1, question2)))
 
-    def probability(self, question1, question2):
+    def probability(self, question1: Any, question2: Any) -> Any:
         """The probability of two questions (or lists, pair by pair); ArgumentError without calibration."""
         if self.calibration is None:
             raise ArgumentError(
@@ -318,18 +318,18 @@ class DuplicateDetector(Decisions):
         scores = self.scores_of(*self._pairs(question1, question2))
         return _answer(question1, question2, self.probabilities_of(scores))
 
-    def predict(self, question1, question2, threshold: float | None = None):
+    def predict(self, question1: Any, question2: Any, threshold: float | None = None) -> Any:
         """Whether two questions (or two lists, pair by pair) have a score above a threshold or the own."""
         answer = self.score(question1, question2) > self.border(threshold)
         return answer if np.ndim(answer) else bool(answer)
 
     def answers(
-        self, question1, question2, threshold: float | None = None
+        self, question1: Any, question2: Any, threshold: float | None = None
     ) -> list[tuple[float, float | None, bool]]:
         """`judged` for the pairs of two lists of questions."""
         return self.judged(*self._pairs(question1, question2), threshold)
 
-    def _pairs(self, question1, question2) -> tuple[np.ndarray, np.ndarray]:
+    def _pairs(self, question1: Any, question2: Any) -> tuple[np.ndarray, np.ndarray]:
         """The vectors of pairs, float32 [pairs, d] for each side."""
         sides = [
             [side] if isinstance(side, str) else text_list(side, "similarity")

@@ -279,7 +279,8 @@ def below_threshold(
     lowest = CUTS[np.flatnonzero(above >= SPARE * count + own).max(initial=0)]
     *pairs, _ = strongest_pairs(vectors, float(lowest), lambda i, j: labels[i] != labels[j])
     order = np.argsort(-pairs[2], kind="stable")
-    best, named = [], set()
+    best: list[tuple[int, int, float]] = []
+    named: set[int] = set()
     for pair in zip(*(side[order].tolist() for side in pairs)):
         if len(best) < count and named.isdisjoint(pair[:2]):
             named.update(pair[:2])

@@ -35,7 +35,7 @@ class PartsCurve:
     steepness: float = 1.0  # `refitted` makes steepness * logit + shift of a logit.
     shift: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         numbers = [self.intercept, *self.weights, *self.borders, *self.cosines, self.shift]
         good = np.isfinite(numbers).all() and len(self.borders) == len(self.cosines)
         if not good or not 0 < self.steepness < np.inf:

@@ -23,7 +23,7 @@ from siamese.training.report import CURVE_PAIRS, left_out_probabilities, parts_o
 FOLDS = 3  # Each part of the labels is judged by a head of the others.
 LEAST = 3  # duplicates
 FEW_SHARES = 0.25, 0.75  # of encoder and head, which is of the topic itself: chosen on a forum
-DEPTH = 100  # places in which a link's second question is looked for
+DEPTH = 100  # places that are searched for a link's second question
 
 
 class Bought(NamedTuple):

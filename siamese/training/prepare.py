@@ -66,7 +66,7 @@ def prepare(
     cut = len(duplicates) if valid is not None else int(len(duplicates) * TRAIN_SHARE)
     if config.valid_duplicates and valid is None:
         cut = max(cut, len(duplicates) - config.valid_duplicates)
-    # What stands behind the last duplicate trained on may be held out: its labels are not looked at.
+    # Rows after the last duplicate that trains may be held out: their labels are not read.
     n = len(pairs)
     known = int(duplicates[cut]) if cut < len(duplicates) else n
     held_out = pairs.rows(max(known, n - HELD_OUT), n) if valid is None else valid

@@ -74,7 +74,7 @@ class QuestionIndex:
     def __enter__(self) -> QuestionIndex:
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -293,7 +293,7 @@ class QuestionIndex:
         mode: str = "hybrid",
         threshold: float | None = None,
         vector_weight: float | None = None,
-    ):
+    ) -> list[Any]:
         """The k best questions of the index, best first; none for a question without words.
 
         Args:

@@ -20,7 +20,7 @@ from siamese.errors import CheckpointError
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION, VERSION = 0x7369616D, 5  # "siam"
-OPTIONS = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
+OPTIONS: dict[str, Any] = {"isolation_level": None, "check_same_thread": False, "timeout": 60.0}
 # A changed text gets a new row: a row's text and vector never change.
 # A group whose first question is removed goes to its next one.
 SCHEMA = """
