@@ -22,6 +22,18 @@ _MARKUP = re.compile(
     rf"</(?:{_INLINE}|{_BLOCK})\s*>|^\s*<(?:{_BLOCK})(?:\s[^<>]*)?>|(?<=\S)<br\s*/?>|<br\s*/>",
     re.IGNORECASE,
 )
+_WHOM = "all|community|dear|everybody|everyone|experts?|folks|friends?|guys|madam|sir|support|team|there"
+_GREETING = re.compile(
+    r"\s*(?:(?:hi|hiya|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))"
+    rf"(?: (?:{_WHOM}|and|or))*\s*[,.!:]+\s*)+",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"(?<=[.?!])\s*(?:(?:(?:many |kind |best )?(?:thanks|thank you|thankyou|thx|cheers|regards|greetings)"
+    r"|please help|any help (?:is|would be))\b[^.?!\n]{0,30}(?:[.!]+\s*|$))+$",
+    re.IGNORECASE,
+)
+_LONGEST_THANKS = 100  # characters
 _STRAIGHT = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′´`ʼ", "'"),
@@ -51,6 +63,22 @@ def cleaned(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text
     return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+
+
+def without_greeting(text: str) -> str:
+    """Text without an English greeting before it and thanks after it; a text of these alone stays.
+
+    Example:
+      >>> without_greeting("Hi all, how do I reset my password? Thanks in advance!")
+      'How do I reset my password?'
+    """
+    greeting = _GREETING.match(text)
+    rest = text[greeting.end() :] if greeting else text
+    thanks = _THANKS.search(rest, max(0, len(rest) - _LONGEST_THANKS))
+    rest = rest[: thanks.start()] if thanks else rest
+    if rest == text or not rest.strip():
+        return text
+    return rest[0].upper() + rest[1:] if text[0].isupper() else rest
 
 
 def folded(text: str) -> str:

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from siamese.compat.progress import progress_bar
 from siamese.data.arguments import whole_number
 from siamese.data.readers.tables import text_list
-from siamese.data.text import cleaned
+from siamese.data.text import cleaned, without_greeting
 from siamese.data.tokenizer import word_tokenize
 from siamese.data.vocabulary import Vocabulary
 from siamese.errors import ArgumentError
@@ -265,18 +264,31 @@ class DuplicateDetector(Decisions):
         bar = (
             progress_bar(len(distinct), "encoding", "questions") if show_progress else nullcontext()
         )
-        with bar, ThreadPoolExecutor(1) as thread:  # It tokenizes while earlier texts are encoded.
-            ids = repeat(None)
-            if self.tower:
-                ids = thread.map(self.token_ids, [distinct[part] for part in parts])
+        with bar, ThreadPoolExecutor(1) as thread:  # It reads texts while earlier ones are encoded.
+            read = thread.map(self._read, [distinct[part] for part in parts])
             try:
-                for part, own in zip(parts, ids):
-                    vectors[part] = self._vectors(distinct[part], own, processes)
+                for part, texts_and_ids in zip(parts, read):
+                    vectors[part] = self._vectors(*texts_and_ids, processes)
                     if show_progress:
                         bar.update(part.stop - part.start)
             finally:
                 thread.shutdown(cancel_futures=True)  # after Ctrl-C
         return vectors[[places[text] for text in texts]]
+
+    def as_read(self, text: str) -> str:
+        """A question as the parts read it: cleaned, without greeting and thanks, and slips set right.
+
+        A tower that tells case apart, as the course's, reads every letter.
+        """
+        if self.vocabulary is not None and not self.vocabulary.folded:
+            return cleaned(text) if self.encoder else text
+        text = without_greeting(cleaned(text))
+        return self.encoder.respelled(text) if self.encoder else text
+
+    def _read(self, texts: Sequence[str]) -> tuple[list[str], Any]:
+        """Texts as they are read, and their token ids where there is a tower."""
+        texts = list(map(self.as_read, texts))
+        return texts, self.token_ids(texts) if self.tower else None
 
     def _vectors(
         self, texts: list[str], ids: Any, processes: int | None = None, length: Any = None
@@ -284,7 +296,7 @@ class DuplicateDetector(Decisions):
         """The vectors of texts and their token ids, padded to `length`, float32 [texts, d]."""
         parts = []
         if self.encoder is not None:
-            parts.append(self.encoder.encode(list(map(cleaned, texts)), processes=processes))
+            parts.append(self.encoder.encode(texts, processes=processes))
         if self.head is not None:
             parts.append(unit_rows(parts[0] @ self.head))
         if self.tower is not None:
@@ -347,7 +359,7 @@ class DuplicateDetector(Decisions):
         if self.tower is None or self.tower.mask_padding:
             vectors = self.encode(texts)
         else:  # As the course's predict: both of a pair padded to the power of two of the longer one.
-            ids = self.token_ids(texts)
+            texts, ids = self._read(texts)
             longest = np.reshape([max(len(row), 1) for row in ids], (2, -1)).max(axis=0)
             vectors = self._vectors(texts, ids, length=np.tile(powers_of_two(longest), 2))
         return vectors[: len(first)], vectors[len(first) :]

@@ -71,6 +71,10 @@ class FrozenEncoder:
         """How many texts it does not read to their end."""
         return 0
 
+    def respelled(self, text: str) -> str:
+        """The text as it is, or with slips in its words set right: `siamese.search.spelling`."""
+        return text
+
     def __repr__(self) -> str:
         return f"<encoder {self.name}: vectors of {self.size}>"
 
@@ -133,7 +137,10 @@ def _joined(parts: Sequence[FrozenEncoder]) -> FrozenEncoder:
         return unit_rows(np.concatenate(sides, axis=1))
 
     name, size = "+".join(part.name for part in parts), sum(part.size for part in parts)
-    return FrozenEncoder(name, hashlib.sha256(fingerprints.encode()).hexdigest(), size, vectors)
+    digest = hashlib.sha256(fingerprints.encode()).hexdigest()
+    joined = FrozenEncoder(name, digest, size, vectors)
+    joined.respelled = lambda text: functools.reduce(lambda t, part: part.respelled(t), parts, text)
+    return joined
 
 
 def _from_object(encoder: Any, name: str, fingerprint: str | None = None) -> FrozenEncoder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,19 @@ class Pieces:
                 counts = [1 if number else len(token) for number, token in zip(ids, tokens)]
                 rows[place] = np.repeat(ids, counts).tolist()
         return rows
+
+    def is_word(self, word: str) -> bool:
+        """Whether a word at the start of a text or after a blank is one piece."""
+        return f"▁{word}" in self._ids
+
+    def words(self) -> Iterator[tuple[str, float]]:
+        """The pieces that are the start of a word, without the mark of the blank, and their scores."""
+        return ((t[1:], score) for t, score in zip(self._texts, self._scores) if t[0] == "▁")
+
+    def score(self, text: str) -> float:
+        """The sum of the scores of a text's pieces."""
+        ids = self.best_cut(text)
+        return sum(self._scores[number] if number else self._unknown_score for number in ids)
 
     def best_cut(self, text: str) -> list[int]:
         """The ids of the cut whose pieces have the largest sum of scores (Viterbi's algorithm)."""

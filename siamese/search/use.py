@@ -29,6 +29,7 @@ import numpy as np
 
 from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
 from siamese.search.pieces import Pieces
+from siamese.search.spelling import Spelling
 
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
@@ -62,6 +63,7 @@ class UniversalSentenceEncoder(FrozenEncoder):
             reading = {name: pool.submit(arrays.__getitem__, name) for name in arrays.files}
             self._pieces = Pieces(contents[1])  # meanwhile
             weights = {name: array.result() for name, array in reading.items()}
+        self.respelled = Spelling(self._pieces)
         self._embedding = np.stack([weights.pop(f"q{part + 1}") for part in range(_PARTS)])
         self._weights = weights
         self._projection = [  # of the three convolutions, side by side

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from siamese import DuplicateDetector, TrainConfig
-from siamese.data.text import cleaned, folded
+from siamese.data.text import cleaned, folded, without_greeting
 from siamese.data.vocabulary import Vocabulary
 from siamese.nn.encoder import TowerConfig
 
@@ -24,6 +24,15 @@ AS_IT_IS = (
     "What is <br> for?", "Is a < b and c > d?", "vector<int> or List<String>?", "AT&T or R&D?", "NASA JPL?",
     "if (a<b) then", "?copy=1&reg=2",
 )  # fmt: skip
+GREETED = {
+    "Hi all, how far is it? Thanks in advance!": "How far is it?",
+    "hello team. Dear all: how far is it?  thx": "how far is it?",
+    "Dear Sir or Madam, how far is it? Kind regards, John Smith": "How far is it?",
+}
+NO_GREETING = (
+    "Hello!", "Thanks in advance!", "Hello world in C?", "Hey Jude, who wrote it?", "Is it far, thanks?",
+    "How? Thanks to Bob it works now, but it fails again, so why?", "High, low or none?", "",
+)  # fmt: skip
 FORMS = {
     "Z\u0075\u0308rich": "zürich", "ＡＢＣ １２３": "abc 123", "ﬁnal oﬃce": "final office",
     "“What’s” ‘this’": "\"what's\" 'this'", "IS  it\u00a0FAR ?": "is it far ?", "a—b": "a-b",
@@ -34,6 +43,8 @@ FORMS = {
 def test_what_nobody_sees_or_means_goes_and_text_stays():
     for text, expected in (*CLEANED.items(), *zip(AS_IT_IS, AS_IT_IS)):
         assert " ".join(cleaned(text).split()) == expected
+    for text, expected in (*GREETED.items(), *zip(NO_GREETING, NO_GREETING)):
+        assert without_greeting(text) == expected
     for text, expected in FORMS.items():
         assert folded(text) == folded(folded(text)) == expected
 
@@ -50,6 +61,7 @@ def tower(fold):
 ALIKE = [
     ("How do I reset my password?", "how do i re\u00adset my pass\u200bword?"),
     ("zürich", "zu\u0308rich"), ("abc", "ＡＢＣ"), ("is it far?", "<p>Is it <b>far</b>?</p>"),
+    ("is it far?", "Hi all, is it far? Thanks a lot!"),
 ]  # fmt: skip
 
 
