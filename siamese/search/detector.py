@@ -370,7 +370,7 @@ class DuplicateDetector(Decisions):
         """The question's words that the model has never seen, in order; an encoder reads every word."""
         if self.encoder is not None:
             return []
-        words = word_tokenize(self.vocabulary.read(question))
+        words = word_tokenize(self.vocabulary.read(self.as_read(question)))
         return [word for word in words if word not in self.vocabulary]
 
     def without_known_words(self, questions: Sequence[str]) -> np.ndarray:

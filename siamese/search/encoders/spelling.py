@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase
 
-from siamese.search.pieces import Pieces
+from siamese.search.encoders.pieces import Pieces
 
 # How much more probable the other word must be, as a logarithm: after two neighbouring letters that
 # changed places, and after a letter too few, too many or another. Chosen by reading the words that it

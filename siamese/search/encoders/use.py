@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 
 from siamese.search.encoders import USE, FrozenEncoder, fingerprint_of, runs, valid_unicode
-from siamese.search.pieces import Pieces
-from siamese.search.spelling import Spelling
+from siamese.search.encoders.pieces import Pieces
+from siamese.search.encoders.spelling import Spelling
 
 SIZE = 512  # numbers of a text's vector
 MOST_TOKENS = 4_096  # The tokens of a text after these are not read.
