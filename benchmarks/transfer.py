@@ -37,6 +37,7 @@ from siamese import (
     QuestionPairs,
     TrainConfig,
     Trainer,
+    best_threshold,
     enable_compile_cache,
     keep_memory,
     read_pairs,
@@ -88,6 +89,14 @@ class Transfer:
         scores = {part: pairs(*self.sides[part]) for part in ("titles", "news")}
         figures["titles r"] = np.corrcoef(scores["titles"], self.labels["titles"])[0, 1]
         return figures | {"news AUC": roc_auc_score(self.labels["news"], scores["news"])}
+
+    def best_thresholds(self, similarity: Callable) -> dict[str, float]:
+        """The thresholds that judge the most pairs of a set right."""
+        best = {}
+        for name, parts in (("news", ["news"]), ("forum", ["train", "valid"])):
+            scores = np.concatenate([similarity(*self.sides[part]) for part in parts])
+            best[name] = best_threshold(scores, np.concatenate([self.labels[p] for p in parts]))
+        return best
 
 
 def by_query(queries: list[str], relevant: Any, scores: np.ndarray) -> np.ndarray:
@@ -290,10 +299,14 @@ def main() -> None:
         model, name = DuplicateDetector.load(path), f"`{Path(path).stem}`"
         if not at:
             row("BM25 of stems", search_order(model, "words"))
+            best = transfer.best_thresholds(model.similarity)
+            cuts = ", ".join(f"{value:.3f} on the {part} pairs" for part, value in best.items())
+            note = f"The threshold of {name} that judges most pairs right: {cuts}."
         row(name, model.similarity, model.similarity)
         row(f"{name} with words", search_order(model, "hybrid"))
     text = "# Other domains, measured\n\nMade by `python benchmarks/transfer.py`.\n\n| model | "
     text += f"{' | '.join(COLUMNS)} |\n{'|---' * (len(COLUMNS) + 1)}|\n" + "\n".join(lines)
+    text += f"\n\n{note}" if flags.model else ""
     (flags.results / "transfer.md").write_text(text + "\n", encoding="utf-8")
 
 
