@@ -28,7 +28,7 @@ from siamese.search.nearest import cosines_with
 from siamese.search.parts import Decisions, calibration_of
 
 # Of an encoder without labels. Above a cosine of 0.8 most pairs of the encoder `use` are duplicates (0.62
-# of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.45.
+# of Quora's, 0.84 of news'), but the best threshold depends on the topic: 0.82, 0.66, on a forum 0.4.
 UNLABELLED_THRESHOLD = 0.8
 # The parts' shares of the cosine, chosen by validation rows and other topics (docs/topics/quality.md).
 SHARES = {
