@@ -52,6 +52,7 @@ def test_similarity_is_the_product_of_the_encoders_vectors(detector):
 
 
 def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
+    monkeypatch.setattr("siamese.nn.encoder.FEW", FEW)
     first = [*ODD.values(), *random_questions(60)]
     second = random_questions(len(first), seed=2)
     together = detector.similarity(first, second)  # above FEW: by JAX
