@@ -26,7 +26,6 @@ from siamese.training.step import (
     make_step,
     to_device,
     tower_network,
-    words_of,
 )
 
 sys.path.append(str(Path(__file__).parents[1] / "course"))
@@ -164,16 +163,6 @@ def test_the_linear_rate_rises_and_falls_to_zero_behind_the_last_step():
     np.testing.assert_allclose(rates[:3], 0.01 * np.array([1, 2, 3]) / 3, rtol=1e-6)
     assert rates[2] == rates.max() and 0 < rates[8] < 0.002 and rates[9] == 0
     assert np.all(np.diff(rates[2:]) < 0)
-
-
-def test_the_words_of_a_batch_are_distinct_and_in_their_places():
-    for vocab_size in (40, 6000):
-        batch = np.where(tokens(5, 8) > 1, tokens(5, 8) * (vocab_size // 30), tokens(5, 8))
-        words = words_of(batch, vocab_size)
-        np.testing.assert_array_equal(words.words[words.places], np.minimum(batch, vocab_size - 1))
-        assert words.words[:2].tolist() == [0, 1]
-        real = words.words[words.words < vocab_size]
-        assert len(set(real.tolist())) == len(real) and len(words.words) == 256
 
 
 # ---- Devices ----
