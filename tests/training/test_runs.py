@@ -264,7 +264,7 @@ def test_small_files_are_shuffled_and_large_or_divided_ones_stay_in_the_files_or
     rows = numbered([1, 0] * 50)
     train, test = split(rows, 60, 20)
     assert train.question1 == rows.question1[:60] and test.question1 == rows.question1[60:80]
-    twins = [rows.question1[i ^ 1] for i in range(100)]  # Two rows have the same two questions.
+    twins = [rows.question1[i - 50] for i in range(100)]  # Rows i and i + 50 have the same two.
     train, test = split(
         QuestionPairs(rows.question1, twins, rows.is_duplicate), 60, 20, how="clusters"
     )
