@@ -27,7 +27,7 @@ def test_a_stranger_reads_it_to_its_end():
 @pytest.mark.slow
 def test_its_commands_run_in_order(tmp_path):
     output = run_readme().run(tmp_path, installed=True)
-    assert "37 groups of 78 questions, the largest of 4" in output
+    assert "38 groups of 80 questions, the largest of 4" in output
     assert "How can I reset the password for my account?" in output
     assert "of 30 labels" in output and (tmp_path / "questions.db").exists()
     assert (
