@@ -73,7 +73,10 @@ def word_tokenize(text: str) -> list[str]:
     if tokens is None:
         import nltk  # It takes a second. `provide_punkt` gives it the English model.
 
-        tokens = nltk.word_tokenize(text)
+        tokens = []
+        for sentence in nltk.sent_tokenize(text):
+            own = fast_path(sentence)
+            tokens += nltk.word_tokenize(sentence, preserve_line=True) if own is None else own
     return tokens
 
 
