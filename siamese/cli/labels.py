@@ -219,8 +219,9 @@ def _label(index: Any, path: str, flags: argparse.Namespace) -> QuestionPairs:
         candidates = similar_candidates(index)
     known = set(map(pair_key, answers))
     answers += [answer for answer in _answers(index.answers()) if pair_key(answer) not in known]
-    note(f"The answers are saved in {path}; the same command goes on with them.")
     earlier = len(answers)
+    if earlier < flags.label:
+        note(f"The answers are saved in {path}; the same command goes on with them.")
     while len(answers) < flags.label:
         candidate = next_candidate(candidates, answers, skipped, detector)
         reply = _ask(candidate[1:], f"{len(answers) + 1} of {flags.label}") if candidate else "q"

@@ -15,7 +15,10 @@ from siamese.data.repeated import repeated_lines, without_lines
 from siamese.errors import DataError
 
 PAIR_NAMES = ("question1", "question2")
-ID_NAMES = ("id", "qid", "question_id", "ticket", "ticket id", "ticket_id", "post_id", "idx")
+ID_NAMES = (
+    "id", "qid", "question_id", "ticket", "ticket id", "ticket_id", "issue key", "post_id", "idx",
+)  # fmt: skip
+TITLE_NAMES = ("title", "subject", "summary")
 BODY_NAMES = ("body", "description", "content", "details", "selftext", "message")
 BODY_WORDS = 50  # of title and body, the first words that count
 
@@ -61,8 +64,8 @@ def read_questions(
         CSV and tab-separated text have a header; JSON Lines have one object on each line; in any other text
         each line is a question. A file of pairs (question1, question2) gives its distinct questions.
       column: the column with the questions; None for question, text, title, ..., and for "title+body:50"
-        where there is a body beside the title. "title+body" joins columns, and of "title+body:50" the
-        first 50 words count.
+        where there is a body beside the title, subject or summary. "title+body" joins columns, and of
+        "title+body:50" the first 50 words count.
       id_column: the column with the ids; None for id, qid, ...
       encoding: of the text; UTF-8 where None.
       bad_rows: 'refuse' a file with a row that cannot be read, or 'skip' such rows and count them.
@@ -172,7 +175,7 @@ def _question_parts(rows: Rows, column: str | None) -> tuple[str, Parts | None]:
     if rows.is_plain:
         return "each line", Parts(header)
     names = [header[at] for at in question_places(header)]
-    if list(map(normal_name, names)) == ["title"]:
+    if len(names) == 1 and normal_name(names[0]) in TITLE_NAMES:
         names += [name for name in header if normal_name(name) in BODY_NAMES]
         if len(names) == 2:
             # Chosen on a made forum, where whole bodies drown the question: benchmarks/results/forum.json.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese.data.arguments import as_number
 from siamese.errors import CheckpointError
 from siamese.evaluation.calibration import Calibration, logistic
 from siamese.evaluation.metrics import check_scores
@@ -199,7 +200,8 @@ class Decisions:
 
     def border(self, threshold: float | None = None) -> float:
         """What a score must exceed: a threshold, the model's own where None; equal texts always do."""
-        return min(self.threshold if threshold is None else threshold, EQUAL)
+        own = self.threshold if threshold is None else as_number(threshold, "threshold")
+        return min(own, EQUAL)
 
     def rule(self, threshold: float | None = None) -> tuple[float, Callable | None]:
         """A cosine, and what decides about pairs of vectors above it; None where their cosine does.

@@ -237,6 +237,10 @@ LISTS = {  # content, options, questions, ids, columns, findings
                         [{"title": "A b?", "body": "c d"}], {}),
     "a column alone": ("title;body\nA?;b\n", {"column": "title"}, ["A?"], ["0"], [{"body": "b"}], {}),
     "a question and a subject": ("id,subject,question\n7,a,b\n", {}, ["b"], ["7"], [{"subject": "a"}], {}),
+    "subject and description": (
+        "Issue key,Subject,Description\nA-1,A?,b\n", {}, ["A? b"], ["A-1"],
+        [{"Subject": "A?", "Description": "b"}], {},
+    ),
     "a subject": ("ticket_id,subject\n7,a\n", {}, ["a"], ["7"], None, {}),
 }  # fmt: skip
 
@@ -299,6 +303,9 @@ REFUSED = {  # content, options, parts of the message
 REFUSED_LISTS = {
     "no known column": ("number,words\n1,how far\n", {}, "the columns: number, words", "--column"),
     "cells of many lines": ('Nr;Betreff\n1;"a\nb\nc"\n2;"d\ne\nf"\n', {}, "the columns: Nr, Betreff"),
+    "lines above": ("# made in 2026\n\nid,question\n1,How far?\n", {}, "line 3 looks like the header",
+                    "Delete the lines above it"),
+    "a document": (b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n", {}, "binary file (compressed, a document"),
     "no header": ("7;How far?;x\n8;Who?;y\n", {}, "the columns: 7, How far?, x", "header line"),
     "title and body": ("Title;Body;Content\nA?;b;c\n", {}, "Title and Body and Content may each"),
     "no such id": ("question\nhow\n", {"id_column": "number"}, "line 1: there is no column 'number'"),
@@ -361,7 +368,7 @@ def test_tables_in_memory_are_read_as_files_are():
     ("change", "message"),
     [
         (lambda frame: frame.assign(label=[1, None]), "the DataFrame, row 2: is_duplicate"),
-        (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame: 1 names stand for several columns"),
+        (lambda frame: frame.iloc[:, [0, 1, 2, 2]], "the DataFrame has several columns of one name: "),
         (lambda frame: {"question1": ["a?"] * 9, "label": [1]}, r"lengths \(question1 9, label 1\)"),
         (lambda frame: {"question1": "a?", "label": [1]}, "column 'question1' is 'a.', not a list"),
         (lambda frame: {"question1": 5, "label": [1]}, "column 'question1' is 5, not a list"),

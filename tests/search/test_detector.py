@@ -111,6 +111,9 @@ def test_what_is_no_question_is_refused(detector):
     calls = [
         (lambda: detector.similarity(["how", 5], ["how", "far"]), DataError, "is 5, not text"),
         (lambda: detector.encode([None]), DataError, "is None, not text"),
+        (lambda: detector.encode(None), ArgumentError, "a list of questions, not None"),
+        (lambda: detector.similarity(3, "how"), ArgumentError, "a list of questions, not 3"),
+        (lambda: detector.predict("how", "far", "0.8x"), ArgumentError, "threshold must be a num"),
         (lambda: detector.similarity(["how", "far"], ["how"]), ArgumentError, "2 first and 1 sec"),
         (lambda: detector.probability("how", "far"), ArgumentError, "no calibration"),
         (lambda: detector.encode(["how"], batch_size=0), ArgumentError, "batch_size must be"),

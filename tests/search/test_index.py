@@ -3,6 +3,7 @@
 Several processes and kills: test_faults.py. The order of hits: test_ranking.py.
 """
 
+import datetime
 import os
 import random
 import shutil
@@ -71,6 +72,8 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             index.add(["rice", "cook"], ids=ids)
+    with pytest.raises(DataError, match="columns must hold a dict of each question, not 1"):
+        index.add(["rice"], columns=[1])
     assert index.add(["old", "age"]).ids == ["8", "9"]
     with pytest.raises(ArgumentError, match="id '57'"):
         index.remove(["9", 57])
@@ -81,9 +84,11 @@ def test_what_cannot_be_asked_or_stored_is_refused(detector):
 def test_odd_questions_ids_and_columns_survive(detector, tmp_path):
     odd = [text for text in ODD.values() if text.strip()]
     valid = [text.encode("utf-8", "replace").decode() for text in odd]  # no half surrogate pairs
-    columns = [{"who": "ä", "n": i, "": [None, 1.5]} for i in range(len(odd))]
+    day, text = datetime.date(2026, 1, 2), "2026-01-02"
+    given = [{"who": "ä", "n": i, "": [None, 1.5], "day": day} for i in range(len(odd))]
+    columns = [own | {"day": text} for own in given]
     ids = [f"q{i}é\n'" if i % 2 else i for i in range(len(odd))]
-    QuestionIndex.build(detector, odd, ids=ids, columns=columns, path=tmp_path / "i").close()
+    QuestionIndex.build(detector, odd, ids=ids, columns=given, path=tmp_path / "i").close()
     index = QuestionIndex.open(tmp_path / "i", detector)
     expected = {i: (text, own) for i, text, own in zip(map(str, ids), valid, columns)}
     for text, hits in zip(valid, index.search(valid, k=50)):

@@ -210,7 +210,8 @@ def _recognised(file: Any, report: ReadReport, known: set[str], encoding: str | 
         read = parquet_table if head.startswith(b"PAR1") else workbook_table
         return _table_rows(report, read(file, name))
     mark = next((codec for magic, codec in _MARKS.items() if head.startswith(magic)), None)
-    if not mark and not encoding and len(_CONTROL.findall(head)) > 3 + len(head) / 20:
+    is_binary = head.startswith(b"%PDF") or len(_CONTROL.findall(head)) > 3 + len(head) / 20
+    if is_binary and not mark and not encoding:
         raise DataError(
             f"{name} is a binary file (compressed, a document, ...), or UTF-16 text without its mark. Save "
             "the questions as CSV, or give the encoding, --encoding utf-16-le (in Python: encoding=)."
@@ -244,6 +245,7 @@ def _text_rows(text: io.TextIOWrapper, report: ReadReport, known: set[str]) -> R
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     mark = _delimiter([line for _, line in head], known)
     if not mark:
+        _refuse_late_header(head, known, report.path)
         report.format, name = "a question a line", first.strip()
         plain = ((number, {name: line.rstrip("\r\n")}, _odd(line, text)) for number, line in lines)
         return Rows(report, [name], plain, where, is_plain=True)
@@ -274,6 +276,20 @@ def _delimiter(head: list[str], known: set[str]) -> str | None:
     alike = sum(len(row) == len(names) for row in rows)
     is_table = 2 * alike >= len(rows) and (alike or not first.rstrip().endswith("?"))
     return mark if is_table else None
+
+
+def _refuse_late_header(head: list[tuple[int, str]], known: set[str], name: str) -> None:
+    """Refuses a text whose first line is none of the table that begins below it: a comment, a title."""
+    for at in range(1, min(len(head) - 1, 10)):
+        number, line = head[at]
+        for mark in DELIMITERS:
+            names, *rows = csv.reader([line, head[at + 1][1]], delimiter=mark)
+            alike = rows and len(names) == len(rows[0]) > 1
+            if alike and known.intersection(map(normal_name, names)):
+                raise DataError(
+                    f"{name}, line {number} looks like the header of a table ({shown_names(names)}). "
+                    "Delete the lines above it."
+                )
 
 
 # -- Lines, and the rows in them --------------------------------------------------------------

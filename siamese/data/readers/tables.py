@@ -78,13 +78,14 @@ def memory_columns(table: Any, name: str) -> tuple[list[str], list[list]]:
     names = getattr(table, "column_names", getattr(table, "columns", None))
     names = list(table) if isinstance(table, Mapping) else names
     if names is None or isinstance(table, type):
-        raise DataError(f"{name} is neither a path nor a table with columns.")
+        raise DataError(
+            f"{name} is neither a path nor a table with columns. A table of texts alone: "
+            '{"question": texts}.'
+        )
     if isinstance(names, Mapping):
         raise DataError(f"{name} holds several tables: give one, such as data['train'].")
-    if twice := [of for of, times in Counter(names).items() if times > 1]:
-        raise DataError(
-            f"{name}: {len(twice)} names stand for several columns, such as {twice[0]!r}."
-        )
+    if twice := [str(of) for of, times in Counter(names).items() if times > 1]:
+        raise DataError(f"{name} has several columns of one name: {', '.join(twice)}.")
     values = []
     for of in names:
         column = table[of]
@@ -123,6 +124,8 @@ def text_list(texts: Any, function: str) -> list[str]:
                 f"{', '.join(names)[:200]}. Give the column itself, as a list."
             )
         texts = columns[places[0]]
+    if not hasattr(texts, "__iter__"):
+        raise ArgumentError(f"{function} takes a list of questions, not {texts!r:.40}.")
     texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, str):

@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from siamese.compat.atomic import open_atomically
-from siamese.data.readers.tables import text_list
+from siamese.data.readers.tables import json_value, text_list
 from siamese.data.text import folded
 from siamese.errors import ArgumentError, DataError, MissingDependencyError
 from siamese.search.detector import DuplicateDetector
@@ -48,7 +48,10 @@ def checked(
         if times > 1:
             raise DataError(f"The id {i!r} stands there {times} times; ids must be all different.")
     if columns is not None:
-        columns = [json.dumps(values or {}) for values in columns]
+        for values in columns:
+            if values is not None and not isinstance(values, Mapping):
+                raise DataError(f"columns must hold a dict of each question, not {values!r:.40}.")
+        columns = [json.dumps(json_value(values or {})) for values in columns]
     return list(map(valid_unicode, questions)), ids, columns
 
 
