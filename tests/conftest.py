@@ -17,40 +17,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 ALLOWED_SKIPS = Path(__file__).parent / "helpers" / "allowed_skips.txt"
 
 
-class UnlistedSkips:
-    """In CI (the variable CI is set) a skip for a reason that is not listed fails the run."""
-
-    def __init__(self):
-        lines = ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines()
-        self.allowed = [line for line in lines if line and not line.startswith("#")]
-        self.unlisted: list[str] = []
-
-    def pytest_runtest_logreport(self, report):
-        if report.skipped and not hasattr(report, "wasxfail"):
-            self._note(report.nodeid, report.longrepr)
-
-    def pytest_collectreport(self, report):
-        if report.skipped:
-            self._note(report.nodeid, report.longrepr)
-
-    def _note(self, test, longrepr):
-        reason = str(longrepr[2] if isinstance(longrepr, tuple) else longrepr)
-        if not any(part in reason for part in self.allowed):
-            self.unlisted.append(f"{test}: {reason}")
-
-    def pytest_terminal_summary(self, terminalreporter):
-        for line in sorted(set(self.unlisted)):
-            terminalreporter.write_line(f"NOT ALLOWED TO SKIP {line}", red=True)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session):
-        if self.unlisted and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
 def pytest_configure(config):
-    if os.environ.get("CI") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(UnlistedSkips(), "unlisted-skips")
     if hasattr(config, "workerinput"):  # a worker for each core: one thread for XLA in each
         os.environ.setdefault("NPROC", "1")
     hypothesis.settings.register_profile("any machine", deadline=None)  # however busy it is
@@ -58,6 +25,21 @@ def pytest_configure(config):
     # As the commands do: a test that trains or encodes compiles what another has compiled before.
     siamese.keep_memory()
     siamese.compat.after_import("jax", lambda module: siamese.enable_compile_cache())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """In CI (the variable CI is set) a skip for a reason that is not listed fails the run."""
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("CI") or hasattr(session.config, "workerinput") or terminal is None:
+        return
+    lines = ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines()
+    allowed = [line for line in lines if line and not line.startswith("#")]
+    for report in terminal.stats.get("skipped", []):
+        _, _, reason = report.longrepr
+        if not any(part in reason for part in allowed):
+            terminal.write_line(f"\nNOT ALLOWED TO SKIP {report.nodeid}: {reason}", red=True)
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(autouse=True)

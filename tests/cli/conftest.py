@@ -44,8 +44,8 @@ def rows(run):
 def refused(run):
     """Function of a command and words: it ends with code 2 and one message that has the words."""
 
-    def refused(command, words):
-        code, out, err = run(*command)
+    def refused(command, words, stdin=None):
+        code, out, err = run(*command, stdin=stdin)
         assert code == 2 and out == "" and words in err and "Traceback" not in err, (command, err)
 
     return refused

@@ -2,11 +2,13 @@
 
 import json
 import sys
+from functools import partial
 
 import pytest
 from command_flags import FLAGS
 from programs import output_of
 
+import siamese
 from siamese import DuplicateDetector, embedded_corpus, read_pairs
 
 
@@ -83,11 +85,13 @@ def test_the_demo_replaces_no_files_of_yours(refused, tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_beats_chance_and_word_overlap(run, monkeypatch):
-    small = embedded_corpus(valid_pairs=500, test_pairs=1000)
+    """A smaller demo: a quarter of the assignment's width, fewer pairs for the head."""
+    small = embedded_corpus(valid_pairs=500, test_pairs=500)
+    monkeypatch.setattr("siamese.Siamese", partial(siamese.Siamese, d_model=32))
     monkeypatch.setattr("siamese.cli.demo.embedded_corpus", lambda: small)
     monkeypatch.setattr("siamese.cli.demo.HEAD_PAIRS", 1000)
-    monkeypatch.setattr("siamese.training.run.LEAST_STEPS", 100)
-    code, out, err = run("demo", "--steps", "60", "--json")
+    monkeypatch.setattr("siamese.training.run.LEAST_STEPS", 80)
+    code, out, err = run("demo", "--steps", "120", "--json")
     assert code == 0, err
     facts = json.loads(out)
     course, head = facts["models"]["course"], facts["models"]["head"]

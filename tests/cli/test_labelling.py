@@ -50,29 +50,24 @@ def sides(path):
     return pairs.question1, pairs.question2, pairs.is_duplicate.tolist()
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
-def test_answers_are_added_to_earlier_ones_in_the_encoding_of_the_list(run, tmp_path, encoding):
-    path = tmp_path / "answers.csv"
-    (tmp_path / "q.txt").write_text('Wo ist "hier"; ja, Où?\nfar far, Où\nage\n', encoding)
-    path.write_text(f'{HEADER}"Où\nist",b,1\r\n', encoding, newline="")
+@pytest.mark.parametrize("saved", ["utf-8", "cp1252", "utf-8-sig", "utf-16"])
+def test_answers_are_added_to_earlier_ones_whoever_saved_them(run, tmp_path, saved):
+    """A spreadsheet saves a byte order mark and semicolons, and no last line end."""
+    path, text = tmp_path / "answers.csv", f'{HEADER}"Où\nist",b,1\r\n'
+    by_spreadsheet = saved in ("utf-8-sig", "utf-16")
+    encoding = None if by_spreadsheet else saved
+    path.write_text(text.replace(",", ";").rstrip() if by_spreadsheet else text, saved, newline="")
+    (tmp_path / "q.txt").write_text(
+        'Wo ist "hier"; ja, Où?\nfar far, Où\nage\n', encoding or "utf-8"
+    )
     command = ["threshold", "q.txt", "--model", "model", "--answers", "answers.csv"]
+    command += ["--encoding", encoding] if encoding else []
     for count in (2, 3):
-        _, _, err = run(*command, "--encoding", encoding, "--label", count, stdin="y\n")
-        assert f"{count} of {count}" in err
+        assert f"{count} of {count}" in run(*command, "--label", count, stdin="y\n")[2]
     pairs = read_pairs(path, encoding=encoding)
     assert (pairs.question1[0], pairs.question2[0]) == ("Où\nist", "b") and len(pairs) == 3
     asked = {*pairs.question1[1:], *pairs.question2[1:]}
-    assert asked <= {*(tmp_path / "q.txt").read_text(encoding).splitlines()}
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_answers_that_a_spreadsheet_saved_are_read(run, tmp_path, encoding):
-    text = f"{HEADER}Où,b,1".replace(",", ";")  # and without a last line end
-    (tmp_path / "answers.csv").write_text(text, encoding)
-    (tmp_path / "q.txt").write_text("how far\nage of rice\n")
-    answers = ["--answers", "answers.csv", "--label", 2]
-    run("threshold", "q.txt", "--model", "model", *answers, stdin="y\n")
-    assert sides("answers.csv")[0][:1] == ["Où"] and len(sides("answers.csv")[2]) == 2
+    assert asked <= {*(tmp_path / "q.txt").read_text(encoding or "utf-8").splitlines()}
 
 
 def test_the_command_asks_and_writes_to_model_or_index(run, tmp_path):
@@ -136,15 +131,19 @@ def test_a_curve_is_refitted_and_its_cut_printed_on_the_scale_of_the_flag(run, t
 def test_what_cannot_be_fitted_is_one_sentence(refused, tmp_path):
     (tmp_path / "one.csv").write_text(f"{HEADER}how far,how old,1\n")
     (tmp_path / "other.csv").write_text("question1,question2,is_duplicate,more\nx,y,1,z\n")
+    (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
     label = ["one.csv", "--model", "model", "--label", "3"]
-    for options, why in (
-        (["model"], "--label N"),
-        (["model", "--label", "3"], "--label asks about the questions"),
-        (["model", "--answers", "one.csv"], "both classes are needed"),
-        ([*label, "--answers", "other.csv"], "holds more than answers"),
-        ([*label, "--answers", "."], "Cannot read"),
+    ask = ["q.txt", "--model", "model", "--label", "2"]
+    for options, why, replies in (
+        (["model"], "--label N", None),
+        (["model", "--label", "3"], "--label asks about the questions", None),
+        (["model", "--answers", "one.csv"], "both classes are needed", None),
+        ([*label, "--answers", "other.csv"], "holds more than answers", None),
+        ([*label, "--answers", "."], "Cannot read", None),
+        (ask, "No answers: a threshold needs both", ""),
+        (ask, "All 2 answers are n: a threshold needs both", "n\nn\n"),
     ):
-        refused(["threshold", *options], why)
+        refused(["threshold", *options], why, stdin=replies)
 
 
 @pytest.mark.parametrize("border", [0.1, 0.66, 0.97])
@@ -187,14 +186,6 @@ def test_pairs_by_id_fit_a_threshold_and_are_measured(run, tmp_path):
         code, out, err = run("threshold", "q.db", "--answers", "links.csv", "--list", source)
         assert code == 0 and f"of {len(texts)} labels" in out, err
     assert run("evaluate", "model", "--questions", "links.csv", "--list", "q.csv")[0] == 0
-
-
-def test_without_both_answers_there_is_no_threshold(run, tmp_path):
-    (tmp_path / "q.txt").write_text("how far\nhow far is it\nwhy\n")
-    command = ["threshold", "q.txt", "--model", "model", "--label", "2"]
-    for replies, words in (("", "No answers"), ("n\nn\n", "All 2 answers are n")):
-        code, _, err = run(*command, stdin=replies)
-        assert code == 2 and f"{words}: a threshold needs both" in err
 
 
 def test_the_answers_beside_a_file_bind_its_groups(run, tmp_path):

@@ -55,23 +55,3 @@ def test_the_real_file(quora_csv, shared):
     assert quora.split_rows(105_119, 7_981)[1].ids == quora.rows(*ranges["test"]).ids
     parts = quora.split_by_cluster((0.8, 0.1, 0.1), seed=5)
     assert [len(part) / len(quora) for part in parts] == pytest.approx([0.8, 0.1, 0.1], abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "labels"),
-    [
-        ("id1,id2,is_duplicate\na,b,1\nb,c,0\n", {}, [True, False]),
-        ("id1,id2\na,b\nb,c\n", {}, [True, True]),
-        ("one;two;same\na;b;1\nb;c;0\n", {"columns": "one,two,same"}, [True, False]),
-        ("one,two\na,b\nb,c\n", {"columns": "one,two"}, [True, True]),
-    ],
-)
-def test_pairs_may_name_their_questions_by_id(tmp_path, content, options, labels):
-    (tmp_path / "links.csv").write_text(content)
-    texts = {"a": "How far?", "b": "How far is it?", "c": "Who?"}
-    pairs = read_pairs(tmp_path / "links.csv", texts=texts, **options)
-    assert pairs.question1 == [texts["a"], texts["b"]]
-    assert pairs.question2 == [texts["b"], texts["c"]]
-    assert pairs.is_duplicate.tolist() == labels
-    with pytest.raises(DataError, match=r"line 3: the list has no question with the id 'c'"):
-        read_pairs(tmp_path / "links.csv", texts={"a": "x", "b": "y"}, **options)

@@ -116,13 +116,6 @@ def test_every_format_gives_the_rows_that_were_written(tmp_path, kind):
     assert pairs.report.findings == {}
 
 
-def test_numbers_and_rows_of_a_sheet(tmp_path):
-    content = workbook([["ID", "question", "n"], [7, "How?", 2.5], [8, "", 1], [9, "Who?", 1]])
-    result = read_questions(file_of(tmp_path, content))
-    assert result.ids == ["7", "9"] and result.columns == [{"n": 2.5}, {"n": 1}]
-    assert result.report.findings == {"empty": [3]}
-
-
 @pytest.mark.parametrize("module", ["pyarrow", "python_calamine"])
 def test_a_missing_package_is_named(tmp_path, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
@@ -156,7 +149,15 @@ HEAD = "question1,question2,label\n"
 GLUE = "id\tquestion1\tquestion2\tis_duplicate\n"
 LONG = "a long question " * 10_000
 SKIP = {"bad_rows": "skip"}
+TEXTS = {"a": "How far?", "b": "How far is it?", "c": "Who?"}
+BY_ID = [(TEXTS["a"], TEXTS["b"], 1), (TEXTS["b"], TEXTS["c"], 1)]
 PAIRS = {  # content, options, pairs, findings
+    "ids and labels": ("id1,id2,is_duplicate\na,b,1\nb,c,0\n", {"texts": TEXTS},
+                       [BY_ID[0], (*BY_ID[1][:2], 0)], {}),
+    "links": ("id1,id2\na,b\nb,c\n", {"texts": TEXTS}, BY_ID, {}),
+    "ids in other columns": ("one;two;same\na;b;1\nb;c;1\n",
+                             {"texts": TEXTS, "columns": "one,two,same"}, BY_ID, {}),
+    "links in other columns": ("one,two\na,b\nb,c\n", {"texts": TEXTS, "columns": "one,two"}, BY_ID, {}),
     "hub names": ('{"sentence1": "a", "sentence2": "b", "label": false}', {}, [("a", "b", 0)], {}),
     "old line ends": (HEAD.replace("\n", "\r") + "a?,b?,1\rc?,d?,0\r", {},
                       [("a?", "b?", 1), ("c?", "d?", 0)], {}),
@@ -241,6 +242,9 @@ LISTS = {  # content, options, questions, ids, columns, findings
         "Issue key,Subject,Description\nA-1,A?,b\n", {}, ["A? b"], ["A-1"],
         [{"Subject": "A?", "Description": "b"}], {},
     ),
+    "numbers and an empty row of a sheet": (
+        lambda: workbook([["ID", "question", "n"], [7, "How?", 2.5], [8, "", 1], [9, "Who?", 1]]), {},
+        ["How?", "Who?"], ["7", "9"], [{"n": 2.5}, {"n": 1}], {"empty": [3]}),
     "a subject": ("ticket_id,subject\n7,a\n", {}, ["a"], ["7"], None, {}),
 }  # fmt: skip
 
@@ -248,7 +252,8 @@ LISTS = {  # content, options, questions, ids, columns, findings
 @pytest.mark.parametrize("kind", LISTS)
 def test_this_file_gives_these_questions(tmp_path, kind):
     content, options, questions, ids, columns, findings = LISTS[kind]
-    result = read_questions(file_of(tmp_path, content), **options)
+    path = file_of(tmp_path, content() if callable(content) else content)
+    result = read_questions(path, **options)
     assert (result.questions, result.ids, result.columns) == (questions, ids, columns)
     assert result.report.findings == findings
     assert result.has_ids == (ids[0] not in "0")
@@ -298,6 +303,8 @@ REFUSED = {  # content, options, parts of the message
     "deep JSON": (GOOD + "[" * 100_000, {}, "line 2: not JSON"),
     "a missing key": (GOOD + '{"question1": "a"}', {}, "line 2: question2 is missing"),
     "a number": (GOOD + GOOD.replace('"a"', "5"), {}, "line 2: question1 is 5, not text"),
+    "an unknown id": ("id1,id2\na,b\nb,d\n", {"texts": TEXTS}, "line 3: the list has no question with",
+                      "the id 'd'"),
     "a key twice": (GOOD + GOOD.replace("{", '{"question1": "c", '), {}, "a key stands there twice"),
 }  # fmt: skip
 REFUSED_LISTS = {

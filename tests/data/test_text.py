@@ -1,12 +1,10 @@
 """What nobody sees or means is cleaned and folded away; what is text stays."""
 
-import numpy as np
 import pytest
+from small_models import make_detector
 
 from siamese import DuplicateDetector, TrainConfig
 from siamese.data.text import cleaned, folded, without_greeting
-from siamese.data.vocabulary import Vocabulary
-from siamese.nn.encoder import TowerConfig
 
 INVISIBLE = "\x00\x7f\x1b\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066"
 INVISIBLE += "\u2069\ufeff\u180e\ufe0f\u3164"
@@ -49,15 +47,6 @@ def test_what_nobody_sees_or_means_goes_and_text_stays():
         assert folded(text) == folded(folded(text)) == expected
 
 
-def tower(fold):
-    words = ["how", "do", "i", "reset", "my", "password", "zürich", "abc", "?", "is", "it", "far"]
-    vocabulary = Vocabulary(words, folded=fold)
-    config = TowerConfig(vocabulary.size, 8, mask_padding=True)
-    draw = np.random.default_rng(0).standard_normal
-    weights = {n: draw(shape).astype(np.float32) for n, shape in config.shapes().items()}
-    return DuplicateDetector(weights, vocabulary, config)
-
-
 ALIKE = [
     ("How do I reset my password?", "how do i re\u00adset my pass\u200bword?"),
     ("zürich", "zu\u0308rich"), ("abc", "ＡＢＣ"), ("is it far?", "<p>Is it <b>far</b>?</p>"),
@@ -66,7 +55,8 @@ ALIKE = [
 
 
 def test_every_model_but_the_courses_reads_folded_text():
-    folding, course = tower(True), tower(False)
+    words = ["how", "do", "i", "reset", "my", "password", "zürich", "abc", "?", "is", "it", "far"]
+    folding, course = (make_detector(words=words, folded=fold) for fold in (True, False))
     for one, other in ALIKE:
         assert 1 - 1e-6 < folding.similarity(one, other) <= 1
         assert course.similarity(one, other) < 0.999

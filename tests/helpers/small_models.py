@@ -26,8 +26,8 @@ ODD = {
 }
 
 
-def make_detector(seed=0, d=8, mask_padding=True, **options):
-    vocabulary = Vocabulary(WORDS)
+def make_detector(seed=0, d=8, mask_padding=True, words=WORDS, folded=False, **options):
+    vocabulary = Vocabulary(list(words), folded=folded)
     tower = TowerConfig(vocabulary.size, d, mask_padding=mask_padding)
     rng = np.random.default_rng(seed)
     weights = {

@@ -31,28 +31,31 @@ EVIL = "evil.example:8000"
 COLUMNS = [{"topic": "ways"}, *[{}] * (len(OLD) - 1)]
 
 
+def build(detector=None, **options):
+    """An index of OLD."""
+    return QuestionIndex.build(detector or make_detector(threshold=0.9), OLD, **options)
+
+
 @pytest.fixture
 def path(tmp_path):
     model = make_detector(threshold=0.9).save(tmp_path / "model.safetensors")
-    options = {"columns": COLUMNS, "path": tmp_path / "old.db", "model": model}
-    QuestionIndex.build(make_detector(threshold=0.9), OLD, **options).close()
+    build(columns=COLUMNS, path=tmp_path / "old.db", model=model).close()
     return tmp_path / "old.db"
 
 
 @pytest.fixture(scope="module")
 def address():
-    index = QuestionIndex.build(make_detector(threshold=0.9), OLD, columns=COLUMNS)
-    with running(index) as served:
+    with running(build(columns=COLUMNS)) as served:
         yield served
 
 
-def ask(address, path, body=None, method=None, **headers):
+def ask(address, path, body=None, **headers):
     """(status, JSON value or text, headers); a body that is a list of bytes is sent in chunks."""
     connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
     data = json.dumps(body).encode() if isinstance(body, dict) else body
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     headers = {"Content-Type": "application/json", **headers}
-    connection.request(method or ("GET" if body is None else "POST"), path, data, headers)
+    connection.request("GET" if body is None else "POST", path, data, headers)
     answer = connection.getresponse()
     text = answer.read().decode()
     connection.close()
@@ -60,30 +63,40 @@ def ask(address, path, body=None, method=None, **headers):
     return answer.status, json.loads(text) if is_json else text, answer.headers
 
 
+def post(address, what, **body):
+    """The answer of a path of the API to a body."""
+    status, answer, _ = ask(address, f"/v1/{what}", body)
+    assert status == 200, answer
+    return answer
+
+
+def say(address, pair, label):
+    """Tells the server whether the two questions of a pair are duplicates."""
+    return post(address, "answer", question1=pair[0], question2=pair[1], is_duplicate=label)
+
+
 def test_answers_are_those_of_the_index(address):
-    index = QuestionIndex.build(make_detector(threshold=0.9), OLD, columns=COLUMNS)
+    index = build(columns=COLUMNS)
     for options in ({}, {"mode": "words"}):
         body = {"questions": ["how far", ""], "k": 3, **options}
-        results = ask(address, "/v1/search", body)[1]["results"]
         expected = [[hit._asdict() for hit in hits] for hits in index.search(**body)]
         for hit in (hit for hits in expected for hit in hits):
             hit |= {"similarity": round(hit["similarity"], 6)}
-        assert results == expected
-    body = {"questions": ["how far away"], "k": 1, "threshold": 1}
-    assert not ask(address, "/v1/search", body)[1]["results"][0][0]["is_duplicate"]
+        assert post(address, "search", **body)["results"] == expected
+    ((hit,),) = post(address, "search", questions=["how far away"], k=1, threshold=1)["results"]
+    assert not hit["is_duplicate"]
 
     cosine = index.detector.similarity("how", "far")
-    answers = ask(address, "/v1/similarity", {"pairs": [["how", "far"], ["x", "x"]]})[1]["answers"]
+    answers = post(address, "similarity", pairs=[["how", "far"], ["x", "x"]])["answers"]
     assert [a["similarity"] for a in answers] == pytest.approx([cosine, 1], abs=1e-6)
-    explanation = ask(address, "/v1/explain", {"question1": "how far", "question2": "far"})[1]
+    explanation = post(address, "explain", question1="how far", question2="far")
     assert [word["word"] for word in explanation["words1"]] == ["how", "far"]
     assert explanation["words2"][0]["effect"] is None and explanation["threshold"] == 0.9
 
-    groups = index.groups()
-    table = ask(address, "/v1/groups", {"offset": 1, "limit": 2})[1]
+    groups, table = index.groups(), post(address, "groups", offset=1, limit=2)
     assert [row["id"] for row in table["rows"]] == [str(m.row) for m in groups[0][1:3]]
     assert (table["groups"], table["total"]) == (len(groups), sum(map(len, groups)))
-    assert ask(address, "/v1/info", {})[1]["questions"] == len(OLD)
+    assert post(address, "info")["questions"] == len(OLD)
 
 
 def test_changes_are_on_disk_and_those_of_others_are_followed(path):
@@ -95,17 +108,17 @@ def test_changes_are_on_disk_and_those_of_others_are_followed(path):
     ]
     ids = ["b7", str(2**70), "0", "1"]
     with running(QuestionIndex.open(path)) as address:
-        answer = ask(address, "/v1/add", {"questions": new})[:2]
-        assert answer == (200, {"ids": ids, "added": 2, "replaced": 1, "skipped": 1})
+        changed = {"ids": ids, "added": 2, "replaced": 1, "skipped": 1}
+        assert post(address, "add", questions=new) == changed
         with QuestionIndex.open(path) as other:
             assert {"topic": "rice"} in [entry["columns"] for entry in other.entries]
             other.add(["are you rice"], ids=["theirs"])
             other.set_threshold({"threshold": 0.25, "calibration": None})
-        body = {"questions": ["are you rice"], "k": 1}
-        assert ask(address, "/v1/search", body)[1]["results"][0][0]["id"] == "theirs"
-        explanation = ask(address, "/v1/explain", {"question1": "how", "question2": "far"})[1]
-        assert explanation["threshold"] == ask(address, "/v1/info", {})[1]["threshold"] == 0.25
-        assert ask(address, "/v1/remove", {"ids": ["b7", 2**70]})[:2] == (200, {"removed": 2})
+        ((hit,),) = post(address, "search", questions=["are you rice"], k=1)["results"]
+        explanation = post(address, "explain", question1="how", question2="far")
+        assert hit["id"] == "theirs"
+        assert explanation["threshold"] == post(address, "info")["threshold"] == 0.25
+        assert post(address, "remove", ids=["b7", 2**70]) == {"removed": 2}
         with QuestionIndex.open(path) as other:
             assert [e["id"] for e in other.entries][-1] == "theirs"
 
@@ -150,9 +163,7 @@ def test_other_hosts_and_sites_are_refused(address, status, headers):
 
 
 def test_a_key_opens_all_but_the_page_and_health():
-    with running(
-        QuestionIndex.build(make_detector(), OLD), key="secret", names=["questions.example"]
-    ) as address:
+    with running(build(), key="secret", names=["questions.example"]) as address:
         for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic secret"}):
             for path, body in (("/metrics", None), ("/v1/info", {}), ("/v1/search", b"{")):
                 assert ask(address, path, body, **sent)[0] == 401
@@ -210,8 +221,7 @@ def test_metrics_count_what_was_asked(address):
 def test_what_cannot_be_served_is_an_error(options, words, monkeypatch):
     monkeypatch.delenv("SIAMESE_API_KEY", raising=False)
     with pytest.raises(ArgumentError, match=words):
-        index = QuestionIndex.build(make_detector(), OLD)
-        api.serve(index, **{"host": "127.0.0.1", "port": 0, **options})
+        api.serve(build(), **{"host": "127.0.0.1", "port": 0, **options})
 
 
 def test_without_a_file_the_handwritten_questions_are_served(monkeypatch):
@@ -252,39 +262,32 @@ def test_pairs_are_asked_about_until_their_answers_fit_the_threshold():
     detector, asked = make_detector(), []
     index = QuestionIndex.build(detector, list(dict.fromkeys(random_questions(60))))
     with running(index) as address:
-        for _ in range(12):
-            next_pair = ask(address, "/v1/next-pair", {"leave_out": asked[3:4]})[1]
+        for _ in range(9):
+            next_pair = post(address, "next-pair", leave_out=asked[3:4])
             assert next_pair["pair"] not in asked and len(next_pair["shown"]) == 2
             asked.append(next_pair["pair"])
             if len(asked) == 4:  # skipped
                 continue
-            said = dict(zip(("question1", "question2"), asked[-1]))
-            said["is_duplicate"] = bool(detector.similarity(*asked[-1]) > 0.9)
-            told = ask(address, "/v1/answer", said)[1]
+            told = say(address, asked[-1], bool(detector.similarity(*asked[-1]) > 0.9))
             assert told["stored"] == 1 and told["answers"] == len(asked) - (len(asked) > 4)
         assert told["fitted"] and told["threshold"] == index.detector.threshold
-        assert ask(address, "/v1/answer", {**said, "question2": "not there"})[1]["stored"] == 0
+        assert say(address, (asked[-1][0], "not there"), True)["stored"] == 0
 
 
 @pytest.mark.parametrize("kind", ["cosine", "fitted before", "curve"])
 def test_undo_brings_back_what_decided_before_the_answers(kind):
-    index = QuestionIndex.build(make_curve_detector() if kind == "curve" else make_detector(), OLD)
+    index = build(make_curve_detector() if kind == "curve" else make_detector())
     if kind == "fitted before":
         index.set_threshold({"threshold": 0.31, "calibration": None})
     before = index.detector.threshold, index.detector.calibration
-    pairs = [(OLD[n], OLD[n + 20]) for n in range(1, 9)]
+    pairs = [(OLD[n], OLD[n + 20]) for n in range(1, 6)]
     cosines = index.detector.similarity(*zip(*pairs))
     labels = (cosines > np.median(cosines)).tolist()
     with running(index) as address:
-
-        def say(pair, label):
-            said = dict(zip(("question1", "question2", "is_duplicate"), (*pair, label)))
-            return ask(address, "/v1/answer", said)[1]
-
-        told = [say(*one) for one in zip(pairs, labels)][-1]
+        told = [say(address, *one) for one in zip(pairs, labels)][-1]
         fitted = index.detector.fitted(QuestionPairs(*zip(*pairs), labels))
         assert told["fitted"] and told["threshold"] == index.detector.threshold
         assert index.detector.calibration == fitted.calibration != before[1]
-        taken = [say(pair, None) for pair in pairs][-1]
+        taken = [say(address, pair, None) for pair in pairs][-1]
         assert not taken["fitted"] and taken["answers"] == 0
         assert (index.detector.threshold, index.detector.calibration) == before
