@@ -16,12 +16,7 @@ from siamese.nn.encoder import FEW
 from siamese.search.detector import UNLABELLED_THRESHOLD
 from siamese.search.model_file import read_file, write_file
 
-TEXTS = [
-    "how do i learn to cook rice",
-    "what is the best way",
-    "how far is it",
-    "age old are you ?",
-]
+TEXTS = "how do i learn to cook rice", "what is the best way", "how far is it", "age old are you ?"
 
 
 @pytest.fixture(scope="module", params=["masked", "as the course's"])
@@ -52,6 +47,7 @@ def test_similarity_is_the_product_of_the_encoders_vectors(detector):
 
 
 def test_the_answer_is_the_same_alone_and_in_company(detector, monkeypatch):
+    monkeypatch.setattr("siamese.nn.encoder.FEW", FEW)
     first = [*ODD.values(), *random_questions(60)]
     second = random_questions(len(first), seed=2)
     together = detector.similarity(first, second)  # above FEW: by JAX
@@ -154,8 +150,7 @@ def test_an_encoder_alone_gives_its_own_vectors_with_length_1():
     assert detector.similarity(" ", "how far") == 0 and detector.unknown_words("xyzzy") == []
 
 
-@pytest.mark.parametrize("share", [0.25, 0.75])
-@pytest.mark.parametrize("mask_padding", [True, False])
+@pytest.mark.parametrize(("share", "mask_padding"), [(0.25, True), (0.75, False)])
 def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_padding):
     tower = make_detector(mask_padding=mask_padding)
     detector = make_mixed_detector(share, mask_padding=mask_padding)
@@ -171,10 +166,10 @@ def test_the_cosine_is_the_weighted_mean_of_the_parts_cosines(share, mask_paddin
 
 def test_a_threshold_is_given_fitted_or_the_default():
     first, second = TEXTS * 2, [*TEXTS, *TEXTS[1:], TEXTS[0]]
-    labels = [1] * len(TEXTS) + [0] * len(TEXTS)
+    labels = [1] * 4 + [0] * 4
     default = of_letters(threshold=None)
     detector = default.fitted(QuestionPairs(first, second, labels))
-    assert (detector.similarity(first, second)[: len(TEXTS)] > detector.threshold).all()
+    assert (detector.similarity(first, second)[:4] > detector.threshold).all()
     assert detector.probabilities_of(detector.threshold) == pytest.approx(0.5, abs=1e-6)
     assert detector.threshold_from == "labels" and of_letters().threshold_from == "model"
     assert (default.threshold, default.threshold_from) == (UNLABELLED_THRESHOLD, "default")
@@ -198,13 +193,9 @@ def test_parts_that_do_not_fit_are_refused():
 
 
 def test_a_model_over_an_object_stays_in_memory(tmp_path):
-    for save in (
-        of_letters().save,
-        lambda path: QuestionIndex.build(of_letters(), TEXTS, path=path),
-    ):
-        with pytest.raises(
-            CheckpointError, match="'letters' is an object in Python, which no file"
-        ):
+    detector, words = of_letters(), "'letters' is an object in Python, which no file"
+    for save in (detector.save, lambda path: QuestionIndex.build(detector, TEXTS, path=path)):
+        with pytest.raises(CheckpointError, match=words):
             save(tmp_path / "file")
     assert not list(tmp_path.iterdir())
     with QuestionIndex.build(of_letters(), TEXTS) as index:
@@ -228,7 +219,7 @@ def test_files_name_their_encoder_and_refuse_another_fingerprint(tmp_path):
         DuplicateDetector.load(path)
 
 
-def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeypatch, capsys):
+def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [f"{a},{a},1\n{a},{b},0" for a, b in pairwise(TEXTS)] * 5
     (tmp_path / "mine.csv").write_text("question1,question2,is_duplicate\n" + "\n".join(rows))
@@ -236,7 +227,3 @@ def test_a_threshold_on_an_encoders_name_is_written_as_a_model(tmp_path, monkeyp
     fitted = DuplicateDetector.load("m.safetensors")
     assert fitted.threshold_from == "labels" and fitted.encoder.name == "use"
     assert fitted.calibration is not None and fitted.tower is None
-    capsys.readouterr()
-    for flags, source in (([], "default"), (["--threshold", "0.5"], "given")):
-        assert main(["predict", "use", "how far", "cook rice", *flags]) == 0
-        assert ("not fitted to labels" in capsys.readouterr().err) == (source == "default")

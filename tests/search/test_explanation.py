@@ -48,8 +48,6 @@ def test_the_encoder_hardly_sees_direction_and_negation():
 
 
 def test_capitals_alone_are_explained_as_the_sentence_they_are_read_as():
-    use, other = DuplicateDetector.pretrained(), "How can I reset it?"
-    loud, calm = (
-        explain(use, text, other).words1 for text in ("RESET MY PASSWORD", "Reset my password")
-    )
+    use, texts = DuplicateDetector.pretrained(), ("RESET MY PASSWORD", "Reset my password")
+    loud, calm = (explain(use, text, "How can I reset it?").words1 for text in texts)
     assert [word.effect for word in loud] == [word.effect for word in calm]

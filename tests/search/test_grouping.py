@@ -43,25 +43,17 @@ def decaying(n, d=64):
 
 @pytest.mark.parametrize(
     ("vectors", "threshold"),
-    [*itertools.product(map(unit, (0, 1, 64, 65, 300)), (0.9, -0.5)), (decaying(300), 0.9)],
+    [*itertools.product(map(unit, (0, 1, 65, 200)), (0.9, -0.5)), (decaying(300), 0.9)],
 )
 def test_pairs_equal_the_whole_matrix(monkeypatch, vectors, threshold):
-    monkeypatch.setattr(linkage, "SAMPLE", 128)  # Vectors that decay are shortened.
+    monkeypatch.setattr(linkage, "SAMPLE", 128)
+    if vectors.shape[1] == 64:  # Vectors that decay are shortened first.
+        assert linkage.upper_bounds(vectors, threshold).shape[1] < 64
     i, j, cosines, least = strongest_pairs(vectors, threshold)
     pairs = [*zip(j.tolist(), i.tolist())]
     assert len(pairs) == len(set(pairs)) and set(pairs) == reference_pairs(vectors, threshold)
     np.testing.assert_allclose(cosines, np.vecdot(vectors[i], vectors[j]), atol=1e-6)
     assert least == threshold
-
-
-def test_shorter_vectors_bound_the_products_and_are_not_taken_where_they_leave_much(monkeypatch):
-    monkeypatch.setattr(linkage, "SAMPLE", 128)
-    vectors = decaying(300)
-    shorter = linkage.upper_bounds(vectors, 0.9)
-    assert shorter.shape[1] < vectors.shape[1]
-    assert (shorter @ shorter.T > vectors @ vectors.T - 1e-5).all()
-    assert linkage.upper_bounds(unit(300, 64), 0.3) is None
-    assert linkage.upper_bounds(decaying(100), 0.9) is None  # a short list
 
 
 def scipy_groups(vectors, threshold):
@@ -77,13 +69,11 @@ def scipy_groups(vectors, threshold):
 @pytest.mark.parametrize("threshold", [0.93, 0.6, -0.2])
 def test_average_linkage_is_scipys(monkeypatch, most_pairs, threshold):
     monkeypatch.setattr(linkage, "MOST_PAIRS", most_pairs)
-    vectors = unit(400)
+    vectors = unit(250)
     found = duplicate_groups(vectors, threshold)
     assert rows_of(found) == scipy_groups(vectors, threshold)
-    parts = average_linkage(vectors, 0.95)
-    assert (
-        average_linkage(vectors, threshold, parts=parts) == average_linkage(vectors, threshold)
-    ).all()
+    labels = average_linkage(vectors, threshold, parts=average_linkage(vectors, 0.95))
+    np.testing.assert_array_equal(labels, average_linkage(vectors, threshold))
     sizes = [len(group) for group in found]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2
     for group in found:
@@ -131,10 +121,8 @@ def test_answers_bind_and_the_rest_is_average_linkage():
     unbound = bound_labels(vectors, labels, none, none, 0.8)
     assert len({*zip(labels, unbound)}) == len({*labels}) == len({*unbound})
     largest = np.flatnonzero(labels == np.bincount(labels).argmax())
-    apart, same = (
-        np.array([largest[:2]]),
-        np.array([[largest[0], (labels != labels[largest[0]]).argmax()]]),
-    )
+    apart = np.array([largest[:2]])
+    same = np.array([[largest[0], (labels != labels[largest[0]]).argmax()]])
     bound = bound_labels(vectors, labels, same, apart, 0.8)
     assert bound[largest[0]] != bound[largest[1]] and bound[same[0, 0]] == bound[same[0, 1]]
     touched = np.isin(labels, labels[[*largest[:2], same[0, 1]]])
@@ -172,10 +160,9 @@ def test_nothing_everything_and_no_cosine():
 def test_an_index_is_grouped_at_its_own_threshold_without_questions_of_unknown_words():
     texts = [*random_questions(60), "xyzzy plugh", "plugh xyzzy"]
     with QuestionIndex.build(make_detector(threshold=0.97), texts) as index:
-        assert duplicate_groups(index) == duplicate_groups(index.vectors[:60], 0.97)
-        # Of another threshold they are not stored.
-        assert duplicate_groups(index, 0.5) == duplicate_groups(index.vectors[:60], 0.5)
-        assert index.groups() == duplicate_groups(index.vectors[:60], 0.97)
+        known = index.vectors[:60]
+        assert duplicate_groups(index) == index.groups() == duplicate_groups(known, 0.97)
+        assert duplicate_groups(index, 0.5) == duplicate_groups(known, 0.5)
 
 
 def test_below_a_threshold_pairs_are_counted_and_the_next_share_no_group_and_no_question():

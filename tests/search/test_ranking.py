@@ -35,8 +35,9 @@ def bm25_by_hand(texts, question):
     return np.array(scores)
 
 
-@pytest.mark.parametrize("n", [0, 1, TILE + 1, 20_001])
-@pytest.mark.parametrize("k", [1, 100])
+@pytest.mark.parametrize(
+    ("n", "k"), [(0, 1), (1, 100), (TILE + 1, 1), (TILE + 1, 100), (20_001, 100)]
+)
 def test_top_k_equals_brute_force_alone_and_in_company(n, k):
     rng = np.random.default_rng(n + k)
     vectors = rng.standard_normal((n, 16)).astype(np.float32)
@@ -69,9 +70,8 @@ def test_best_matches_are_those_of_the_whole_matrix():
     found = match_questions(detector, a, b, k=3)
     assert found[-1] == [] and [len(matches) for matches in found[:-1]] == [3] * 20
     for row, matches in zip(scores[:-1], found):
-        assert [cosine for _, cosine in matches] == pytest.approx(
-            np.sort(row[1:])[:-4:-1], abs=1e-6
-        )
+        best = np.sort(row[1:])[:-4:-1]
+        assert [cosine for _, cosine in matches] == pytest.approx(best, abs=1e-6)
         assert all(row[at] == pytest.approx(cosine, abs=1e-6) for at, cosine in matches)
     with pytest.raises(ArgumentError, match="k must be"):
         match_questions(detector, a, b, k=0)
@@ -83,7 +83,7 @@ def changed_index(detector, folder):
     index = QuestionIndex.build(detector, random_questions(400), path=folder / "i")
     index.remove(range(0, 30, 3))
     index.add(["How FAR is “rice”, rice rice?", *random_questions(15, seed=5)])
-    index.add("zanzibar how")
+    index.add("zanzibars how")  # "zanzibar" in another form
     index.remove([405, 17])
     return index, QuestionIndex.open(folder / "i", detector)
 
@@ -100,6 +100,7 @@ def test_words_alone_are_bm25_of_the_live_questions(tmp_path):
             hits = index.search(question, k=500, mode="words")
             assert {hit.id for hit in hits} == {i for i, score in score_of.items() if score > 0}
             assert_falling([score_of[hit.id] for hit in hits])
+            assert texts[hits[0].id].startswith("zanzibars") == ("zanzibar" in question)
         assert index.search("xyzzy plugh", mode="words") == []
 
 
@@ -128,10 +129,3 @@ def test_hybrid_is_the_weighted_sum_of_both_over_the_union(make, weight, tmp_pat
         assert hits == loaded.search(question, k=50, vector_weight=w)
     assert [hit.is_duplicate for hit in hits] == (similarity > 0.5).tolist()
     np.testing.assert_allclose([hit.probability for hit in hits], (similarity + 1) / 2, atol=1e-5)
-
-
-def test_a_word_is_found_in_its_other_forms():
-    texts = ["Which cities have parks ?", "Learned to cook", "how far"]
-    index = QuestionIndex.build(make_detector(), texts)
-    for question, expected in (("a CITY with a park", "0"), ("who learns cooking", "1")):
-        assert index.search(question, mode="words")[0].id == expected

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from small_models import WORDS, make_detector
 
-from siamese import (
-    DuplicateDetector,
-    QuestionIndex,
-    QuestionPairs,
-    TrainConfig,
-    Trainer,
-)
+from siamese import DuplicateDetector, QuestionIndex, QuestionPairs, TrainConfig, Trainer
 from siamese.cli.main import main
 from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import evaluate_scores
@@ -37,6 +31,7 @@ class Topics:
         return np.array([sum(vector_of(word) for word in text.split()[:2]) for text in texts])
 
 
+@functools.cache
 def vector_of(word):
     drawn = np.random.default_rng(list(word.encode())).standard_normal(12)
     sides = [drawn, 0 * drawn] if word.startswith("subject") else [0 * drawn, 2 * drawn]
@@ -67,7 +62,7 @@ def bare():
 
 @pytest.fixture(autouse=True)
 def fewer_steps(monkeypatch):
-    monkeypatch.setattr("siamese.training.head.STEPS", 120)
+    monkeypatch.setattr("siamese.training.head.STEPS", 80)
 
 
 @functools.cache
@@ -84,11 +79,10 @@ def test_few_labels_find_what_tells_duplicates_apart_and_say_what_they_bought():
     assert bought.measure == "ROC AUC" and (bought.labels, bought.duplicates) == (200, 100)
     assert bought.before is None and bought.after > bought.encoder + 0.05
     assert "bought nothing" not in str(bought) and model.threshold_from == "labels"
-    right, without = (
-        m.predict(*SIDES) == LABELS for m in (model, bare().fitted(questions_of(200, 0)))
-    )
+    labelled = questions_of(200, 0)
+    right, without = (each.predict(*SIDES) == LABELS for each in (model, bare().fitted(labelled)))
     assert right.mean() > without.mean() + 0.03
-    again, _ = teach(bare(), questions_of(200, 0))
+    again, _ = teach(bare(), labelled)
     np.testing.assert_array_equal(again.head, model.head)
 
 
@@ -99,9 +93,8 @@ def test_training_goes_on_from_a_head_and_a_worse_model_than_the_encoder_is_call
     assert "the model before" in str(bought) and "learned before" in str(bought)
     assert np.abs(second.head - first.head).sum() < np.abs(second.head - np.eye(24)).sum()
     # A head of the askers: better than before is not better than the encoder.
-    bad = DuplicateDetector(
-        None, None, None, encoder=first.encoder, head=np.diag([0.01] * 12 + [9.0] * 12)
-    )
+    head = np.diag([0.01] * 12 + [9.0] * 12)
+    bad = DuplicateDetector(None, None, None, encoder=first.encoder, head=head)
     _, bought = teach(bad, questions_of(40, 7))
     assert bought.after <= bought.encoder and "the encoder alone is as good" in str(bought)
 
@@ -184,10 +177,8 @@ def test_a_tower_that_says_nothing_adds_nothing_on_pairs_that_no_curve_was_fitte
     gains = []
     for seed in (1, 2, 3):
         pairs, rng = questions_of(120, seed), np.random.default_rng(seed)
-        sides = [
-            [f"{text} {rng.choice(WORDS)}" for text in side]
-            for side in (pairs.question1, pairs.question2)
-        ]
+        sides = pairs.question1, pairs.question2
+        sides = [[f"{text} {rng.choice(WORDS)}" for text in side] for side in sides]
         pairs = QuestionPairs(*sides, pairs.is_duplicate)
         both, gain = with_tower(head, make_detector(seed), pairs)
         gains.append(gain)
@@ -214,18 +205,16 @@ HEAD = TrainConfig.preset(
 
 
 def test_a_run_of_a_head_goes_on_bit_for_bit_and_keeps_the_model_s_tower(tmp_path):
-    pairs, valid = questions_of(900, 0), questions_of(1200, 1)
-    models = []
-    tower = make_detector()
-    tower = tower.weights, tower.vocabulary, tower.tower
-    start = DuplicateDetector(*tower, encoder=bare().encoder)
+    pairs, valid = questions_of(300, 0), OTHERS
+    models, start = [], make_detector(encoder=bare().encoder)
     options = {"valid": valid, "init_from": start, "quiet": True}
     for name, stops in (("whole", (40,)), ("parts", (15, 40))):
         for steps in stops:
             config = dataclasses.replace(HEAD, steps=steps)
             trainer = Trainer(pairs, config, tmp_path / name, **options)
             trainer.train()
-        models.append(trainer.save(report := trainer.evaluate(valid)))
+        models.append(trainer.save())
+    report = trainer.evaluate(valid)
     assert trainer.resumed_from == 15 and list(models[0].shares) == ["encoder", "head", "tower"]
     np.testing.assert_array_equal(models[0].head, models[1].head)
     assert report.metrics.roc_auc > report.baselines["encoder"].roc_auc + 0.02

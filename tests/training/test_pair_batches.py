@@ -1,7 +1,6 @@
 """PairBatches against what it promises, with the pairs it was given as the ground truth; golden batches."""
 
 import hashlib
-import itertools
 import json
 from collections import Counter
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from siamese import PairBatches
 from siamese.errors import ArgumentError, DataError
 from siamese.nn.ragged import Ragged
-from siamese.training.plan import choose_lengths, plan_epoch
+from siamese.training.plan import plan_epoch
 
 PAD = 1
 
@@ -193,21 +192,6 @@ def test_a_damaged_state_is_refused(damage):
 
 
 # ---- The plan ----
-
-
-@settings(max_examples=40)
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(1, 14))
-def test_chosen_lengths_pad_least(lengths, count):
-    chosen = choose_lengths(np.bincount(lengths), count).tolist()
-    assert len(chosen) <= count and chosen == sorted(set(chosen)) and chosen[-1] == max(lengths)
-    distinct = sorted(set(lengths))
-
-    def cells(choice):
-        return sum(min(c for c in choice if c >= n) for n in lengths)
-
-    sizes = range(1, min(count, len(distinct)) + 1)
-    choices = itertools.chain(*(itertools.combinations(distinct, size) for size in sizes))
-    assert cells(chosen) == min(cells(some) for some in choices if some[-1] == distinct[-1])
 
 
 def test_neighbours_stay_together_only_where_asked():
