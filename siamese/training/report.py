@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 
@@ -111,12 +112,17 @@ def with_tower(
 
 
 def parts_of(pairs: QuestionPairs, count: int, seed: int) -> list[np.ndarray]:
-    """The rows of parts without common questions, or, of pairs that do not divide so, of any parts."""
-    try:
-        return cluster_split(pairs, [1 / count] * count, seed)
-    except DataError:
-        drawn = np.random.default_rng(seed).permutation(len(pairs))
-        return [np.sort(part) for part in np.array_split(drawn, count)]
+    """The rows of parts without common questions, or, of pairs that do not divide so, of any parts.
+
+    A part has both labels where the pairs have them.
+    """
+    labels = pairs.is_duplicate
+    with contextlib.suppress(DataError):
+        parts = cluster_split(pairs, [1 / count] * count, seed)
+        if all(set(labels[part]) == set(labels) for part in parts):
+            return parts
+    drawn = np.random.default_rng(seed).permutation(len(pairs))
+    return [np.sort(part) for part in np.array_split(drawn, count)]
 
 
 def left_out_probabilities(

@@ -15,7 +15,7 @@ from siamese.errors import ArgumentError, DataError
 from siamese.evaluation.metrics import evaluate_scores
 from siamese.search.encoders import find_encoder
 from siamese.training.few_labels import teach
-from siamese.training.report import measure, with_tower
+from siamese.training.report import measure, parts_of, with_tower
 
 SUBJECTS = [f"subject{number}" for number in range(60)]
 
@@ -314,3 +314,12 @@ def test_what_the_command_refuses_it_refuses_before_it_trains(train, monkeypatch
         assert code == 2 and re.search(message, err), (flags, err)
     code, _, err = train(start="tower")
     assert code == 2 and "tower has no encoder" in err
+
+
+def test_every_part_that_is_left_out_has_both_labels():
+    """Also where each cluster of questions has one label: then parts share questions."""
+    first, labels = ["a"] * 20 + ["b"] * 20, [True] * 20 + [False] * 20
+    pairs = QuestionPairs(first, [f"{i}?" for i in range(40)], labels)
+    parts = parts_of(pairs, 2, seed=0)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(40))
+    assert [len(set(pairs.is_duplicate[part])) for part in parts] == [2, 2]
