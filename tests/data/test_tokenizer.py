@@ -28,6 +28,7 @@ BY_HAND = {
     'Say "yes" or "no"?': ["Say", "``", "yes", "''", "or", "``", "no", "''", "?"],
     "1,000 at 10:30, or 3.14": ["1,000", "at", "10:30", ",", "or", "3.14"],
     "$5 (about 4.50%)": ["$", "5", "(", "about", "4.50", "%", ")"],
+    "one--two": ["one", "--", "two"],
     "well-known -- and/or C#": ["well-known", "--", "and/or", "C", "#"],
     "I met Dr. No. Then he left.": ["I", "met", "Dr.", "No", ".", "Then", "he", "left", "."],
     "Wait... what?": ["Wait", "...", "what", "?"],
