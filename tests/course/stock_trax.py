@@ -64,13 +64,19 @@ LOSSES: dict[int, Callable] = {2022: COURSE["TripletLossFn"], 2023: loss_of_2023
 
 
 @cache
-def batches_and_vocabulary(batch: int) -> tuple[list, Vocabulary]:
-    """STEPS + 1 batches (q1, q2) of the embedded corpus in the course's order, and the vocabulary."""
+def corpus() -> tuple[list, Vocabulary]:
+    """The token ids of both questions of the embedded corpus' duplicates, and the vocabulary."""
     pairs = embedded_corpus().train.duplicates()
     sides = [[word_tokenize(q) for q in side] for side in (pairs.question1, pairs.question2)]
     vocab = Vocabulary.from_pairs(*sides)
+    return [[vocab.encode(q) for q in side] for side in sides], vocab
+
+
+def batches_and_vocabulary(batch: int) -> tuple[list, Vocabulary]:
+    """STEPS + 1 batches (q1, q2) of the corpus in the course's order, and the vocabulary."""
+    sides, vocab = corpus()
     random.seed(34)
-    generator = data_generator(*([vocab.encode(q) for q in side] for side in sides), batch)
+    generator = data_generator(*sides, batch)
     return [next(generator) for _ in range(STEPS + 1)], vocab
 
 

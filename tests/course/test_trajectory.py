@@ -52,7 +52,7 @@ def ours(name, steps, fast):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "steps"), [("course", 10), ("quick", 20)])
+@pytest.mark.parametrize(("name", "steps"), [("course", 4), ("quick", 20)])
 def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
     """tests/training/test_step.py has 50 steps, of the preset `course`."""
     stock = list(stock_steps(2022, steps, name))
@@ -71,7 +71,7 @@ def test_the_steps_equal_those_of_the_cells_in_stock_trax(name, steps):
 def test_each_step_of_2023_has_the_loss_of_stock_trax_from_its_weights(name):
     """A free run of 2023 is chaotic: the mask flips by rounding while vectors are nearly equal."""
     model = None
-    for step in stock_steps(2023, 12 if name == "quick" else 3, name):
+    for step in stock_steps(2023, 12 if name == "quick" else 2, name):
         if model is None:
             model = Siamese(*step.weights["embedding"].shape)
         set_tower_weights(model, step.weights)

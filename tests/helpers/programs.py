@@ -7,6 +7,12 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# JAX's own variables: a program takes what an earlier one compiled, as with `enable_compile_cache`.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "siamese", "xla")
+COMPILED = {
+    "JAX_COMPILATION_CACHE_DIR": str(CACHE),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.01",
+}
 
 
 def run(code, *flags, arguments=(), stdin="", **environment):

@@ -2,8 +2,7 @@
 # # The assignment: question duplicates
 #
 # What the assignment's cells do, in our own words and with a small model. A runner puts `import
-# siamese` above the first line; for the notebooks of 2020 it writes `eval_task=eval_task` where the
-# loop is made.
+# siamese` above the first line, and trains once more with `eval_task=eval_task`, as in 2020.
 
 # %%
 import os
