@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import STOCK_LOOP, output_of, run
+from programs import COMPILED, STOCK_LOOP, output_of, run
 
 import siamese
 
@@ -117,7 +117,8 @@ for code in {list(uses)!r}:
     except siamese.MissingDependencyError as error:
         print(error)
 """
-    done = run(f"FOLDER = {str(tmp_path)!r}\n{NOT_INSTALLED}" + textwrap.dedent(STOCK_LOOP) + code)
+    program = f"FOLDER = {str(tmp_path)!r}\n{NOT_INSTALLED}" + textwrap.dedent(STOCK_LOOP) + code
+    done = run(program, **COMPILED)
     assert done.returncode == 0 and "GzipFile" not in done.stderr, done.stderr
     shown = done.stdout.splitlines()
     messages = [line for line in shown[shown.index("step 4") + 1 :] if not line.startswith("  ")]

@@ -177,17 +177,8 @@ def test_each_mistake_of_the_tables_is_named(name, wrong_results):
         for mistake in wrong_results(name)
         if not all(isinstance(r, Fault) for r in mistake[3])
     ]
-    for sentence, form, fn, _ in draw.sample(ends, min(len(ends), 12)):
+    for sentence, form, fn, _ in draw.sample(ends, min(len(ends), 5)):
         assert check.score(fn).failures[0].hint == sentence, form
-
-
-def test_no_entry_is_nearly_its_rows_positive():
-    for name in ("mean_negative", "closest_negative", "modified_loss", "TripletLossFn"):
-        for case in CHECKS[name].table:
-            scores, *other = case.arguments
-            scores = scores @ other[0].T if other else scores
-            apart = np.abs(scores - np.diag(scores)[:, None])
-            assert ((apart > 1e-3) | (apart < 1e-6)).all(), (name, case.name)
 
 
 # ---- Whatever a function does ----
